@@ -1,0 +1,56 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/secret.h"
+#include "base/text.h"
+
+// Digests, MACs (OpenSSL 3) and the text forms of octets.
+
+enum digest {
+    DIGEST_SHA1, // only for hmac-sha1 of TSIG
+    DIGEST_SHA224,
+    DIGEST_SHA256,
+    DIGEST_SHA384,
+    DIGEST_SHA512,
+};
+
+enum { DIGEST_MAX = 64 };
+
+size_t digest_len(enum digest digest); // octets
+// Writes digest_len() octets to out.
+void digest_of(enum digest digest, struct text message, uint8_t *out);
+
+// Digest over several pieces. `digest_begin` .. `digest_add` .. `digest_end` (which frees).
+struct digest_state;
+struct digest_state *digest_begin(enum digest digest);
+void digest_add(struct digest_state *state, const void *at, size_t len);
+void digest_end(struct digest_state *state, uint8_t *out);
+
+// HMAC (RFC 2104) over the concatenated pieces; writes digest_len() octets. A keyed context can be
+// kept for many messages: hmac_key_new prepares it once (hot path of the provider).
+void hmac(enum digest digest, const struct secret *key, const struct text *pieces, size_t count,
+          uint8_t *out);
+struct hmac_key;
+struct hmac_key *hmac_key_new(enum digest digest, const struct secret *key);
+void hmac_key_free(struct hmac_key *key);
+void hmac_with(const struct hmac_key *key, const struct text *pieces, size_t count, uint8_t *out);
+
+// Constant-time equality of `len` octets.
+bool octets_equal(const void *a, const void *b, size_t len);
+
+// Lower-case hex: writes 2 * len characters and a NUL.
+void hex_encode(const void *at, size_t len, char *out);
+// Lower- or upper-case; text must have exactly 2 * len characters.
+bool hex_decode(struct text text, uint8_t *out, size_t len);
+
+// Base64 (RFC 4648 section 4) with padding. Decoding accepts and skips line breaks and blanks and
+// refuses all else. The result is appended.
+void base64_encode(struct buffer *out, const void *at, size_t len);
+bool base64_decode(struct buffer *out, struct text text, struct error *err);
+
+// 64-bit FNV-1a followed by a finaliser: for hash tables, never for security.
+uint64_t hash_octets(const void *at, size_t len);

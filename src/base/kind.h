@@ -1,0 +1,135 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/pack.h"
+#include "base/value.h"
+
+// The table of a kind: everything that store, check, admission and the generated CRD have to know
+// about a resource, as const data. `kinds` exports one per resource; `commands` hands the list to
+// the store. No room but `kinds` knows what a field means; this module knows what shape it has.
+
+enum field_type {
+    FIELD_TEXT,
+    FIELD_INT,
+    FIELD_BOOL,
+    FIELD_MAP,      // its fields are further rows below its path
+    FIELD_LIST,     // its items are the row `path[]`
+    FIELD_TEXT_MAP, // free keys, text values (labels, Secret.data)
+    FIELD_ANY,      // kept as it is
+};
+
+enum field_flag {
+    FIELD_REQUIRED = 1 << 0,
+    FIELD_IMMUTABLE = 1 << 1,
+    FIELD_SECRET = 1 << 2,   // never in a status file, log or recording
+    FIELD_LIST_MAP = 1 << 3, // CRD: x-kubernetes-list-type map, key "type"
+    FIELD_TIME = 1 << 4,     // CRD: format date-time
+    FIELD_BYTES = 1 << 5,    // base64 text
+    FIELD_INT64 = 1 << 6,    // CRD: format int64 instead of int32
+};
+
+// One field. `path` is dotted from the object's root, list items as `[]`: "spec.values[]". A parent
+// stands before its children. Paths under "metadata" are checked by kind.c itself.
+struct field {
+    const char *path;
+    enum field_type type;
+    unsigned flags;
+    int64_t min; // INT: value; TEXT: octets; LIST, TEXT_MAP: entries
+    int64_t
+        max; // 0 means: no bound of its own (the CRD generator still demands one on text, lists)
+    const char *pattern;        // POSIX ERE that is also RE2, anchored; or NULL
+    const char *const *choices; // NULL-terminated, or NULL
+    const char *fallback;       // the default that the CRD stores; nearly always NULL
+    const char *doc;            // one sentence for CRD and reference page
+    const char *required_text;  // error text when absent ("spec.type is required"); NULL: generic
+};
+
+// A CEL rule of the CRD with its message. `path` is the map it stands on.
+struct kind_rule {
+    const char *path;
+    const char *rule;
+    const char *message;
+};
+
+struct kind_column {
+    const char *name;
+    const char *type;
+    const char *json_path;
+    int priority; // 1 = only with -o wide
+};
+
+enum finding_level { FINDING_ERROR, FINDING_WARNING };
+struct finding {
+    enum finding_level level;
+    const char *path; // "spec.values[2]"; "" for the object
+    const char *text; // "spec.values[2] must be a valid IPv4 address: ..."
+    uint32_t line;    // 0 when unknown
+    uint32_t column;
+};
+// All faults of one object, in the order found; texts live in the arena.
+struct findings {
+    struct arena *arena;
+    struct finding *items;
+    size_t count;
+    size_t capacity; // grown by arena copies
+};
+void findings_add(struct findings *findings, enum finding_level level, const char *path,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+size_t findings_errors(const struct findings *findings);
+// All errors' texts joined with "; " (arena), or NULL when there is none.
+const char *findings_join(const struct findings *findings, enum finding_level level);
+// Fills line and column of findings that lack them, from where their path stands in the tree.
+void findings_locate(struct findings *findings, const struct value *object);
+
+struct kind {
+    const char *group; // "" for core
+    const char *version;
+    const char *name; // "DNSRecord"
+    const char *plural;
+    const char *singular;
+    const char *const *short_names; // NULL-terminated or NULL
+    const char *const *categories;
+    bool is_namespaced;
+    bool has_status;
+    bool is_foreign; // not ours: unknown fields are skipped, no CRD is printed
+    bool is_secret;  // its objects hold secrets: bodies are cleansed, last good spec goes aside
+    const struct field *fields;
+    size_t field_count;
+    const struct kind_rule *rules;
+    size_t rule_count;
+    const struct kind_column *columns;
+    size_t column_count;
+    const char *doc;
+
+    // What the cache keeps of an object's spec and of the metadata that people write (annotations,
+    // labels): compact, opaque to the store. A changed body wakes the key.
+    void (*pack_spec)(const struct value *object, struct pack_writer *out);
+    // What it keeps of that which we wrote ourselves: our annotations, status. Never wakes.
+    // NULL: nothing.
+    void (*pack_ours)(const struct value *object, struct pack_writer *out);
+    // All rules beyond the shape, on a tree that passed kind_check. May be NULL.
+    void (*validate)(const struct value *object, struct findings *findings);
+    // Does this object hold a secret inline (a class with hmacAuth.secret)? NULL: is_secret says.
+    bool (*has_secret)(const struct value *object);
+};
+
+// Shape: apiVersion, kind, metadata (RFC 1123 name, namespace present exactly when namespaced,
+// label and annotation maps), unknown fields with the nearest known one, types, ranges, lengths,
+// patterns, choices, required. Texts as "spec.ttl: expected a number, found text: remove the
+// quotes". A plain boolean or number where text is wanted says `quote it`.
+void kind_check(const struct kind *kind, const struct value *object, struct findings *findings);
+// Immutable fields of old and new; texts "spec.x is immutable".
+void kind_check_update(const struct kind *kind, const struct value *old, const struct value *new_,
+                       struct findings *findings);
+const struct field *kind_find_field(const struct kind *kind, const char *path);
+// apiextensions.k8s.io/v1 CustomResourceDefinition as YAML with a leading "---".
+void kind_write_crd(struct buffer *out, const struct kind *kind);
+// "dns.homelab.mortenolsen.pro/v1alpha1" or "v1".
+void kind_api_version(struct buffer *out, const struct kind *kind);
+// By apiVersion and kind of a document. *is_known_group says whether some kind has that group.
+const struct kind *kind_lookup(const struct kind *const *kinds, size_t count,
+                               const struct value *document, bool *is_known_group);

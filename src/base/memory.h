@@ -1,0 +1,69 @@
+#pragma once
+
+#include <stddef.h>
+
+// Memory with three lifetimes: turn (an arena), resident (owned by one named struct), static.
+// Running out of memory ends the process with one line: state lives in the store and a restart
+// resumes, so no caller checks for NULL.
+//
+//     autofree char *copy = mem_copy_text(name);
+//     return steal(copy);
+
+// Never NULL; zeroed. count * size is checked for overflow.
+void *mem_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+// Like realloc, never NULL. New octets are not zeroed.
+void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
+// A NUL-terminated copy; caller frees with free().
+char *mem_copy_text(const char *text) __attribute__((malloc, returns_nonnull));
+void *mem_copy(const void *at, size_t len) __attribute__((malloc, returns_nonnull));
+
+#define mem_new_of(type) ((type *)mem_new(1, sizeof(type)))
+#define mem_new_array(type, count) ((type *)mem_new((count), sizeof(type)))
+
+// Grows *array (of *capacity elements) so that it holds at least `need`; doubles, starts at 8.
+#define mem_reserve(array, capacity, need)                                                         \
+    ((need) > *(capacity)                                                                          \
+         ? (void)(*(array) = mem_grow(*(array), (capacity), (need), sizeof **(array)))             \
+         : (void)0)
+void *mem_grow(void *array, size_t *capacity, size_t need, size_t size);
+
+// Cleanup attribute for local owners, handed on with steal(). DEFINE_AUTO(zone, zone_free) defines
+// auto_zone, used as `auto_zone struct zone *zone = zone_new();`.
+#define autofree __attribute__((cleanup(mem_cleanup_free)))
+void mem_cleanup_free(void *pointer);
+#define steal(pointer)                                                                             \
+    ({                                                                                             \
+        __typeof__(pointer) stolen_ = (pointer);                                                   \
+        (pointer) = NULL;                                                                          \
+        stolen_;                                                                                   \
+    })
+#define DEFINE_CLEANUP(type, free_function)                                                        \
+    static inline void type##_cleanup(struct type **at)                                            \
+    {                                                                                              \
+        free_function(*at);                                                                        \
+    }
+// `CLEANUP(zone) struct zone *z = zone_new();` after DEFINE_CLEANUP(zone, zone_free).
+#define CLEANUP(type) __attribute__((cleanup(type##_cleanup), unused))
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+// The turn's memory: made while one key is handled, all freed together. Blocks of 16 KiB are kept
+// for the next turn by arena_reset; bigger ones go back.
+struct arena;
+struct arena *arena_new(void);
+void arena_free(struct arena *arena);
+// Everything made in it is gone afterwards.
+void arena_reset(struct arena *arena);
+// Zeroed, aligned for any type, never NULL.
+void *arena_alloc(struct arena *arena, size_t count, size_t size) __attribute__((returns_nonnull));
+char *arena_copy_text(struct arena *arena, const char *text);
+char *arena_copy(struct arena *arena, const void *at, size_t len); // adds a NUL
+char *arena_printf(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// Octets handed out since the last reset.
+size_t arena_used(const struct arena *arena);
+
+#define arena_new_of(arena, type) ((type *)arena_alloc((arena), 1, sizeof(type)))
+#define arena_new_array(arena, type, count) ((type *)arena_alloc((arena), (count), sizeof(type)))
+
+DEFINE_CLEANUP(arena, arena_free)

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+// The one document model: a tree of values, each with the line and column where it stood. Filled
+// by libyaml for every manifest (.json files too) and by json-c from the wire; kinds decode nothing
+// else. A tree lives in an arena and dies with it. Map keys keep their order and are unique.
+
+enum value_type {
+    VALUE_NULL,
+    VALUE_BOOL,
+    VALUE_INT,
+    VALUE_FLOAT,
+    VALUE_TEXT,
+    VALUE_LIST,
+    VALUE_MAP,
+};
+
+struct value {
+    enum value_type type;
+    bool is_plain; // YAML: an unquoted scalar, so "yes" was meant as a boolean
+    uint32_t line; // 1-based; 0 when made by us
+    uint32_t column;
+    struct text text; // VALUE_TEXT: content. BOOL, INT, FLOAT read from YAML: as typed
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        size_t count; // LIST, MAP: entries
+    };
+    struct value *first; // LIST, MAP: children in order
+    struct value *last;
+    struct value *next;
+    struct text key; // of a MAP's child
+    uint32_t key_line;
+    uint32_t key_column;
+};
+
+struct value_limits {
+    size_t octets;    // of the whole input; a larger one is refused
+    unsigned depth;   // nesting of lists and maps
+    unsigned aliases; // YAML alias uses per document
+};
+extern const struct value_limits value_manifest_limits; // 16 MiB, 64, 64
+extern const struct value_limits value_reply_limits;    // 1 MiB, 16, 0
+
+const char *value_type_name(enum value_type type); // "text", "number", "list", "map", ...
+
+// Making. Texts are borrowed: copy them into the arena first where needed.
+struct value *value_make(struct arena *arena, enum value_type type);
+struct value *value_make_text(struct arena *arena, struct text text);
+struct value *value_make_int(struct arena *arena, int64_t integer);
+struct value *value_make_bool(struct arena *arena, bool boolean);
+void value_append(struct value *list, struct value *item);
+// Replaces an entry of that key. `key` is borrowed.
+void value_set(struct value *map, struct text key, struct value *item);
+bool value_remove(struct value *map, const char *key);
+struct value *value_copy(struct arena *arena, const struct value *value); // deep
+
+// Reading. All accept NULL and give NULL, absent or the fallback for what is not there.
+struct value *value_find(const struct value *map, const char *key);
+struct value *value_find_text(const struct value *map, struct text key);
+// Path of dotted keys and [n]: "spec.values[2]". The deepest existing ancestor goes to *nearest
+// (may be NULL) so that a fault of a missing field can name a line.
+struct value *value_at(const struct value *root, const char *path, const struct value **nearest);
+struct text value_text(const struct value *value); // absent unless VALUE_TEXT
+struct text value_text_at(const struct value *map, const char *path);
+int64_t value_int_at(const struct value *map, const char *path, int64_t fallback);
+bool value_bool_at(const struct value *map, const char *path, bool fallback);
+size_t value_count(const struct value *value); // 0 unless LIST or MAP
+#define value_each(item, parent)                                                                   \
+    for (struct value *item = (parent) ? (parent)->first : NULL; item; item = item->next)
+
+bool value_equal(const struct value *a, const struct value *b); // map order does not matter
+// RFC 7386. Returns the patched tree (shares nodes with both); target may be NULL.
+struct value *value_merge_patch(struct arena *arena, struct value *target,
+                                const struct value *patch);
+
+// JSON (RFC 8259), strict: UTF-8 checked, duplicate keys refused, integers outside int64 are
+// FLOAT, nothing behind the document. Error texts start with "line:column: ".
+struct value *value_read_json(struct arena *arena, struct text text,
+                              const struct value_limits *limits, struct error *err);
+// Canonical JSON: no blanks, keys in tree order, `/` bare; control characters escaped.
+void value_write_json(struct buffer *out, const struct value *value);
+void value_write_json_text(struct buffer *out, struct text text); // one quoted string
+
+// YAML 1.1 core as kubectl reads it (booleans yes/no/on/off, leading-0 octal, `<<` merges,
+// duplicate keys refused), several documents. Documents are handed out one by one, so that a file
+// is never held as a whole tree; an arena per document is up to the caller.
+struct yaml_reader;
+struct yaml_reader *yaml_reader_new(struct text text, const struct value_limits *limits);
+void yaml_reader_free(struct yaml_reader *reader);
+// Next document into *out (NULL value for an empty document, with *has set). At the end *has is
+// false. False on a syntax error, with "line:column: " in front of the text: the rest of the
+// stream is unreadable then.
+bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
+                      bool *has, struct error *err);
+DEFINE_CLEANUP(yaml_reader, yaml_reader_free)
+// Block style YAML that value reads back equal; strings are quoted where kubectl would misread
+// them. No document marker; ends with a line feed.
+void value_write_yaml(struct buffer *out, const struct value *value, unsigned indent);
+
+// Canonical 64-bit hash: independent of map order, line and column.
+uint64_t value_hash(const struct value *value);

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+// Files. Changing calls go through an interface, so that a test can make any one of them fail or
+// stop; disk_system is the real one. All calls block: they are short and local, or rare.
+
+struct disk_file; // an open append file
+struct disk;
+struct disk_ops {
+    // Temporary file in the same folder, (fsync,) rename, (fsync of the folder).
+    bool (*replace)(struct disk *disk, const char *path, struct text content, mode_t mode,
+                    bool is_synced, struct error *err);
+    struct disk_file *(*append_open)(struct disk *disk, const char *path, mode_t mode,
+                                     struct error *err);
+    bool (*append)(struct disk *disk, struct disk_file *file, struct text content,
+                   struct error *err);
+    bool (*sync)(struct disk *disk, struct disk_file *file, struct error *err); // fdatasync
+    void (*append_close)(struct disk *disk, struct disk_file *file);
+    bool (*remove)(struct disk *disk, const char *path, struct error *err); // absent is fine
+    bool (*make_folder)(struct disk *disk, const char *path, mode_t mode, struct error *err);
+};
+struct disk {
+    const struct disk_ops *ops;
+};
+struct disk *disk_system(void); // static
+
+// Atomic replacement: readers see the old file or the whole new one, also after a crash when
+// is_synced. On failure the old file is untouched and no temporary one stays.
+static inline bool disk_replace(struct disk *disk, const char *path, struct text content,
+                                mode_t mode, bool is_synced, struct error *err)
+{
+    return disk->ops->replace(disk, path, content, mode, is_synced, err);
+}
+static inline struct disk_file *disk_append_open(struct disk *disk, const char *path, mode_t mode,
+                                                 struct error *err)
+{
+    return disk->ops->append_open(disk, path, mode, err);
+}
+// All or nothing as far as the file system can: after a failure the file is cut back.
+static inline bool disk_append(struct disk *disk, struct disk_file *file, struct text content,
+                               struct error *err)
+{
+    return disk->ops->append(disk, file, content, err);
+}
+static inline bool disk_sync(struct disk *disk, struct disk_file *file, struct error *err)
+{
+    return disk->ops->sync(disk, file, err);
+}
+static inline void disk_append_close(struct disk *disk, struct disk_file *file)
+{
+    if (file)
+        disk->ops->append_close(disk, file);
+}
+static inline bool disk_remove(struct disk *disk, const char *path, struct error *err)
+{
+    return disk->ops->remove(disk, path, err);
+}
+// Parents too; existing is fine.
+static inline bool disk_make_folder(struct disk *disk, const char *path, mode_t mode,
+                                    struct error *err)
+{
+    return disk->ops->make_folder(disk, path, mode, err);
+}
+
+// Reading. `status` of the error is errno (ENOENT, ...). A file over `limit` octets is refused.
+bool disk_read(struct buffer *out, const char *path, size_t limit, struct error *err);
+struct disk_stat {
+    uint64_t device;
+    uint64_t inode;
+    int64_t size;
+    int64_t mtime_ns;
+    mode_t mode;
+    bool is_folder;
+    bool is_file;
+};
+bool disk_stat(const char *path, struct disk_stat *out, struct error *err); // follows links
+// Names in a folder in byte order without "." and ".."; caller frees each and the array.
+bool disk_list(const char *path, char ***names, size_t *count, struct error *err);
+// Absolute, links resolved; caller frees. NULL on failure.
+char *disk_real_path(const char *path, struct error *err);
+// Takes an exclusive flock without waiting: the descriptor, -1 when another holds it (*is_held) or
+// on failure. The lock goes with the descriptor (disk_unlock) or the process.
+int disk_lock(const char *path, bool *is_held, struct error *err);
+void disk_unlock(int fd);
+
+// A folder tree watched by inotify (CLOSE_WRITE, MOVED, CREATE of folders, DELETE, *_SELF).
+// `changed` says only that something did; `is_lost` after an overflow or when no watch is left.
+struct disk_watch;
+struct loop;
+typedef void disk_changed(void *context, bool is_lost);
+struct disk_watch *disk_watch_new(struct loop *loop, disk_changed *changed, void *context,
+                                  struct error *err);
+bool disk_watch_add(struct disk_watch *watch, const char *folder, struct error *err);
+// Takes the paths that changed since the last call ("folder/name"), caller frees; *count 0 when
+// none or when is_lost was told.
+char **disk_watch_take(struct disk_watch *watch, size_t *count);
+void disk_watch_free(struct disk_watch *watch);

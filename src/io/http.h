@@ -1,0 +1,88 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+// HTTP messages, and the client as an interface: the real one is http_curl_new (libcurl multi on
+// the loop), tests hand in their own. HTTP/1.1, keep-alive, redirects never followed.
+
+struct http_header {
+    const char *name;
+    const char *value;
+};
+
+struct http_tls {
+    const char *ca_pem;      // NULL: the system's CAs
+    const char *server_name; // SNI and name check; NULL: host of the URL
+};
+
+// Borrowed by http_send for the length of the call to it only.
+struct http_request {
+    const char *method;
+    const char *url;
+    const struct http_header *headers;
+    size_t header_count;
+    struct text body;   // absent: none (not even Content-Length)
+    int64_t timeout_ms; // whole request
+    int64_t connect_timeout_ms;
+    size_t max_header_octets; // 0: 16 KiB
+    size_t max_body_octets;   // 0: 1 MiB
+    struct http_tls tls;
+};
+
+enum http_failure {
+    HTTP_OK,          // a status came; 4xx and 5xx too
+    HTTP_UNREACHABLE, // resolve, connect, TLS, reset
+    HTTP_TIMEOUT,
+    HTTP_TOO_BIG, // header or body over the limit
+    HTTP_ABORTED, // http_cancel
+};
+
+// Lives for the length of the callback.
+struct http_reply {
+    enum http_failure failure;
+    struct error error; // fault AGAIN unless failure is HTTP_OK; text without secrets
+    int status;
+    struct text body;
+    const struct http_header *headers;
+    size_t header_count;
+};
+const char *http_reply_header(const struct http_reply *reply, const char *name); // nocase, first
+
+typedef void http_done(void *context, const struct http_reply *reply);
+struct http_call;
+struct http;
+struct http_ops {
+    struct http_call *(*send)(struct http *http, const struct http_request *request,
+                              http_done *done, void *context);
+    void (*cancel)(struct http *http, struct http_call *call);
+    void (*free)(struct http *http);
+};
+struct http {
+    const struct http_ops *ops;
+};
+
+struct loop;
+// Proxies as in Go programs: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of either case, read once here.
+// No curl handle or CA bundle exists before the first request.
+struct http *http_curl_new(struct loop *loop, const char *user_agent);
+static inline void http_free(struct http *http)
+{
+    if (http)
+        http->ops->free(http);
+}
+// Calls done exactly once, never from within http_send, unless cancelled first.
+static inline struct http_call *http_send(struct http *http, const struct http_request *request,
+                                          http_done *done, void *context)
+{
+    return http->ops->send(http, request, done, context);
+}
+// The call ends without its callback.
+static inline void http_cancel(struct http *http, struct http_call *call)
+{
+    http->ops->cancel(http, call);
+}

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "io/http.h"
+
+// HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
+// limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
+// max_connections (the oldest idle one goes), TCP_NODELAY. One handler gets every complete request.
+
+struct http_exchange; // one request waiting for its reply
+
+struct http_server_options {
+    const char *address;      // "" = all; a wildcard falls back to IPv4 where IPv6 is missing
+    uint16_t port;            // 0: any free one
+    size_t max_body_octets;   // 0: 1 MiB; larger is answered 413
+    unsigned max_connections; // 0: 256
+    int64_t head_timeout_ms;  // 0: 10 s
+    int64_t body_timeout_ms;  // 0: 30 s
+    // Called for every complete request; must lead to exactly one http_answer, now or later.
+    void (*handle)(void *context, struct http_exchange *exchange);
+    // The client went away before the answer: forget the exchange, http_answer must not follow.
+    void (*gone)(void *context, struct http_exchange *exchange);
+    void *context;
+};
+
+struct http_server;
+struct loop;
+// Fails with the address and errno's text ("127.0.0.1:8080: address already in use").
+struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options,
+                                    struct error *err);
+void http_server_free(struct http_server *server); // open connections are cut
+uint16_t http_server_port(const struct http_server *server);
+bool http_server_is_ipv4_fallback(const struct http_server *server);
+// New replies carry `Connection: close`; idle connections close.
+void http_server_drain(struct http_server *server);
+
+// Valid until http_answer or `gone`.
+const char *http_exchange_method(const struct http_exchange *exchange);
+const char *http_exchange_target(const struct http_exchange *exchange); // raw path and query
+struct text http_exchange_body(const struct http_exchange *exchange);
+// The nth header of that name (any case), or NULL; so that "exactly once" can be checked.
+const char *http_exchange_header(const struct http_exchange *exchange, const char *name,
+                                 size_t nth);
+const char *http_exchange_peer(const struct http_exchange *exchange); // address without port
+// A slot for the handler's own pointer.
+void http_exchange_set_data(struct http_exchange *exchange, void *data);
+void *http_exchange_data(const struct http_exchange *exchange);
+// Headers beyond Content-Type, Content-Length and Date; may be NULL.
+void http_answer(struct http_exchange *exchange, int status, const char *content_type,
+                 struct text body, const struct http_header *headers, size_t header_count);

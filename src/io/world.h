@@ -1,0 +1,17 @@
+#pragma once
+
+#include "io/disk.h"
+#include "io/dnsnet.h"
+#include "io/http.h"
+#include "io/loop.h"
+#include "io/random.h"
+
+// Everything that comes from outside, handed in at one place. The product fills it with the real
+// things, a scenario with the virtual ones. Borrowed by whoever gets it.
+struct world {
+    struct loop *loop;
+    struct http *http;
+    struct dnsnet *dns;
+    struct disk *disk;
+    struct random *random;
+};
