@@ -1,0 +1,49 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "dns/record.h"
+
+// What to do at one owner name of one backend, from everything that is claimed there. Pure, and
+// independent of the order in which claims came. Rules: the oldest claim wins a type (CNAME claims
+// all types); the loser sends nothing; a claim that goes while another wants the same key is
+// inherited instead of deleted; what excludes a wanted set (a CNAME beside other data, the same
+// type under another split) is removed before it.
+
+enum plan_want {
+    PLAN_KEEP,   // ours; leave whatever stands there
+    PLAN_SET,    // this content shall stand there
+    PLAN_REMOVE, // nothing of ours shall stand there
+};
+
+struct plan_claim {
+    const void *holder; // claims of one holder never conflict with each other
+    enum record_type type;
+    struct text domain; // the split: by-name servers keep one record under both paths
+    struct text subdomain;
+    enum plan_want want;
+    bool is_held;      // competes, but must not be sent yet
+    bool is_satisfied; // what stands there is known to be what is wanted
+};
+
+enum plan_act {
+    PLAN_SETTLED,   // nothing to do
+    PLAN_SEND,      // send the SET or REMOVE now
+    PLAN_HOLD,      // would be sent, but is held
+    PLAN_WAIT,      // `other` must be gone first
+    PLAN_LOST,      // `other` holds the name
+    PLAN_INHERITED, // a REMOVE that ends when `other`, which wants the same key, is satisfied
+};
+
+struct plan_step {
+    enum plan_act act;
+    size_t other; // index of a claim; meaningful for WAIT, LOST, INHERITED
+};
+
+// `claims` are all claims at the name, oldest first (creation, group/kind, namespace/name). steps
+// has room for `count`.
+void plan_name(const struct plan_claim *claims, size_t count, struct plan_step *steps);
+// Do two sets exclude each other at one name as claims of different holders?
+bool plan_excludes(enum record_type a, enum record_type b);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "store/object.h"
+
+// All objects of a store by identity. Files them and calls nobody.
+struct cache;
+struct cache *cache_new(void);
+void cache_free(struct cache *cache);
+// Borrowed; NULL when absent.
+const struct object *cache_find(const struct cache *cache, const struct kind *kind,
+                                struct text namespace_, struct text name);
+// Takes the reference of `object`; the replaced state is returned with its reference, or NULL.
+const struct object *cache_put(struct cache *cache, struct object *object);
+// Returns the removed state with its reference, or NULL.
+const struct object *cache_take(struct cache *cache, const struct kind *kind,
+                                struct text namespace_, struct text name);
+size_t cache_count(const struct cache *cache, const struct kind *kind); // NULL kind: all
+size_t cache_octets(const struct cache *cache, const struct kind *kind);
+// Calls with every object of the kind (NULL: all); the cache must not be changed meanwhile.
+void cache_each(const struct cache *cache, const struct kind *kind,
+                void (*call)(void *context, const struct object *object), void *context);

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/log.h"
+#include "io/world.h"
+#include "store/store.h"
+
+// A directory of manifests as a store: inotify and a slow scan find changes, status files lie
+// beside the manifests, `.signpost/journal` is the write-ahead. Users' files are never written.
+
+struct folder_options {
+    const char *dir;
+    const char *state_dir; // NULL: dir itself. Status files (same names below it) and .signpost
+    bool allow_empty;      // an empty folder where objects were known is meant
+    const struct store_kind *kinds;
+    size_t kind_count;
+};
+
+// Reads .signpost/state, rebuilds status from the journal. Fails when the folder can't be read or
+// the state folder can't be written ("... start with --state-dir").
+struct store *folder_new(const struct world *world, const struct folder_options *options,
+                         struct log *log, struct error *err);
+
+// For `signpost status` and `check`: reads manifests and status files without opening the store.
+// Every object with its tree (metadata and status merged in), and every broken document with
+// path, line and column.
+struct folder_entry {
+    const struct kind *kind;  // NULL when unknown or unreadable
+    const struct value *tree; // NULL when unreadable
+    const char *path;         // relative to dir
+    const char *fault;        // NULL, or "web.yaml:7:3: spec.ttl: ..."
+};
+bool folder_read(const struct folder_options *options, struct arena *arena,
+                 void (*entry)(void *context, const struct folder_entry *entry), void *context,
+                 struct error *err);

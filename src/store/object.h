@@ -1,0 +1,55 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/kind.h"
+#include "base/text.h"
+
+// A cached object: immutable, shared by reference, compact (one allocation). It holds what the
+// kind's table keeps, never a tree. A newer state is another struct object.
+
+struct object {
+    const struct kind *kind;
+    uint32_t refs;
+    uint32_t generation;
+    int64_t created_s;    // Unix seconds
+    int64_t deleted_s;    // deletionTimestamp; 0 = none
+    uint64_t spec_hash;   // of the spec body: what wakes
+    uint64_t status_hash; // value_hash of the stored status, foreign fields left out
+    uint8_t uid[16];
+    bool has_finalizer;      // the kind's own finalizer stands
+    bool has_foreign_status; // status holds more than ours: read before patching
+    bool is_lost;            // DELETED: final state
+    uint16_t namespace_len;
+    uint16_t name_len;
+    uint16_t version_len; // resourceVersion
+    uint32_t spec_len;
+    uint32_t ours_len;
+    char data[]; // namespace NUL name NUL version NUL spec ours
+};
+
+// From a whole object tree (metadata complete) by the kind's table. `finalizer` is the kind's own
+// or NULL.
+struct object *object_new(const struct kind *kind, const char *finalizer, const struct value *tree);
+struct object *object_ref(const struct object *object);
+void object_unref(const struct object *object); // accepts NULL; bodies of secrets are cleansed
+
+struct text object_namespace(const struct object *object); // empty when cluster-scoped
+struct text object_name(const struct object *object);
+struct text object_version(const struct object *object);
+struct text object_spec(const struct object *object);
+struct text object_ours(const struct object *object);
+// "ns/name", or "name" when cluster-scoped.
+void object_write_name(struct buffer *out, const struct object *object);
+// Age order: creation, group/kind, namespace/name. For qsort-like use.
+int object_compare_age(const struct object *a, const struct object *b);
+size_t object_octets(const struct object *object); // memory of it
+
+// Identity of an object that may not be there.
+struct object_ref_key {
+    const struct kind *kind;
+    struct text namespace_;
+    struct text name;
+};

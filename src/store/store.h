@@ -1,0 +1,153 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/kind.h"
+#include "store/object.h"
+
+// Where objects live: one interface, several stores (a folder of manifests; an API server; the
+// model in tests). What a cluster would answer, every store answers: conflicts, uid mismatch,
+// immutables, schema, finalizers that hold a deletion. All calls return at once; replies come by
+// callback, never from within the call, in an order of the store's choosing.
+
+enum store_event_type { STORE_ADDED, STORE_MODIFIED, STORE_DELETED };
+
+struct store_event {
+    enum store_event_type type;
+    const struct object *object; // new state; DELETED: the last one. Borrowed
+    const struct object *old;    // state before, or NULL. Borrowed
+    bool is_initial;             // of the first complete pass
+};
+
+// Who listens. Events come in batches; what arrived together is told together.
+struct store_sink {
+    void (*event)(void *context, const struct store_event *event);
+    void (*batch_end)(void *context);
+    // A kind is synced after its first complete pass; unsynced again when the source vanished
+    // (`why` says so). Absence is evidence only while synced.
+    void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
+    // We became, or ceased to be, the one who may write elsewhere.
+    void (*leading)(void *context, bool is_leading);
+    void *context;
+};
+
+struct store_reply {
+    bool is_ok;
+    struct error error;
+    const struct object *object; // state after the write, already filed in the cache
+    const struct value *tree;    // get: the whole object; lives for the callback
+};
+typedef void store_done(void *context, const struct store_reply *reply);
+
+struct store_annotation {
+    const char *key;
+    const char *value; // NULL removes it
+};
+
+// Finalizer and the annotations that belong to it, in one guarded write (write-ahead): the 200, or
+// the journal entry on disk, is the proof.
+struct store_apply {
+    const struct object *object; // the state that we saw: its uid guards
+    bool add_finalizer;
+    const struct store_annotation *annotations;
+    size_t annotation_count;
+};
+
+struct store_note { // an Event
+    const struct object *regarding;
+    bool is_warning;
+    const char *reason;
+    const char *action;
+    const char *text;
+};
+
+struct store_check { // one line of /readyz
+    const char *name;
+    bool is_ok;
+    const char *text;
+};
+
+struct store;
+struct store_ops {
+    bool (*start)(struct store *store, const struct store_sink *sink, struct error *err);
+    void (*get)(struct store *store, const struct object_ref_key *key, store_done *done,
+                void *context);
+    void (*apply)(struct store *store, const struct store_apply *apply, store_done *done,
+                  void *context);
+    void (*patch_status)(struct store *store, const struct object *object,
+                         const struct value *status, store_done *done, void *context);
+    void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
+                             void *context);
+    void (*note)(struct store *store, const struct store_note *note);
+    size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
+    void (*flush)(struct store *store);
+    void (*free)(struct store *store);
+};
+
+struct cache;
+struct store {
+    const struct store_ops *ops;
+    struct cache *cache; // owned by the store; read by the engine while it gathers
+};
+
+// What a store has to know of a kind beside its table.
+struct store_kind {
+    const struct kind *kind;
+    const char *finalizer; // or NULL
+};
+
+// Begins list and watch of all kinds that it was opened with.
+static inline bool store_start(struct store *store, const struct store_sink *sink,
+                               struct error *err)
+{
+    return store->ops->start(store, sink, err);
+}
+// The whole object as a tree. Absent: fault RACE, status 404.
+static inline void store_get(struct store *store, const struct object_ref_key *key,
+                             store_done *done, void *context)
+{
+    store->ops->get(store, key, done, context);
+}
+// Guarded by the uid of the seen state: an object deleted and made again answers RACE, status 409.
+// After a deletionTimestamp a new finalizer is refused (SPEC, 422).
+static inline void store_apply(struct store *store, const struct store_apply *apply,
+                               store_done *done, void *context)
+{
+    store->ops->apply(store, apply, done, context);
+}
+// Merge patch of the status: top-level fields of `status` replace, JSON null removes, others stay.
+// Guarded by resourceVersion: a stale one answers RACE, status 409. `status` may die on return.
+static inline void store_patch_status(struct store *store, const struct object *object,
+                                      const struct value *status, store_done *done, void *context)
+{
+    store->ops->patch_status(store, object, status, done, context);
+}
+// Removes the kind's own finalizer, guarded by resourceVersion. The last finalizer of an object in
+// deletion lets it go: a DELETED event follows.
+static inline void store_remove_finalizer(struct store *store, const struct object *object,
+                                          store_done *done, void *context)
+{
+    store->ops->remove_finalizer(store, object, done, context);
+}
+// An Event about an object. Never fails, never delays; too many are dropped and counted.
+static inline void store_note(struct store *store, const struct store_note *note)
+{
+    store->ops->note(store, note);
+}
+// Fills at most `capacity` checks; texts live until the next turn of the loop.
+static inline size_t store_checks(struct store *store, struct store_check *out, size_t capacity)
+{
+    return store->ops->checks(store, out, capacity);
+}
+// Writes out what follows behind (status files). For leaving.
+static inline void store_flush(struct store *store)
+{
+    store->ops->flush(store);
+}
+static inline void store_free(struct store *store)
+{
+    if (store)
+        store->ops->free(store);
+}
