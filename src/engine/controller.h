@@ -1,0 +1,221 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "base/value.h"
+#include "dns/record.h"
+#include "store/object.h"
+
+// What a controller is to the engine. It declares, as data, what it gathers; the engine fills an
+// immutable snapshot from that and derives wake-ups from the same declarations in reverse. decide()
+// turns a snapshot into a verdict: pure, no I/O, no clock; the same snapshot gives the same octets.
+// A new controller is a folder with <name>.c, <name>.md, test_<name>.c and one word in the list of
+// src/controllers/meson.build.
+
+// ---- gathers ------------------------------------------------------------------------------------
+
+// A list of strings that an object offers or wants, collected by an index function.
+struct strings {
+    struct arena *arena;
+    const char **items;
+    size_t count;
+    size_t capacity;
+};
+void strings_add(struct strings *strings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// A join: the objects of `kind` whose `offers` meet what the subject `wants`. offers NULL: by
+// identity ("ns/name", "name"). A prefix or suffix search is a join over all prefixes or suffixes.
+
+struct gather {
+    const char *name;
+    const struct kind *kind;
+    void (*offers)(const struct object *object, struct strings *out);
+    void (*wants)(const struct object *subject, struct strings *out);
+};
+// Lanes by name, the same way.
+struct lane_gather {
+    void (*wants)(const struct object *subject, struct strings *out);
+};
+
+struct gathered {
+    const struct object *const *objects; // in age order
+    size_t count;
+    bool is_synced; // false: absence proves nothing
+};
+
+// ---- the snapshot -------------------------------------------------------------------------------
+
+// A lane as others see it.
+struct lane_view {
+    const char *name;           // "class-home"
+    bool is_open;               // can talk
+    bool is_lingering;          // its owner is gone or unusable; REMOVEs go on for a while
+    const char *book;           // normalised server URL
+    struct error fault;         // why SETs can't go (fault NONE: they can)
+    const struct value *answer; // the last health answer's map, or NULL
+    int64_t answered_s;         // Unix; 0: never
+    bool is_answer_ok;
+    struct error answer_error; // when it failed
+    const char *note;          // from the last talk, e.g. "server still uses the previous secret"
+};
+
+enum receipt_state {
+    RECEIPT_NONE,    // not known to the book yet
+    RECEIPT_HELD,    // competes and wins, not sent as asked
+    RECEIPT_WAITING, // due, queued, or in flight; or backing off when attempts > 0
+    RECEIPT_SETTLED, // stands as wanted (SET), or is gone (REMOVE), or is kept (KEEP)
+    RECEIPT_LOST,    // another holds the name
+};
+
+// What became of one claim of this key.
+struct receipt {
+    const char *book;
+    enum record_type type;
+    struct text domain;
+    struct text subdomain;
+    enum receipt_state state;
+    bool was_created;  // the SET that settled it made it
+    bool was_sent;     // this process sent it (else: known from before)
+    bool is_inherited; // a REMOVE that ended because a successor took the key over
+    bool is_uncertain;
+    uint8_t hash[8]; // SETTLED SET
+    int64_t settled_s;
+    unsigned attempts;       // failed ones in a row
+    int64_t next_attempt_ms; // Unix ms; 0: not scheduled
+    int64_t failed_ms;       // Unix ms of the last failure
+    struct error error;      // of the last failure, when attempts > 0
+    const char *trace;       // of the last attempt, or NULL
+    struct text holder;      // LOST: "kind ns/name" of who holds it
+    struct text holder_namespace;
+    const struct record_set *last_sent; // what the book knows to stand there, or NULL
+};
+
+struct snapshot {
+    struct arena *arena;    // the turn's
+    struct text namespace_; // of the key
+    struct text name;
+    const struct object *subject;         // NULL: gone
+    const struct gathered *gathers;       // as declared
+    const struct lane_view *const *lanes; // NULL entry: no such lane. By lane_gather's wants
+    size_t lane_count;
+    const char *const *lane_names; // what was wanted
+    const struct receipt *receipts;
+    size_t receipt_count;
+    bool is_answered;     // own lane's health question (dnsclass): see lane_view
+    int64_t now_ms;       // Unix
+    int64_t started_ms;   // when this process started
+    const void *settings; // the controller's own
+    const char *trace;    // 32 hex digits
+};
+const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *book,
+                                       enum record_type type, struct text domain,
+                                       struct text subdomain);
+
+// ---- the verdict --------------------------------------------------------------------------------
+
+enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE };
+
+// A record set that this key claims at a backend, with what shall stand there.
+struct claim_want {
+    const char *lane; // through which it goes
+    const char *book; // normalised server URL
+    enum claim_intent intent;
+    bool is_held; // compete for the name, but send nothing yet
+    struct record_set set;
+    bool has_known; // what stands there, as the status remembers
+    uint8_t known[8];
+    uint64_t epoch; // a changed one clears back-off and sends at once (user edits, retry)
+};
+
+// A lane that this key keeps open.
+struct lane_want {
+    const char *name;
+    const char *provider;
+    const char *book;
+    const struct value *config; // the provider's keys
+    struct secret *secret;      // the verdict holds the reference
+    unsigned max_in_flight;
+    int64_t retry_base_ms;
+    int64_t retry_max_ms;
+    unsigned retry_attempts; // then every retry_slow_ms
+    int64_t retry_slow_ms;
+    int64_t linger_ms;  // REMOVEs may go on so long after the owner went or became unusable
+    int64_t learn_ms;   // records wait at most so long for the first health answer
+    struct error fault; // not NONE: unusable for SETs, and why
+};
+
+// A talk that claims no record: asked through the key's own lane.
+struct question {
+    const char *name;    // "health"
+    int64_t good_for_ms; // an answer younger than this is not asked again
+    uint64_t epoch;      // a changed one asks at once
+};
+
+struct verdict_note { // an Event
+    bool is_warning;
+    const char *reason;
+    const char *text;
+};
+struct verdict_line { // a log line, written when the status patch is due
+    enum log_level level;
+    const char *message;
+    const struct log_attr *attrs; // ends with LOG_END; or NULL
+};
+
+enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
+
+struct verdict_annotation {
+    const char *key;
+    const char *value; // NULL removes
+};
+
+enum { VERDICT_ANNOTATIONS_MAX = 4, VERDICT_NOTES_MAX = 8, VERDICT_CLAIMS_MAX = 16 };
+
+// Zeroed by the engine before decide(). Everything points into the snapshot's arena.
+struct verdict {
+    // Write-ahead: finalizer and annotations in one guarded write, before anything else.
+    enum finalizer_want finalizer;
+    struct verdict_annotation annotations[VERDICT_ANNOTATIONS_MAX];
+    size_t annotation_count;
+    // All claims of this key; what is not named any more is forgotten.
+    struct claim_want claims[VERDICT_CLAIMS_MAX];
+    size_t claim_count;
+    const struct lane_want *lane;
+    const struct question *question;
+    const struct value *status; // NULL: leave it. All our fields, null where one is to go
+    struct verdict_note notes[VERDICT_NOTES_MAX];
+    size_t note_count;
+    struct verdict_line lines[VERDICT_NOTES_MAX];
+    size_t line_count;
+    int64_t wake_ms;         // Unix ms; 0: only when something changes
+    struct error fault;      // for metrics and the key's result; claims retry by themselves
+    const char *class_label; // metrics: which class and reason this record counts under
+    const char *reason_label;
+    void *memo; // replaces the key's memo when is_memo_set
+    bool is_memo_set;
+};
+void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text);
+
+struct controller {
+    const char *name;
+    const struct kind *kind; // keys are objects of this kind
+    const char *finalizer;   // or NULL
+    const struct gather *gathers;
+    size_t gather_count;
+    const struct lane_gather *lanes; // or NULL
+    bool is_default;                 // runs unless --controllers says otherwise
+    // A key whose object went away gets turns (subject NULL) until its verdict is empty.
+    void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
+    void (*memo_free)(void *memo); // or NULL
+};
+
+extern const struct controller *const controllers[];
+extern const size_t controller_count;
+const struct controller *controller_find(const char *name);

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "engine/controller.h"
+#include "io/world.h"
+#include "providers/provider.h"
+#include "store/store.h"
+
+// The only mover of data: events become keys, keys turns, verdicts claims, claims talk, talk
+// receipts, receipts status. One engine a process; everything on one loop.
+
+struct engine;
+
+struct engine_options {
+    const struct world *world;
+    struct log *log;     // may be NULL
+    struct store *store; // NULL: doors only (signpost provider). Not owned
+    const struct controller *const *controllers;
+    const void *const *settings; // one per controller, may hold NULL
+    size_t controller_count;
+    const struct provider *const *providers;
+    size_t provider_count;
+    bool drops_memos; // forget memos after each turn (tests)
+};
+struct engine *engine_new(const struct engine_options *options);
+// Ends every talk; nothing is written any more.
+void engine_free(struct engine *engine);
+// Starts the store; turns begin when it is synced and (for writes and talks) leading.
+bool engine_start(struct engine *engine, struct error *err);
+// No new turn begins; talks in flight finish; `stopped` is called when the last receipt has become
+// status, or at the deadline.
+void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(void *context),
+                 void *context);
+// Nothing due, nothing in flight, nothing being written (timers of back-off and questions aside).
+bool engine_is_idle(const struct engine *engine);
+bool engine_is_synced(const struct engine *engine); // all kinds, first pass decided
+bool engine_is_leading(const struct engine *engine);
+
+// ---- lanes and wishes of doors ------------------------------------------------------------------
+
+// Opens or changes a lane that no controller owns. Refused settings come as error.
+bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err);
+
+// A wish: one change, carried out in order of arrival per name, then forgotten; what it did stays.
+// `done` comes once, never from within the call. The change is copied.
+struct wish_result {
+    const struct outcome
+        *outcome; // borrowed; error has fault AGAIN, reason Timeout past the deadline
+};
+typedef void wish_done(void *context, const struct wish_result *result);
+void engine_wish(struct engine *engine, const char *lane, const struct change *change,
+                 const char *trace, int64_t deadline_ms, wish_done *done, void *context);
+// A health question through a lane, now.
+void engine_ask(struct engine *engine, const char *lane, const char *trace, wish_done *done,
+                void *context);
+
+// ---- looking in ---------------------------------------------------------------------------------
+
+// Prometheus text 0.0.4 of all engine metrics, appended.
+void engine_write_metrics(struct engine *engine, struct buffer *out);
+size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/pack.h"
+#include "base/value.h"
+
+// Standard conditions of all kinds, and the one table of reasons. A condition's text names the
+// object at fault and what to do, at most 1,024 octets, never a counter or a time.
+
+enum reason {
+    REASON_NONE,
+#define REASON(id, text) REASON_##id,
+#include "kinds/reasons.def"
+#undef REASON
+    REASONS,
+};
+const char *reason_name(enum reason reason); // "RecordCreated"; "" for NONE
+enum reason reason_find(struct text name);   // NONE when unknown
+
+enum condition_status { CONDITION_UNKNOWN, CONDITION_TRUE, CONDITION_FALSE };
+
+enum { CONDITIONS_MAX = 8 };
+struct condition {
+    const char *type; // a literal: "Ready"
+    enum condition_status status;
+    enum reason reason;
+    const char *message;
+    int64_t observed_generation;
+    int64_t transition_s; // Unix seconds
+};
+struct conditions {
+    struct condition items[CONDITIONS_MAX];
+    size_t count;
+};
+const struct condition *conditions_find(const struct conditions *conditions, const char *type);
+// Adds or replaces by type, keeping the order; transition_s is `now_s`, but the old one's when the
+// status did not change since `old` (which may be NULL).
+void conditions_set(struct conditions *conditions, const struct conditions *old,
+                    struct condition condition, int64_t now_s);
+struct value *conditions_encode(struct arena *arena, const struct conditions *conditions);
+// From status.conditions; types not in `types` (NULL-terminated) are left out. Message is not kept.
+void conditions_decode(struct conditions *out, const struct value *list, const char *const *types);
+void conditions_pack(struct pack_writer *out, const struct conditions *conditions,
+                     const char *const *types);
+void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types);

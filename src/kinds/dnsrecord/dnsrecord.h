@@ -1,0 +1,105 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/kind.h"
+#include "dns/record.h"
+#include "kinds/condition.h"
+
+// DNSRecord (dns.homelab.mortenolsen.pro/v1alpha1): one record set at the backend of a class.
+
+extern const struct kind dnsrecord_kind;
+#define DNSRECORD_FINALIZER "dns.homelab.mortenolsen.pro/finalizer"
+#define DNSRECORD_CLAIMS "dns.homelab.mortenolsen.pro/claims"
+
+enum { DNSRECORD_VALUES_MAX = 256, DNSRECORD_CLAIMS_MAX = 8 };
+
+// The spec as written, and the annotations that people set. Borrowed from what it was read from.
+struct dnsrecord {
+    struct text type;
+    struct text domain;
+    struct text subdomain;
+    struct text class_name;
+    struct text *values;
+    size_t value_count;
+    int64_t ttl_s;    // 0: not given
+    int32_t priority; // -1: not given
+    int32_t weight;
+    int32_t port;
+    bool is_retained; // deletionPolicy: Retain
+    bool is_paused;
+    bool is_force_deleted;
+    struct text retry; // absent when the annotation is not there
+};
+// A record set that may exist at a server: written ahead in the annotation `claims`.
+struct dnsrecord_claim {
+    struct text class_name;
+    struct text server; // normalised URL
+    enum record_type type;
+    struct text domain;
+    struct text subdomain;
+    const struct record_set *was; // what stood there before a change that deletes first; or NULL
+};
+struct dnsrecord_applied {
+    struct dnsrecord_claim key; // `was` is NULL
+    uint8_t hash[8];
+    int64_t time_s;
+};
+enum dnsrecord_state {
+    RECORD_STATE_NONE,
+    RECORD_STATE_PENDING,
+    RECORD_STATE_CREATED,
+    RECORD_STATE_UPDATED,
+    RECORD_STATE_DELETED,
+    RECORD_STATE_ERROR,
+};
+// What stands in the object because we wrote it.
+struct dnsrecord_ours {
+    bool has_broken_claims; // the annotation does not decode
+    struct dnsrecord_claim *claims;
+    size_t claim_count;
+    struct dnsrecord_applied *applied;
+    size_t applied_count;
+    struct conditions conditions; // without messages
+    enum dnsrecord_state state;
+    int64_t last_sync_s;  // 0: never
+    int64_t error_time_s; // of status.error
+    int64_t observed_generation;
+};
+
+// From cached bodies (object_spec, object_ours).
+void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
+                      struct dnsrecord *out, struct dnsrecord_ours *out_ours);
+void dnsrecord_decode(struct arena *arena, const struct value *object, struct dnsrecord *out);
+// All rules beyond the shape; the texts are a wire contract ("spec.values[0] must be a valid IPv4
+// address: ..."). False when there is an error among the findings; else *out is what goes to the
+// server, with ttl_s = the record's, or default_ttl_s. Called by admission, check and every turn.
+bool dnsrecord_resolve(struct arena *arena, const struct dnsrecord *record, uint32_t default_ttl_s,
+                       struct record_set *out, struct findings *findings);
+
+// The annotation's JSON, and back (false: broken).
+const char *dnsrecord_claims_encode(struct arena *arena, const struct dnsrecord_claim *claims,
+                                    size_t count);
+bool dnsrecord_claims_decode(struct arena *arena, struct text json, struct dnsrecord_claim **claims,
+                             size_t *count);
+
+struct dnsrecord_status {
+    struct conditions conditions;
+    enum dnsrecord_state state;
+    int64_t last_sync_s;
+    struct text fqdn;
+    int64_t observed_generation;
+    bool has_error;
+    const char *error_code;
+    const char *error_message;
+    int64_t error_time_s;
+    const char *error_trace_id; // or NULL
+    const struct dnsrecord_applied *applied;
+    size_t applied_count;
+    unsigned attempts;      // 0: left out
+    int64_t next_attempt_s; // 0: left out
+};
+// All fields that we own, JSON null where one is to go: ready for store_patch_status.
+struct value *dnsrecord_status_encode(struct arena *arena, const struct dnsrecord_status *status);

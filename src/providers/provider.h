@@ -1,0 +1,102 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "base/value.h"
+#include "dns/record.h"
+#include "io/dnsnet.h"
+#include "io/http.h"
+#include "io/random.h"
+
+// A provider translates changes of record sets into talk with one sort of backend. It is a small
+// state machine and owns no socket: ask() names the next thing to do, hear() takes what came of it,
+// until ask() says ASK_DONE. The engine's lane does the talking and keeps the clock.
+//
+// A seat is a provider's place at one backend (address, credentials, what it learned); a talk is
+// one piece of work there. A new provider is a folder with <name>.c, <name>.md, test_<name>.c and
+// one word in the list of src/providers/meson.build.
+
+enum change_op { CHANGE_SET, CHANGE_REMOVE, CHANGE_READ };
+
+// What came of one change; filled by the provider. `error` points into the job's arena.
+struct outcome {
+    bool is_done;              // as wanted: set, removed, or read
+    bool was_created;          // SET: the backend says it did not exist
+    bool was_absent;           // REMOVE, READ: there was nothing
+    bool is_uncertain;         // REMOVE: counted as done, but the answer was not the protocol's
+    const struct error *error; // when not done
+    const struct record_set *found; // READ: what stands there
+    const char *note;               // one sentence for log and event, or NULL
+};
+
+struct change {
+    enum change_op op;
+    struct record_set set; // REMOVE, READ: type, domain and subdomain count
+    struct outcome outcome;
+};
+
+enum job_kind { JOB_CHANGES, JOB_HEALTH };
+
+struct job {
+    enum job_kind kind;
+    struct arena *arena; // lives as long as the job
+    struct change *changes;
+    size_t change_count; // at most the provider's max_changes
+    const char *trace;   // 32 hex digits: W3C trace id
+    // JOB_HEALTH: done or not, and what the backend said about itself (map; NULL when nothing).
+    struct outcome health;
+    const struct value *answer;
+    // The backend as a whole could not be talked to: outcomes repeat it, the lane counts it.
+    bool is_transport_failure;
+};
+
+struct moment {
+    int64_t unix_ms;
+    int64_t mono_ms;
+    struct random *random;
+};
+
+enum ask_kind { ASK_DONE, ASK_HTTP, ASK_DNS, ASK_WAIT };
+struct ask {
+    struct http_request http; // texts live in the talk until hear()
+    struct dns_request dns;
+    int64_t wait_ms;
+};
+struct heard {
+    enum ask_kind kind; // of what was asked
+    const struct http_reply *http;
+    const struct dns_reply *dns;
+};
+
+struct seat_setup {
+    const struct value *config; // the provider's own keys; borrowed, copy what stays
+    struct secret *secret;      // NULL: none. Borrowed, take a reference
+    struct secret *previous;    // the key before a rotation, or NULL
+    int64_t previous_until_ms;  // mono: no longer than this
+};
+
+struct provider {
+    const char *name;
+    size_t max_changes; // of one job
+    int64_t collect_ms; // wait so long for more before a job begins; 0: never
+    // Errors: fault SPEC, reason InvalidConfiguration.
+    bool (*open)(const struct seat_setup *setup, void **seat, struct error *err);
+    void (*close)(void *seat);
+    // What identifies the content as it would stand at this backend (address included). First 8
+    // octets of a SHA-256. It may change when the seat learns something.
+    void (*fingerprint)(const void *seat, const struct record_set *set, uint8_t out[8]);
+    void *(*begin)(void *seat, struct job *job); // job outlives the talk
+    enum ask_kind (*ask)(void *talk, const struct moment *moment, struct ask *out);
+    void (*hear)(void *talk, const struct moment *moment, const struct heard *heard);
+    void (*end)(void *talk); // also in the middle: nothing is heard any more
+};
+
+// All that are built in, from the list in src/providers/meson.build.
+extern const struct provider *const providers[];
+extern const size_t provider_count;
+const struct provider *provider_find(const char *name);
