@@ -1,0 +1,48 @@
+# The front desk: each target installs what it needs (scripts/setup) and hands over to one script.
+# Variables: ONCE=1 (run), SECONDS=60 and TARGET=name (fuzz), DESTDIR and PREFIX (install).
+
+PREFIX ?= /usr/local
+SETUP = @scripts/setup
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fuzz bench cover format install clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: ## try it: manifests to DNS answers from a real Knot; ONCE=1 checks the answers and ends
+	$(SETUP) run
+	@ONCE='$(ONCE)' scripts/run
+
+test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-program tests
+	$(SETUP) test
+	@scripts/test
+
+check: ## format, stairs of the rooms, both compilers, clang-tidy, cppcheck
+	$(SETUP) check
+	@scripts/check
+
+fuzz: ## fuzz every decoder of outside bytes; SECONDS=60 each, TARGET=name for one
+	$(SETUP) fuzz
+	@scripts/fuzz $(or $(SECONDS),60) $(TARGET)
+
+bench: ## measure speed and memory, beside their peers
+	$(SETUP) bench
+	@scripts/bench
+
+cover: ## which lines and branches the unit tests and scenarios reach
+	$(SETUP) cover
+	@scripts/cover
+
+format: ## lay out all C files with clang-format
+	$(SETUP) check
+	@find src tests -name '*.[ch]' -exec clang-format -i {} +
+
+install: ## install into PREFIX (/usr/local), below DESTDIR if set
+	$(SETUP) build
+	@scripts/build release
+	@meson configure build/release --prefix '$(abspath $(PREFIX))'
+	@meson install -C build/release --strip $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
+
+clean: ## remove everything that was built
+	rm -rf build .run
