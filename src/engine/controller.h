@@ -94,7 +94,6 @@ struct receipt {
     const char *trace;       // of the last attempt, or NULL
     struct text holder;      // LOST: "kind ns/name" of who holds it
     struct text holder_namespace;
-    const struct record_set *last_sent; // what the book knows to stand there, or NULL
 };
 
 struct snapshot {
@@ -108,7 +107,6 @@ struct snapshot {
     const char *const *lane_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
-    bool is_answered;     // own lane's health question (dnsclass): see lane_view
     int64_t now_ms;       // Unix
     int64_t started_ms;   // when this process started
     const void *settings; // the controller's own
