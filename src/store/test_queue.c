@@ -1,0 +1,108 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "store/queue.h"
+
+static void expect_pop(struct queue *queue, int64_t now_ms, uint32_t expected)
+{
+    uint32_t id = UINT32_MAX;
+    assert_true(queue_pop(queue, now_ms, &id));
+    assert_int_equal(id, expected);
+}
+
+static void an_id_added_many_times_comes_once(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id;
+    queue_add(queue, 7, QUEUE_USER, 0);
+    queue_add(queue, 7, QUEUE_USER, 0);
+    queue_add(queue, 7, QUEUE_BACKGROUND, 0);
+    expect_pop(queue, 0, 7);
+    assert_false(queue_pop(queue, 0, &id));
+    queue_free(queue);
+}
+
+static void an_edit_overtakes_the_start_up_flood(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    for (uint32_t id = 0; id < 100; id++)
+        queue_add(queue, id, QUEUE_BACKGROUND, 0);
+    queue_add(queue, 50, QUEUE_USER, 10);
+    expect_pop(queue, 10, 50);
+    expect_pop(queue, 10, 0);
+    expect_pop(queue, 10, 1);
+    assert_int_equal(queue_depth(queue), 97);
+    queue_free(queue);
+}
+
+static void background_work_rises_after_a_minute(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    queue_add(queue, 1, QUEUE_BACKGROUND, 0);
+    queue_add(queue, 2, QUEUE_USER, 59000);
+    expect_pop(queue, 59500, 2);
+    queue_add(queue, 3, QUEUE_USER, 62000);
+    expect_pop(queue, 62000, 1);
+    expect_pop(queue, 62000, 3);
+    queue_free(queue);
+}
+
+static void the_earlier_timer_wins(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id;
+    queue_after(queue, 4, 500);
+    queue_after(queue, 4, 200);
+    queue_after(queue, 4, 900);
+    assert_int_equal(queue_next_ms(queue), 200);
+    assert_false(queue_pop(queue, 199, &id));
+    expect_pop(queue, 200, 4);
+    assert_false(queue_pop(queue, 10000, &id));
+    assert_true(queue_next_ms(queue) == INT64_MAX);
+    queue_free(queue);
+}
+
+static void timers_ring_in_order_of_time(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    for (uint32_t id = 0; id < 50; id++)
+        queue_after(queue, id, 1000 - 10 * (int64_t)id);
+    for (uint32_t id = 50; id-- > 0;)
+        expect_pop(queue, 2000, id);
+    queue_free(queue);
+}
+
+static void a_forgotten_id_does_not_come_back(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id;
+    queue_add(queue, 1, QUEUE_USER, 0);
+    queue_after(queue, 1, 5);
+    queue_forget(queue, 1);
+    assert_false(queue_pop(queue, 100, &id));
+    queue_free(queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_id_added_many_times_comes_once),
+        cmocka_unit_test(an_edit_overtakes_the_start_up_flood),
+        cmocka_unit_test(background_work_rises_after_a_minute),
+        cmocka_unit_test(the_earlier_timer_wins),
+        cmocka_unit_test(timers_ring_in_order_of_time),
+        cmocka_unit_test(a_forgotten_id_does_not_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
