@@ -32,18 +32,24 @@ struct disk {
 struct disk *disk_system(void); // static
 
 // Atomic replacement: readers see the old file or the whole new one, also after a crash when
-// is_synced. On failure the old file is untouched and no temporary one stays.
+// is_synced. The file has exactly this mode, whatever the umask. On failure the old file is
+// untouched and no temporary one stays; only when the folder's own sync fails is the new content in
+// place, but not safe from a crash. A crash may leave a temporary file ".<name>.XXXXXX.tmp" behind.
+// A symbolic link at `path` is replaced itself.
 static inline bool disk_replace(struct disk *disk, const char *path, struct text content,
                                 mode_t mode, bool is_synced, struct error *err)
 {
     return disk->ops->replace(disk, path, content, mode, is_synced, err);
 }
+// Made if absent, its entry in the folder synced then. `mode` is subject to the umask.
 static inline struct disk_file *disk_append_open(struct disk *disk, const char *path, mode_t mode,
                                                  struct error *err)
 {
     return disk->ops->append_open(disk, path, mode, err);
 }
-// All or nothing as far as the file system can: after a failure the file is cut back.
+// All or nothing as far as the file system can: after a failure the file is cut back. Where even
+// that fails, and after a failed disk_sync, what stands on the disk is not known: all later calls
+// on this file fail, and the caller writes the content anew (disk_replace, then disk_append_open).
 static inline bool disk_append(struct disk *disk, struct disk_file *file, struct text content,
                                struct error *err)
 {
@@ -62,14 +68,16 @@ static inline bool disk_remove(struct disk *disk, const char *path, struct error
 {
     return disk->ops->remove(disk, path, err);
 }
-// Parents too; existing is fine.
+// Parents too, with the same mode; existing is fine. Entries made are synced in their folders.
 static inline bool disk_make_folder(struct disk *disk, const char *path, mode_t mode,
                                     struct error *err)
 {
     return disk->ops->make_folder(disk, path, mode, err);
 }
 
-// Reading. `status` of the error is errno (ENOENT, ...). A file over `limit` octets is refused.
+// Reading. `status` of the error is errno (ENOENT, ...). A file over `limit` octets is refused
+// (EFBIG), and so is what is no regular file. The content is added to `out`, with one allocation,
+// so that a secret leaves no copies; on failure `out` keeps its old content.
 bool disk_read(struct buffer *out, const char *path, size_t limit, struct error *err);
 struct disk_stat {
     uint64_t device;
@@ -81,24 +89,33 @@ struct disk_stat {
     bool is_file;
 };
 bool disk_stat(const char *path, struct disk_stat *out, struct error *err); // follows links
-// Names in a folder in byte order without "." and ".."; caller frees each and the array.
+// Names in a folder in byte order without "." and ".."; caller frees each and the array. At most
+// 1,000,000 names.
 bool disk_list(const char *path, char ***names, size_t *count, struct error *err);
 // Absolute, links resolved; caller frees. NULL on failure.
 char *disk_real_path(const char *path, struct error *err);
 // Takes an exclusive flock without waiting: the descriptor, -1 when another holds it (*is_held) or
 // on failure. The lock goes with the descriptor (disk_unlock) or the process.
+// Fault WAIT when held.
 int disk_lock(const char *path, bool *is_held, struct error *err);
 void disk_unlock(int fd);
 
-// A folder tree watched by inotify (CLOSE_WRITE, MOVED, CREATE of folders, DELETE, *_SELF).
-// `changed` says only that something did; `is_lost` after an overflow or when no watch is left.
+// Folders watched by inotify (CLOSE_WRITE, MOVED, CREATE of folders and links, DELETE, *_SELF),
+// each for the names directly in it. A new sub-folder is reported like a file: the caller adds it
+// and then looks into it, as names may have come before the watch. A folder that goes or moves away
+// is reported and forgotten with all below it. Temporary files of disk_replace are not reported.
+// `changed` is called once per burst and says only that something did; `is_lost` after an overflow
+// or when no watched folder is left: look at everything and add the folders again.
 struct disk_watch;
 struct loop;
 typedef void disk_changed(void *context, bool is_lost);
 struct disk_watch *disk_watch_new(struct loop *loop, disk_changed *changed, void *context,
                                   struct error *err);
+// Adding a folder again is fine. Symbolic links are followed. Fails with status ENOSPC when the
+// kernel has no watch left: look at the folder from time to time instead.
 bool disk_watch_add(struct disk_watch *watch, const char *folder, struct error *err);
-// Takes the paths that changed since the last call ("folder/name"), caller frees; *count 0 when
-// none or when is_lost was told.
+// Takes the paths that changed since the last call ("folder/name", or a folder that went), each
+// once and in byte order; caller frees each and the array (NULL when *count is 0). *count is 0 when
+// none did; changes from before an is_lost are not listed.
 char **disk_watch_take(struct disk_watch *watch, size_t *count);
 void disk_watch_free(struct disk_watch *watch);

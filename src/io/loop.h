@@ -56,7 +56,9 @@ static inline int64_t loop_unix_ms(struct loop *loop)
 {
     return loop->ops->unix_ms(loop);
 }
-// (Re)arms: one call after delay_ms (>= 0). The last set wins. May be set from its own call.
+// (Re)arms: one call after delay_ms (>= 0), never early. The last set wins. May be set from its own
+// call; a timer that has fired keeps nothing and may be freed, also in its own call. Delays do not
+// run on while the machine is suspended: who must know asks loop_mono_ms when it fires.
 static inline void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
 {
     loop->ops->timer_set(loop, timer, delay_ms);
@@ -71,11 +73,14 @@ static inline void loop_defer(struct loop *loop, loop_call *call, void *context)
 {
     loop->ops->defer(loop, call, context);
 }
+// Level-triggered and persistent: called as long as the descriptor is ready. It stays the caller's;
+// unwatch it before it is closed.
 static inline struct loop_fd *loop_watch_fd(struct loop *loop, int fd, unsigned interest,
                                             loop_fd_call *call, void *context)
 {
     return loop->ops->watch_fd(loop, fd, interest, call, context);
 }
+// Accepts NULL. No call follows, also when made from within the watch's own call.
 static inline void loop_unwatch_fd(struct loop *loop, struct loop_fd *watched)
 {
     loop->ops->unwatch_fd(loop, watched);
@@ -85,10 +90,11 @@ static inline void loop_watch_signal(struct loop *loop, int number, loop_call *c
 {
     loop->ops->watch_signal(loop, number, call, context);
 }
+// Until loop_stop; at once when that was called before.
 static inline void loop_run(struct loop *loop)
 {
     loop->ops->run(loop);
-} // until loop_stop
+}
 static inline void loop_stop(struct loop *loop)
 {
     loop->ops->stop(loop);
