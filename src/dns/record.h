@@ -64,9 +64,11 @@ const char *record_value_noun(enum record_type type);
 // are not allowed").
 bool record_value_normalise(struct arena *arena, enum record_type type, struct text text,
                             struct text *out, struct error *err);
-// Canonical text for comparing: AAAA as RFC 5952, names in lower case, the rest unchanged.
+// Canonical text for comparing: AAAA as RFC 5952, names in lower case without final dot, the rest
+// unchanged.
 struct text record_value_canonical(struct arena *arena, enum record_type type, struct text value);
-// Values compared as a set in canonical form, TTL and numbers included.
+// Type, TTL, the numbers that the type has, and the values as a set in canonical form. The owner
+// name does not count: servers and people split it differently.
 bool record_set_equal(const struct record_set *a, const struct record_set *b);
 struct record_set record_set_copy(struct arena *arena, const struct record_set *set);
 // Does `name` equal `zone` or lie below it, on a label boundary? Both normalised.

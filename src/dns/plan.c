@@ -1,0 +1,111 @@
+#include "dns/plan.h"
+
+// A claim that is no winner, among the indexes that `find_*` return.
+#define NONE SIZE_MAX
+
+bool plan_excludes(enum record_type a, enum record_type b)
+{
+    return a == b || a == RECORD_CNAME || b == RECORD_CNAME;
+}
+
+static bool is_same_key(const struct plan_claim *a, const struct plan_claim *b)
+{
+    return a->type == b->type && text_equal(a->domain, b->domain) &&
+           text_equal(a->subdomain, b->subdomain);
+}
+
+static bool wants_to_stand(const struct plan_claim *claim)
+{
+    return claim->want != PLAN_REMOVE;
+}
+
+static bool is_winner(const struct plan_claim *claims, const struct plan_step *steps, size_t index)
+{
+    return wants_to_stand(&claims[index]) && steps[index].act != PLAN_LOST;
+}
+
+// Only winners beat younger claims: adding a loser never changes who wins.
+static size_t find_rival(const struct plan_claim *claims, const struct plan_step *steps,
+                         size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (is_winner(claims, steps, i) && claims[i].holder != claims[index].holder &&
+            plan_excludes(claims[i].type, claims[index].type))
+            return i;
+    }
+    return NONE;
+}
+
+static void settle_losers(const struct plan_claim *claims, size_t count, struct plan_step *steps)
+{
+    for (size_t i = 0; i < count; i++) {
+        steps[i] = (struct plan_step){PLAN_SETTLED, i};
+        if (!wants_to_stand(&claims[i]))
+            continue;
+        size_t rival = find_rival(claims, steps, i);
+        if (rival != NONE)
+            steps[i] = (struct plan_step){PLAN_LOST, rival};
+    }
+}
+
+static size_t find_heir(const struct plan_claim *claims, size_t count,
+                        const struct plan_step *steps, size_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_winner(claims, steps, i) && is_same_key(&claims[i], &claims[index]))
+            return i;
+    }
+    return NONE;
+}
+
+static enum plan_act send_or_hold(const struct plan_claim *claim)
+{
+    return claim->is_held ? PLAN_HOLD : PLAN_SEND;
+}
+
+static void settle_removals(const struct plan_claim *claims, size_t count, struct plan_step *steps)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (wants_to_stand(&claims[i]) || claims[i].is_satisfied)
+            continue;
+        size_t heir = find_heir(claims, count, steps, i);
+        if (heir != NONE)
+            steps[i] = (struct plan_step){PLAN_INHERITED, heir};
+        else
+            steps[i].act = send_or_hold(&claims[i]);
+    }
+}
+
+// What still has to go: a removal under way that excludes the wanted set, whoever holds it. Equal
+// keys never meet here, they are inherited.
+static size_t find_obstacle(const struct plan_claim *claims, size_t count,
+                            const struct plan_step *steps, size_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_going = steps[i].act == PLAN_SEND || steps[i].act == PLAN_HOLD;
+        if (!wants_to_stand(&claims[i]) && is_going &&
+            plan_excludes(claims[i].type, claims[index].type))
+            return i;
+    }
+    return NONE;
+}
+
+static void settle_sets(const struct plan_claim *claims, size_t count, struct plan_step *steps)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (claims[i].want != PLAN_SET || steps[i].act == PLAN_LOST)
+            continue;
+        size_t obstacle = find_obstacle(claims, count, steps, i);
+        if (obstacle != NONE)
+            steps[i] = (struct plan_step){PLAN_WAIT, obstacle};
+        else if (!claims[i].is_satisfied)
+            steps[i].act = send_or_hold(&claims[i]);
+    }
+}
+
+void plan_name(const struct plan_claim *claims, size_t count, struct plan_step *steps)
+{
+    settle_losers(claims, count, steps);
+    settle_removals(claims, count, steps);
+    settle_sets(claims, count, steps);
+}

@@ -1,0 +1,88 @@
+#include "dns/wire.h"
+
+#include <string.h>
+
+#include "base/must.h"
+
+// Every octet escaped as \DDD, and dots.
+enum { NAME_TEXT_MAX = 1024, POINTER_MARK = 0xc0 };
+
+struct wire wire_of(struct text octets)
+{
+    return (struct wire){.at = (const uint8_t *)octets.at, .len = octets.len};
+}
+
+bool wire_skip(struct wire *wire, size_t len)
+{
+    if (len > wire->len - wire->position)
+        return false;
+    wire->position += len;
+    return true;
+}
+
+bool wire_read_u16(struct wire *wire, uint16_t *out)
+{
+    const uint8_t *at = wire->at + wire->position;
+    if (!wire_skip(wire, 2))
+        return false;
+    *out = (uint16_t)(at[0] << 8 | at[1]);
+    return true;
+}
+
+bool wire_read_u32(struct wire *wire, uint32_t *out)
+{
+    uint16_t high, low;
+    if (wire->len - wire->position < 4 || !wire_read_u16(wire, &high) || !wire_read_u16(wire, &low))
+        return false;
+    *out = (uint32_t)high << 16 | low;
+    return true;
+}
+
+bool wire_skip_name(struct wire *wire)
+{
+    size_t start = wire->position;
+    while (wire->position < wire->len && wire->position - start < WIRE_NAME_MAX) {
+        uint8_t len = wire->at[wire->position];
+        if (len >= POINTER_MARK)
+            return wire_skip(wire, 2);
+        if (len > LDNS_MAX_LABELLEN || !wire_skip(wire, 1u + len))
+            return false;
+        if (len == 0)
+            return true;
+    }
+    return false;
+}
+
+ldns_rdf *wire_read_name(struct wire *wire)
+{
+    ldns_rdf *name = NULL;
+    size_t position = wire->position;
+    if (ldns_wire2dname(&name, wire->at, wire->len, &position) != LDNS_STATUS_OK)
+        return NULL;
+    wire->position = position;
+    return name;
+}
+
+void wire_add_u16(struct buffer *out, unsigned number)
+{
+    uint8_t octets[2] = {(uint8_t)(number >> 8), (uint8_t)number};
+    buffer_add(out, octets, sizeof octets);
+}
+
+ldns_rdf *wire_name_new(struct text name, struct error *err)
+{
+    char terminated[NAME_TEXT_MAX];
+    ldns_rdf *rdf = NULL;
+    bool is_fit = name.len > 0 && name.len < sizeof terminated && !memchr(name.at, 0, name.len);
+    if (is_fit) {
+        memcpy(terminated, name.at, name.len);
+        terminated[name.len] = '\0';
+        ldns_status status = ldns_str2rdf_dname(&rdf, terminated);
+        must(status != LDNS_STATUS_MEM_ERR);
+        is_fit = status == LDNS_STATUS_OK;
+    }
+    if (!is_fit)
+        error_set(err, FAULT_SPEC, "ValidationFailed", "'%.*s' is not a domain name",
+                  TEXT_ARGS(name));
+    return is_fit ? rdf : NULL;
+}
