@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 SETUP = pathlib.Path(__file__).parent.parent / "scripts" / "setup"
-TOOLS = ["sh", "cat", "fold", "sed", "sort", "tr", "wc"]
+TOOLS = ["sh", "cat", "fold", "sed", "sort", "tr"]
 
 
 class Machine:
@@ -63,7 +63,7 @@ def test_names_what_it_installs_and_why(machine):
     machine.program("sudo", 'echo "sudo $*"')
     status, text = machine.setup("run")
     assert status == 0
-    assert "'make run' needs 2 more packages, installing: knot meson" in text
+    assert "'make run' lacks packages, installing: knot meson" in text
     assert f"sudo -n {SETUP} --as-root knot meson" in text
 
 
@@ -112,7 +112,7 @@ def test_missing_compiler_is_installed_with_a_word(machine):
     machine.lacks("gcc", "make")
     machine.program("sudo", "exit 0")
     _, text = machine.setup("run")
-    assert "no C compiler yet; 'make run' needs 2 more packages" in text
+    assert "no C compiler yet; 'make run' lacks packages" in text
 
 
 def test_unknown_group_is_a_usage_error(machine):
