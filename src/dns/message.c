@@ -1,0 +1,587 @@
+#include "dns/message.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+#include "base/table.h"
+#include "dns/wire.h"
+
+#define REASON "ValidationFailed"
+
+static const char *const rcode_names[] = {
+    "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN",  "NOTIMP",  "REFUSED", "YXDOMAIN", "YXRRSET",
+    "NXRRSET", "NOTAUTH", "NOTZONE",  "DSOTYPENI", "RCODE12", "RCODE13", "RCODE14",  "RCODE15",
+    "BADSIG",  "BADKEY",  "BADTIME",  "BADMODE",   "BADNAME", "BADALG",  "BADTRUNC", "BADCOOKIE",
+};
+
+const char *message_rcode_name(unsigned rcode)
+{
+    return rcode < COUNT_OF(rcode_names) ? rcode_names[rcode] : "unknown RCODE";
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+struct update {
+    ldns_pkt *packet;
+};
+
+static void packet_cleanup(ldns_pkt **at)
+{
+    ldns_pkt_free(*at);
+}
+
+static void rr_cleanup(ldns_rr **at)
+{
+    ldns_rr_free(*at);
+}
+
+static void wire_cleanup(uint8_t **at)
+{
+    free(*at);
+}
+
+#define AUTO_PACKET __attribute__((cleanup(packet_cleanup))) ldns_pkt
+#define AUTO_RR __attribute__((cleanup(rr_cleanup))) ldns_rr
+
+static bool write_packet(struct buffer *out, const ldns_pkt *packet, uint16_t id, struct error *err)
+{
+    __attribute__((cleanup(wire_cleanup))) uint8_t *wire = NULL;
+    size_t len = 0;
+    ldns_status status = ldns_pkt2wire(&wire, packet, &len);
+    if (status != LDNS_STATUS_OK)
+        return error_set(err, FAULT_SPEC, REASON, "DNS message cannot be written: %s",
+                         ldns_get_errorstr_by_id(status));
+    if (len > WIRE_MESSAGE_MAX)
+        return error_set(err, FAULT_SPEC, REASON,
+                         "DNS message has %zu octets: at most %d fit, send fewer or shorter values",
+                         len, WIRE_MESSAGE_MAX);
+    must(len >= WIRE_HEADER);
+    wire[0] = (uint8_t)(id >> 8);
+    wire[1] = (uint8_t)id;
+    buffer_add(out, wire, len);
+    return true;
+}
+
+bool message_query(struct buffer *out, uint16_t id, struct text name, uint16_t rr_type,
+                   bool is_recursion_desired, struct error *err)
+{
+    ldns_rdf *owner = wire_name_new(name, err);
+    if (!owner)
+        return false;
+    AUTO_PACKET *packet = ldns_pkt_query_new(owner, (ldns_rr_type)rr_type, LDNS_RR_CLASS_IN,
+                                             is_recursion_desired ? LDNS_RD : 0);
+    must(packet);
+    return write_packet(out, packet, id, err);
+}
+
+static ldns_rr *rr_new(struct text name, ldns_rr_type type, ldns_rr_class class, struct error *err)
+{
+    ldns_rdf *owner = wire_name_new(name, err);
+    if (!owner)
+        return NULL;
+    ldns_rr *rr = ldns_rr_new();
+    must(rr);
+    ldns_rr_set_owner(rr, owner);
+    ldns_rr_set_type(rr, type);
+    ldns_rr_set_class(rr, class);
+    ldns_rr_set_ttl(rr, 0);
+    return rr;
+}
+
+struct update *update_new(struct text zone, struct error *err)
+{
+    ldns_rr *question = rr_new(zone, LDNS_RR_TYPE_SOA, LDNS_RR_CLASS_IN, err);
+    if (!question)
+        return NULL;
+    ldns_rr_set_question(question, true);
+    struct update *update = mem_new_of(struct update);
+    update->packet = ldns_pkt_new();
+    must(update->packet);
+    ldns_pkt_set_opcode(update->packet, LDNS_PACKET_UPDATE);
+    must(ldns_pkt_push_rr(update->packet, LDNS_SECTION_QUESTION, question));
+    return update;
+}
+
+void update_free(struct update *update)
+{
+    if (!update)
+        return;
+    ldns_pkt_free(update->packet);
+    free(update);
+}
+
+// RFC 2136 2.4.3 and 2.5.2: class and type say it all, there is no rdata.
+static bool push_bare(struct update *update, ldns_pkt_section section, struct text name,
+                      enum record_type type, ldns_rr_class class, struct error *err)
+{
+    ldns_rr *rr = rr_new(name, (ldns_rr_type)record_type_number(type), class, err);
+    if (!rr)
+        return false;
+    must(ldns_pkt_push_rr(update->packet, section, rr));
+    return true;
+}
+
+bool update_require_absent(struct update *update, struct text name, enum record_type type,
+                           struct error *err)
+{
+    return push_bare(update, LDNS_SECTION_ANSWER, name, type, LDNS_RR_CLASS_NONE, err);
+}
+
+bool update_delete_set(struct update *update, struct text name, enum record_type type,
+                       struct error *err)
+{
+    return push_bare(update, LDNS_SECTION_AUTHORITY, name, type, LDNS_RR_CLASS_ANY, err);
+}
+
+typedef bool push_rdata(ldns_rr *rr, const struct record_set *set, struct text value,
+                        struct error *err);
+
+static void push_octets(ldns_rr *rr, ldns_rdf_type type, const void *at, size_t len)
+{
+    ldns_rdf *rdf = ldns_rdf_new_frm_data(type, len, at);
+    must(rdf && ldns_rr_push_rdf(rr, rdf));
+}
+
+static bool push_address(ldns_rr *rr, int family, ldns_rdf_type type, struct text value,
+                         struct error *err)
+{
+    char terminated[INET6_ADDRSTRLEN] = "";
+    uint8_t octets[sizeof(struct in6_addr)];
+    if (value.len < sizeof terminated)
+        memcpy(terminated, value.at, value.len);
+    if (strlen(terminated) != value.len || inet_pton(family, terminated, octets) != 1)
+        return error_set(err, FAULT_SPEC, REASON, "'%.*s' is not an %s address", TEXT_ARGS(value),
+                         family == AF_INET ? "IPv4" : "IPv6");
+    push_octets(rr, type, octets,
+                family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
+    return true;
+}
+
+static bool push_a(ldns_rr *rr, const struct record_set *set, struct text value, struct error *err)
+{
+    (void)set;
+    return push_address(rr, AF_INET, LDNS_RDF_TYPE_A, value, err);
+}
+
+static bool push_aaaa(ldns_rr *rr, const struct record_set *set, struct text value,
+                      struct error *err)
+{
+    (void)set;
+    return push_address(rr, AF_INET6, LDNS_RDF_TYPE_AAAA, value, err);
+}
+
+static bool push_name(ldns_rr *rr, const struct record_set *set, struct text value,
+                      struct error *err)
+{
+    (void)set;
+    ldns_rdf *target = wire_name_new(value, err);
+    if (!target)
+        return false;
+    must(ldns_rr_push_rdf(rr, target));
+    return true;
+}
+
+static bool push_txt(ldns_rr *rr, const struct record_set *set, struct text value,
+                     struct error *err)
+{
+    (void)set;
+    size_t count = txt_string_count(value);
+    if (value.len + count > WIRE_MESSAGE_MAX)
+        return error_set(err, FAULT_SPEC, REASON, "text has %zu octets: at most 65279 fit",
+                         value.len);
+    struct text rest = value;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t piece[256];
+        piece[0] = (uint8_t)(rest.len < 255 ? rest.len : 255);
+        if (piece[0] > 0)
+            memcpy(piece + 1, rest.at, piece[0]);
+        push_octets(rr, LDNS_RDF_TYPE_STR, piece, 1u + piece[0]);
+        rest = (struct text){rest.at + piece[0], rest.len - piece[0]};
+    }
+    return true;
+}
+
+static bool push_number(ldns_rr *rr, const char *what, int32_t number, struct error *err)
+{
+    if (number < 0 || number > UINT16_MAX)
+        return error_set(err, FAULT_SPEC, REASON, "%s is %d: it must be 0..65535", what, number);
+    uint8_t octets[2] = {(uint8_t)(number >> 8), (uint8_t)number};
+    push_octets(rr, LDNS_RDF_TYPE_INT16, octets, sizeof octets);
+    return true;
+}
+
+static bool push_mx(ldns_rr *rr, const struct record_set *set, struct text value, struct error *err)
+{
+    return push_number(rr, "priority", set->priority, err) && push_name(rr, set, value, err);
+}
+
+static bool push_srv(ldns_rr *rr, const struct record_set *set, struct text value,
+                     struct error *err)
+{
+    return push_number(rr, "priority", set->priority, err) &&
+           push_number(rr, "weight", set->weight, err) && push_number(rr, "port", set->port, err) &&
+           push_name(rr, set, value, err);
+}
+
+static push_rdata *const pushers[RECORD_TYPES] = {
+    [RECORD_A] = push_a,     [RECORD_AAAA] = push_aaaa, [RECORD_CNAME] = push_name,
+    [RECORD_TXT] = push_txt, [RECORD_MX] = push_mx,     [RECORD_SRV] = push_srv,
+    [RECORD_NS] = push_name, [RECORD_PTR] = push_name,
+};
+
+static bool push_value(struct update *update, struct text name, const struct record_set *set,
+                       struct text value, struct error *err)
+{
+    AUTO_RR *rr = rr_new(name, (ldns_rr_type)record_type_number(set->type), LDNS_RR_CLASS_IN, err);
+    if (!rr || !pushers[set->type](rr, set, value, err))
+        return false;
+    ldns_rr_set_ttl(rr, set->ttl_s);
+    must(ldns_pkt_push_rr(update->packet, LDNS_SECTION_AUTHORITY, rr));
+    rr = NULL;
+    return true;
+}
+
+bool update_add_set(struct update *update, struct text name, const struct record_set *set,
+                    struct error *err)
+{
+    if (set->ttl_s > INT32_MAX)
+        return error_set(err, FAULT_SPEC, REASON, "TTL is %u: at most 2147483647 is allowed",
+                         set->ttl_s);
+    for (size_t i = 0; i < set->value_count; i++) {
+        if (!push_value(update, name, set, set->values[i], err))
+            return error_prefix(err, "%.*s %s: ", TEXT_ARGS(name), record_type_name(set->type));
+    }
+    return true;
+}
+
+bool update_write(struct buffer *out, const struct update *update, uint16_t id, struct error *err)
+{
+    return write_packet(out, update->packet, id, err);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// One record of the answer section, before records become sets.
+struct answer {
+    enum record_type type;
+    bool is_repeated; // an equal record came before
+    uint32_t ttl_s;
+    struct text owner;
+    struct text value;
+    int32_t numbers[3]; // priority, weight, port; -1 where the type has none
+    size_t set;         // index in the message's answers
+    uint64_t set_hash;
+    uint64_t value_hash;
+};
+
+struct reading {
+    struct arena *arena;
+    struct wire wire;
+    struct message message;
+    struct answer *answers;
+    size_t count;
+};
+
+static struct text name_text(struct arena *arena, const ldns_rdf *name)
+{
+    autofree char *written = ldns_rdf2str(name);
+    must(written);
+    return record_value_canonical(arena, RECORD_PTR, text_of(written));
+}
+
+static bool read_header(struct reading *reading, uint16_t counts[4])
+{
+    struct message *message = &reading->message;
+    uint16_t flags;
+    if (!wire_read_u16(&reading->wire, &message->id) || !wire_read_u16(&reading->wire, &flags))
+        return false;
+    message->is_reply = flags & 0x8000;
+    message->opcode = flags >> 11 & 0xf;
+    message->is_authoritative = flags & 0x0400;
+    message->is_truncated = flags & 0x0200;
+    message->rcode = flags & 0xf;
+    for (size_t i = 0; i < 4; i++) {
+        if (!wire_read_u16(&reading->wire, &counts[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool read_question(struct reading *reading, bool is_first)
+{
+    uint16_t type, class;
+    AUTO_RDF *name = wire_read_name(&reading->wire);
+    if (!name || !wire_read_u16(&reading->wire, &type) || !wire_read_u16(&reading->wire, &class))
+        return false;
+    if (is_first) {
+        reading->message.question_name = name_text(reading->arena, name);
+        reading->message.question_type = type;
+    }
+    return true;
+}
+
+static struct text join_strings(struct arena *arena, const ldns_rr *rr)
+{
+    size_t total = 0, fields = ldns_rr_rd_count(rr);
+    for (size_t i = 0; i < fields; i++)
+        total += ldns_rdf_size(ldns_rr_rdf(rr, i)) - 1;
+    char *joined = arena_alloc(arena, total + 1, 1);
+    size_t at = 0;
+    for (size_t i = 0; i < fields; i++) {
+        const ldns_rdf *string = ldns_rr_rdf(rr, i);
+        memcpy(joined + at, ldns_rdf_data(string) + 1, ldns_rdf_size(string) - 1);
+        at += ldns_rdf_size(string) - 1;
+    }
+    return (struct text){joined, total};
+}
+
+static struct text address_text(struct arena *arena, int family, const ldns_rdf *address)
+{
+    char written[INET6_ADDRSTRLEN];
+    must(inet_ntop(family, ldns_rdf_data(address), written, sizeof written));
+    return text_of(arena_copy_text(arena, written));
+}
+
+// How many fields of each type's rdata are numbers before the name, as ldns lays them out.
+static size_t number_count(enum record_type type)
+{
+    return type == RECORD_SRV ? 3 : type == RECORD_MX ? 1 : 0;
+}
+
+static bool decode_value(struct arena *arena, const ldns_rr *rr, struct answer *answer)
+{
+    size_t numbers = number_count(answer->type), fields = ldns_rr_rd_count(rr);
+    if (answer->type == RECORD_TXT) {
+        answer->value = join_strings(arena, rr);
+        return fields > 0;
+    }
+    if (fields != numbers + 1)
+        return false;
+    for (size_t i = 0; i < numbers; i++)
+        answer->numbers[i] = ldns_rdf2native_int16(ldns_rr_rdf(rr, i));
+    const ldns_rdf *last = ldns_rr_rdf(rr, numbers);
+    if (answer->type == RECORD_A)
+        answer->value = address_text(arena, AF_INET, last);
+    else if (answer->type == RECORD_AAAA)
+        answer->value = address_text(arena, AF_INET6, last);
+    else
+        answer->value = name_text(arena, last);
+    return true;
+}
+
+static uint64_t hash_of_set(const struct answer *answer)
+{
+    uint64_t parts[3] = {hash_octets(answer->owner.at, answer->owner.len), (uint64_t)answer->type,
+                         hash_octets(answer->numbers, sizeof answer->numbers)};
+    return hash_octets(parts, sizeof parts);
+}
+
+static bool keep_answer(struct reading *reading, const ldns_rr *rr, const ldns_rdf *owner,
+                        enum record_type type, uint32_t ttl_s)
+{
+    struct answer *answer = &reading->answers[reading->count];
+    *answer = (struct answer){.type = type, .ttl_s = ttl_s, .numbers = {-1, -1, -1}};
+    if (!decode_value(reading->arena, rr, answer))
+        return false;
+    answer->owner = name_text(reading->arena, owner);
+    answer->set_hash = hash_of_set(answer);
+    answer->value_hash = hash_octets(answer->value.at, answer->value.len);
+    reading->count++;
+    return true;
+}
+
+static bool keep_serial(struct reading *reading, const ldns_rr *rr)
+{
+    if (ldns_rr_rd_count(rr) != 7)
+        return false;
+    reading->message.has_soa = true;
+    reading->message.soa_serial = ldns_rdf2native_int32(ldns_rr_rdf(rr, 2));
+    return true;
+}
+
+static bool find_type(uint16_t number, enum record_type *type)
+{
+    for (size_t i = 0; i < RECORD_TYPES; i++) {
+        if (record_type_number((enum record_type)i) == number) {
+            *type = (enum record_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The rest of a record that is not of ours: its rdata is not looked at.
+static bool skip_rdata(struct reading *reading)
+{
+    uint16_t len;
+    reading->message.skipped_count++;
+    return wire_read_u16(&reading->wire, &len) && wire_skip(&reading->wire, len);
+}
+
+static bool read_rdata(struct reading *reading, ldns_rr *rr, uint16_t type)
+{
+    ldns_rr_set_type(rr, (ldns_rr_type)type);
+    struct wire *wire = &reading->wire;
+    return wire->len - wire->position >= 2 &&
+           ldns_wire2rdf(rr, wire->at, wire->len, &wire->position) == LDNS_STATUS_OK;
+}
+
+static bool read_answer(struct reading *reading)
+{
+    uint16_t number, class;
+    uint32_t ttl_s;
+    enum record_type type = RECORD_TYPES;
+    AUTO_RDF *owner = wire_read_name(&reading->wire);
+    if (!owner || !wire_read_u16(&reading->wire, &number) ||
+        !wire_read_u16(&reading->wire, &class) || !wire_read_u32(&reading->wire, &ttl_s))
+        return false;
+    bool is_ours = find_type(number, &type);
+    if (class != LDNS_RR_CLASS_IN || (!is_ours && number != LDNS_RR_TYPE_SOA))
+        return skip_rdata(reading);
+    AUTO_RR *rr = ldns_rr_new();
+    must(rr);
+    if (!read_rdata(reading, rr, number))
+        return false;
+    if (!is_ours)
+        return keep_serial(reading, rr);
+    // RFC 2181 section 8: a TTL with the highest bit set counts as 0.
+    return keep_answer(reading, rr, owner, type, ttl_s > INT32_MAX ? 0 : ttl_s);
+}
+
+// ---- records into sets --------------------------------------------------------------------------
+
+static bool is_same_set(const struct answer *a, const struct answer *b)
+{
+    return a->type == b->type && memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0 &&
+           text_equal(a->owner, b->owner);
+}
+
+static bool head_matches(const void *context, uint32_t id, const void *key)
+{
+    return is_same_set((const struct answer *)context + id, key);
+}
+
+static uint64_t head_hash(const void *context, uint32_t id)
+{
+    return ((const struct answer *)context)[id].set_hash;
+}
+
+static bool value_matches(const void *context, uint32_t id, const void *key)
+{
+    const struct answer *a = (const struct answer *)context + id, *b = key;
+    return a->set == b->set && text_equal(a->value, b->value);
+}
+
+static uint64_t value_hash_of(const void *context, uint32_t id)
+{
+    const struct answer *answer = (const struct answer *)context + id;
+    return answer->set_hash ^ answer->value_hash;
+}
+
+static const struct table_ops head_ops = {head_matches, head_hash};
+static const struct table_ops value_ops = {value_matches, value_hash_of};
+
+static struct record_set open_set(const struct answer *head)
+{
+    return (struct record_set){.type = head->type,
+                               .domain = head->owner,
+                               .subdomain = TEXT("@"),
+                               .ttl_s = head->ttl_s,
+                               .priority = head->numbers[0],
+                               .weight = head->numbers[1],
+                               .port = head->numbers[2]};
+}
+
+// Tells each answer its set, and the sets how many values they will have. The smallest TTL stands
+// for the set.
+static void assign_sets(struct reading *reading)
+{
+    struct message *message = &reading->message;
+    struct table heads = {.ops = &head_ops, .context = reading->answers};
+    struct table values = {.ops = &value_ops, .context = reading->answers};
+    for (uint32_t i = 0; i < reading->count; i++) {
+        struct answer *answer = &reading->answers[i];
+        uint32_t head = table_find(&heads, answer->set_hash, answer);
+        answer->set = head == TABLE_NONE ? message->answer_count : reading->answers[head].set;
+        if (head == TABLE_NONE) {
+            table_add(&heads, answer->set_hash, i);
+            message->answers[message->answer_count++] = open_set(answer);
+        }
+        struct record_set *set = &message->answers[answer->set];
+        if (answer->ttl_s < set->ttl_s)
+            set->ttl_s = answer->ttl_s;
+        uint64_t hash = answer->set_hash ^ answer->value_hash;
+        answer->is_repeated = table_find(&values, hash, answer) != TABLE_NONE;
+        if (answer->is_repeated)
+            continue;
+        table_add(&values, hash, i);
+        set->value_count++;
+    }
+    table_done(&heads);
+    table_done(&values);
+}
+
+static void fill_sets(struct reading *reading)
+{
+    struct message *message = &reading->message;
+    struct text *values = arena_new_array(reading->arena, struct text, reading->count);
+    size_t *next = arena_new_array(reading->arena, size_t, message->answer_count);
+    for (size_t i = 0, at = 0; i < message->answer_count; i++) {
+        next[i] = at;
+        message->answers[i].values = values + at;
+        at += message->answers[i].value_count;
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct answer *answer = &reading->answers[i];
+        if (!answer->is_repeated)
+            values[next[answer->set]++] = answer->value;
+    }
+}
+
+// ---- whole messages -----------------------------------------------------------------------------
+
+static bool refuse(struct error *err, const char *what, size_t number)
+{
+    return error_set(err, FAULT_AGAIN, "", "DNS message is malformed: %s %zu cannot be read", what,
+                     number);
+}
+
+static bool read_answers(struct reading *reading, size_t count, struct error *err)
+{
+    // No record is shorter than its root name and fixed fields.
+    size_t most = (reading->wire.len - reading->wire.position) / 11;
+    if (count > most)
+        return refuse(err, "answer", most + 1);
+    reading->answers = arena_new_array(reading->arena, struct answer, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!read_answer(reading))
+            return refuse(err, "answer", i + 1);
+    }
+    reading->message.answers = arena_new_array(reading->arena, struct record_set, reading->count);
+    assign_sets(reading);
+    fill_sets(reading);
+    return true;
+}
+
+bool message_read(struct arena *arena, struct text octets, struct message *out, struct error *err)
+{
+    struct reading reading = {.arena = arena, .wire = wire_of(octets)};
+    uint16_t counts[4];
+    if (octets.len > WIRE_MESSAGE_MAX)
+        return error_set(err, FAULT_AGAIN, "", "DNS message has %zu octets: at most %d are allowed",
+                         octets.len, WIRE_MESSAGE_MAX);
+    if (!read_header(&reading, counts))
+        return error_set(err, FAULT_AGAIN, "", "DNS message has %zu octets: its header needs %d",
+                         octets.len, WIRE_HEADER);
+    for (size_t i = 0; i < counts[0]; i++) {
+        if (!read_question(&reading, i == 0))
+            return refuse(err, "question", i + 1);
+    }
+    if (!read_answers(&reading, counts[1], err))
+        return false;
+    *out = reading.message;
+    return true;
+}
