@@ -29,7 +29,7 @@ def test_function_of_80_lines_is_fine_and_counted(tmp_path):
 def test_function_of_81_lines_is_a_breach(tmp_path):
     status, lines = look(tmp_path, function(3) + function(81))
     assert (status, len(lines)) == (1, 1)
-    assert lines[0].startswith("src/base/x.c:5: this function has 81 lines")
+    assert lines[0].startswith("src/base/x.c:6: this function has 81 lines")
 
 
 def test_long_table_is_no_function(tmp_path):
