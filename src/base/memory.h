@@ -47,8 +47,8 @@ void mem_cleanup_free(void *pointer);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-// The turn's memory: made while one key is handled, all freed together. Blocks of 16 KiB are kept
-// for the next turn by arena_reset; bigger ones go back.
+// The turn's memory: made while one key is handled, all freed together. Blocks of 16 KiB (up
+// to 1 MiB of them) are kept for the next turn by arena_reset; bigger ones go back.
 struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *arena);

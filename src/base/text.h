@@ -61,11 +61,16 @@ bool utf8_is_valid(struct text a);
 // Decodes one code point at a.at: its length 1..4, or 0 when invalid. a must not be empty.
 size_t utf8_decode(struct text a, uint32_t *code_point);
 
-// Foreign text made fit to show: cut at `limit` octets on a character boundary, control characters
-// (C0, DEL, C1) become one blank, invalid UTF-8 becomes U+FFFD. Nothing a terminal would obey
-// stays.
-void text_clean(struct buffer *out, struct text foreign, size_t limit);
+// The longest prefix of at most `limit` octets that does not cut a character in two.
+struct text utf8_prefix(struct text a, size_t limit);
 
-// The candidate nearest to `wrong` by Damerau-Levenshtein distance (<= 1/3 of its length, at
-// least 1), or NULL. For "did you mean".
+// Foreign text made fit to show: appends at most `limit` octets, cut on a character boundary. A run
+// of control characters (C0, DEL, C1, line separators, marks that turn the reading direction)
+// becomes one blank, an invalid UTF-8 octet becomes U+FFFD. Nothing a terminal would obey stays.
+void text_clean(struct buffer *out, struct text foreign, size_t limit);
+// The same into `size` octets with a NUL; never allocates. Returns the length.
+size_t text_clean_into(char *out, size_t size, struct text foreign);
+
+// The candidate nearest to `wrong` by Damerau-Levenshtein distance, ASCII case aside (<= 1/3 of
+// its length, at least 1), or NULL; the first of several wins. For "did you mean".
 const char *text_nearest(struct text wrong, const char *const *candidates, size_t count);

@@ -1,0 +1,235 @@
+#include "base/memory.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/must.h"
+
+enum {
+    BLOCK_SIZE = 16 * 1024,
+    BLOCKS_KEPT = 64,
+    GROW_START = 8,
+};
+
+struct block {
+    struct block *next;
+    size_t size;
+    size_t used;
+    alignas(max_align_t) char octets[];
+};
+
+struct arena {
+    struct block *full;  // small blocks with too little room, and every big one
+    struct block *open;  // the one that is filled now
+    struct block *spare; // small and empty
+    size_t spare_count;
+    size_t used;
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    static const char line[] = "signpost: out of memory\n";
+    // stdio could want memory itself.
+    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)ignored;
+    abort();
+}
+
+static size_t product(size_t count, size_t size)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total) || total > PTRDIFF_MAX)
+        out_of_memory();
+    return total ? total : 1;
+}
+
+void *mem_new(size_t count, size_t size)
+{
+    void *made = calloc(1, product(count, size));
+    if (!made)
+        out_of_memory();
+    return made;
+}
+
+void *mem_resize(void *old, size_t count, size_t size)
+{
+    void *made = realloc(old, product(count, size));
+    if (!made)
+        out_of_memory();
+    return made;
+}
+
+char *mem_copy_text(const char *text)
+{
+    return mem_copy(text, strlen(text) + 1);
+}
+
+void *mem_copy(const void *at, size_t len)
+{
+    void *made = mem_resize(NULL, len, 1);
+    if (len)
+        memcpy(made, at, len);
+    return made;
+}
+
+void *mem_grow(void *array, size_t *capacity, size_t need, size_t size)
+{
+    size_t wanted = *capacity ? *capacity : GROW_START;
+    while (wanted < need)
+        if (__builtin_mul_overflow(wanted, 2, &wanted))
+            out_of_memory();
+    array = mem_resize(array, wanted, size);
+    *capacity = wanted;
+    return array;
+}
+
+void mem_cleanup_free(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+static struct block *block_new(size_t size)
+{
+    if (size > PTRDIFF_MAX - sizeof(struct block))
+        out_of_memory();
+    struct block *block = mem_resize(NULL, sizeof(struct block) + size, 1);
+    *block = (struct block){.size = size};
+    return block;
+}
+
+static void blocks_free(struct block *block)
+{
+    while (block) {
+        struct block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+struct arena *arena_new(void)
+{
+    return mem_new_of(struct arena);
+}
+
+void arena_free(struct arena *arena)
+{
+    if (!arena)
+        return;
+    blocks_free(arena->full);
+    blocks_free(arena->open);
+    blocks_free(arena->spare);
+    free(arena);
+}
+
+static void keep_or_free(struct arena *arena, struct block *block)
+{
+    if (block->size != BLOCK_SIZE || arena->spare_count >= BLOCKS_KEPT) {
+        free(block);
+        return;
+    }
+    block->used = 0;
+    block->next = arena->spare;
+    arena->spare = block;
+    arena->spare_count++;
+}
+
+void arena_reset(struct arena *arena)
+{
+    struct block *block = arena->full;
+    while (block) {
+        struct block *next = block->next;
+        keep_or_free(arena, block);
+        block = next;
+    }
+    if (arena->open)
+        keep_or_free(arena, arena->open);
+    arena->full = NULL;
+    arena->open = NULL;
+    arena->used = 0;
+}
+
+static void push_full(struct arena *arena, struct block *block)
+{
+    block->next = arena->full;
+    arena->full = block;
+}
+
+static void open_next(struct arena *arena)
+{
+    if (arena->open)
+        push_full(arena, arena->open);
+    arena->open = arena->spare;
+    if (!arena->open) {
+        arena->open = block_new(BLOCK_SIZE);
+        return;
+    }
+    arena->spare = arena->open->next;
+    arena->spare_count--;
+    arena->open->next = NULL;
+}
+
+static size_t rounded(size_t size)
+{
+    size_t step = alignof(max_align_t);
+    if (size > PTRDIFF_MAX - step)
+        out_of_memory();
+    return (size + step - 1) / step * step;
+}
+
+void *arena_alloc(struct arena *arena, size_t count, size_t size)
+{
+    size_t need = rounded(product(count, size));
+    struct block *block;
+    if (need > BLOCK_SIZE / 4) {
+        block = block_new(need);
+        push_full(arena, block);
+    } else {
+        if (!arena->open || arena->open->size - arena->open->used < need)
+            open_next(arena);
+        block = arena->open;
+    }
+    void *made = block->octets + block->used;
+    block->used += need;
+    arena->used += need;
+    return memset(made, 0, need);
+}
+
+char *arena_copy_text(struct arena *arena, const char *text)
+{
+    return arena_copy(arena, text, strlen(text));
+}
+
+char *arena_copy(struct arena *arena, const void *at, size_t len)
+{
+    if (len >= PTRDIFF_MAX)
+        out_of_memory();
+    char *made = arena_alloc(arena, len + 1, 1);
+    if (len)
+        memcpy(made, at, len);
+    return made;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_list again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    must(len >= 0);
+    char *made = arena_alloc(arena, (size_t)len + 1, 1);
+    vsnprintf(made, (size_t)len + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return made;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+    return arena->used;
+}
