@@ -23,7 +23,7 @@ enum reason reason_find(struct text name);   // NONE when unknown
 
 enum condition_status { CONDITION_UNKNOWN, CONDITION_TRUE, CONDITION_FALSE };
 
-enum { CONDITIONS_MAX = 8 };
+enum { CONDITIONS_MAX = 8, CONDITION_TEXT_MAX = 1024 };
 struct condition {
     const char *type; // a literal: "Ready"
     enum condition_status status;
@@ -41,9 +41,16 @@ const struct condition *conditions_find(const struct conditions *conditions, con
 // status did not change since `old` (which may be NULL).
 void conditions_set(struct conditions *conditions, const struct conditions *old,
                     struct condition condition, int64_t now_s);
+// Messages are cleaned and cut at CONDITION_TEXT_MAX octets.
 struct value *conditions_encode(struct arena *arena, const struct conditions *conditions);
 // From status.conditions; types not in `types` (NULL-terminated) are left out. Message is not kept.
+// A `type` of the result is the literal of `types`.
 void conditions_decode(struct conditions *out, const struct value *list, const char *const *types);
+// Compact, in the order of `types`; observed_generation is not kept either.
 void conditions_pack(struct pack_writer *out, const struct conditions *conditions,
                      const char *const *types);
 void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types);
+
+// An RFC 3339 text of a status as Unix seconds; 0 when absent or unreadable. And back.
+int64_t status_time_at(const struct value *map, const char *key);
+struct value *status_time_make(struct arena *arena, int64_t unix_s);

@@ -17,6 +17,7 @@ struct dnsclass {
     struct text server;    // as written
     int64_t default_ttl_s; // 300 when not given
     int64_t timeout_s;     // 30 when not given; at most 300
+    bool is_timeout_capped;
     bool has_hmac;
     bool has_secret_ref;
     struct text secret_name;
@@ -29,21 +30,24 @@ struct dnsclass {
     struct text ca_bundle;      // base64 PEM; absent
     struct text tls_server_name;
     int64_t max_in_flight; // 4 when not given
-    // A field that this version does not honour yet ("spec.tokenAuth"), or NULL.
-    const char *unsupported;
+    // Fields that this version does not honour yet: a bit per row of the table in dnsclass.c. One
+    // that is ignored would be a fence that does not hold, so each is an error.
+    unsigned unsupported;
 };
 struct dnsclass_ours {
     struct conditions conditions;
     int64_t last_health_check_s;
     int64_t observed_generation;
 };
+// From cached bodies (object_spec, object_ours). out_ours may be NULL.
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
                      struct dnsclass_ours *out_ours);
 void dnsclass_decode(struct arena *arena, const struct value *object, struct dnsclass *out);
 // All rules beyond the shape (section 2.2 of the class fields); texts are a wire contract.
 void dnsclass_check(struct arena *arena, const struct dnsclass *dnsclass,
                     struct findings *findings);
-// server, normalised: lower-case scheme and host, default port and final `/` dropped.
+// server, normalised: lower-case scheme and host, default port and final `/` dropped. Absent when
+// it is no URL.
 struct text dnsclass_server(struct arena *arena, const struct dnsclass *dnsclass);
 
 struct dnsclass_status {
@@ -52,7 +56,7 @@ struct dnsclass_status {
     const char *health;          // "Healthy", "Unhealthy", "Unknown"
     const char *health_message;
     int64_t observed_generation;
-    const struct value *capabilities; // as /health offered them, or NULL
+    const struct value *capabilities; // as /health offered them, or NULL; what is known is kept
     const char *signed_path;          // the form found to work, or NULL
 };
 struct value *dnsclass_status_encode(struct arena *arena, const struct dnsclass_status *status);

@@ -14,7 +14,12 @@ extern const struct kind dnsrecord_kind;
 #define DNSRECORD_FINALIZER "dns.homelab.mortenolsen.pro/finalizer"
 #define DNSRECORD_CLAIMS "dns.homelab.mortenolsen.pro/claims"
 
-enum { DNSRECORD_VALUES_MAX = 256, DNSRECORD_CLAIMS_MAX = 8 };
+enum {
+    DNSRECORD_VALUES_MAX = 256,
+    DNSRECORD_VALUE_OCTETS_MAX = 4096,
+    DNSRECORD_CLAIMS_MAX = 8,
+    DNSRECORD_TTL_DEFAULT = 300, // when neither record nor class names one
+};
 
 // The spec as written, and the annotations that people set. Borrowed from what it was read from.
 struct dnsrecord {
@@ -69,7 +74,7 @@ struct dnsrecord_ours {
     int64_t observed_generation;
 };
 
-// From cached bodies (object_spec, object_ours).
+// From cached bodies (object_spec, object_ours). out_ours may be NULL.
 void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
                       struct dnsrecord *out, struct dnsrecord_ours *out_ours);
 void dnsrecord_decode(struct arena *arena, const struct value *object, struct dnsrecord *out);
@@ -79,7 +84,9 @@ void dnsrecord_decode(struct arena *arena, const struct value *object, struct dn
 bool dnsrecord_resolve(struct arena *arena, const struct dnsrecord *record, uint32_t default_ttl_s,
                        struct record_set *out, struct findings *findings);
 
-// The annotation's JSON, and back (false: broken).
+// Same server, type, domain and subdomain; the class does not count.
+bool dnsrecord_claim_is_same_key(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b);
+// The annotation's JSON, and back (false: broken, or a name or type that can't be a key).
 const char *dnsrecord_claims_encode(struct arena *arena, const struct dnsrecord_claim *claims,
                                     size_t count);
 bool dnsrecord_claims_decode(struct arena *arena, struct text json, struct dnsrecord_claim **claims,

@@ -9,5 +9,6 @@
 // store); stringData wins, as in Kubernetes.
 extern const struct kind secret_kind;
 
-// The value of `key` as a new secret, or NULL when it is absent. *has_keys tells an empty Secret.
+// The value of `key` as a new secret (caller unrefs), or NULL when it is absent. `spec` is the
+// cached body.
 struct secret *secret_kind_get(struct text spec, struct text key);

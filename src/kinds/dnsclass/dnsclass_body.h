@@ -1,0 +1,10 @@
+#pragma once
+
+#include "kinds/dnsclass/dnsclass.h"
+
+// Inside this folder: what the kind's table points to.
+
+void dnsclass_pack_spec(const struct value *object, struct pack_writer *out);
+void dnsclass_pack_ours(const struct value *object, struct pack_writer *out);
+void dnsclass_validate(const struct value *object, struct findings *findings);
+bool dnsclass_has_secret(const struct value *object);
