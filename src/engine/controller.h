@@ -100,7 +100,10 @@ struct snapshot {
     struct arena *arena;    // the turn's
     struct text namespace_; // of the key
     struct text name;
-    const struct object *subject;         // NULL: gone
+    const struct object *subject; // NULL: gone
+    // The subject as it was when all its claims were settled last, if it differs now and this
+    // process saw it: says what stands at the backend. NULL: not known.
+    const struct object *previous;
     const struct gathered *gathers;       // as declared
     const struct lane_view *const *lanes; // NULL entry: no such lane. By lane_gather's wants
     size_t lane_count;
