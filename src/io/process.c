@@ -15,8 +15,6 @@
 #include "base/secret.h"
 #include "io/loop.h"
 
-extern char **environ;
-
 enum { ARGUMENT_SHOWN_MAX = 200 };
 
 struct stream {

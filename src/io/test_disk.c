@@ -17,10 +17,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "io/test_folder.h"
 
 // A folder of its own per test; `path` is for names in it.
 struct place {
-    char folder[256];
+    char folder[TEST_FOLDER_MAX];
     char path[512];
     struct disk *disk;
     struct error err;
@@ -35,37 +36,16 @@ static const char *in(struct place *place, const char *name)
 static int set_up(void **state)
 {
     struct place *place = calloc(1, sizeof *place);
-    const char *top = getenv("TMPDIR");
-    snprintf(place->folder, sizeof place->folder, "%s/disk.XXXXXX", top ? top : "/tmp");
-    assert_non_null(mkdtemp(place->folder));
+    test_folder_make(place->folder);
     place->disk = disk_system();
     *state = place;
     return 0;
 }
 
-static void remove_tree(const char *folder)
-{
-    char **names = NULL;
-    size_t count = 0;
-    if (!disk_list(folder, &names, &count, NULL))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        if (remove(path) < 0) {
-            remove_tree(path);
-            rmdir(path);
-        }
-        free(names[i]);
-    }
-    free(names);
-}
-
 static int tear_down(void **state)
 {
     struct place *place = *state;
-    remove_tree(place->folder);
-    rmdir(place->folder);
+    test_folder_remove(place->folder);
     free(place);
     return 0;
 }

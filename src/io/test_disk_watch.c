@@ -16,10 +16,11 @@
 
 #include "base/memory.h"
 #include "io/loop.h"
+#include "io/test_folder.h"
 
 // A watched folder with a file "old" and a sub-folder "sub" (not watched yet).
 struct place {
-    char folder[256];
+    char folder[TEST_FOLDER_MAX];
     char path[512];
     struct loop *loop;
     struct disk_watch *watch;
@@ -54,9 +55,7 @@ static void write_file(struct place *place, const char *name)
 static int set_up(void **state)
 {
     struct place *place = calloc(1, sizeof *place);
-    const char *top = getenv("TMPDIR");
-    snprintf(place->folder, sizeof place->folder, "%s/watch.XXXXXX", top ? top : "/tmp");
-    assert_non_null(mkdtemp(place->folder));
+    test_folder_make(place->folder);
     write_file(place, "old");
     assert_int_equal(mkdir(in(place, "sub"), 0755), 0);
     place->loop = loop_new();
@@ -68,32 +67,13 @@ static int set_up(void **state)
     return 0;
 }
 
-static void remove_tree(const char *folder)
-{
-    char **names = NULL;
-    size_t count = 0;
-    if (!disk_list(folder, &names, &count, NULL))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        if (remove(path) < 0) {
-            remove_tree(path);
-            rmdir(path);
-        }
-        free(names[i]);
-    }
-    free(names);
-}
-
 static int tear_down(void **state)
 {
     struct place *place = *state;
     disk_watch_free(place->watch);
     loop_timer_cancel(place->loop, &place->end);
     loop_free(place->loop);
-    remove_tree(place->folder);
-    rmdir(place->folder);
+    test_folder_remove(place->folder);
     free(place);
     return 0;
 }
@@ -222,8 +202,7 @@ static void deleted_sub_folder_is_told(void **state)
 static void loss_of_the_last_folder_is_told(void **state)
 {
     struct place *place = *state;
-    remove_tree(place->folder);
-    assert_int_equal(rmdir(place->folder), 0);
+    test_folder_remove(place->folder);
     listen(place);
     assert_true(place->is_lost);
     assert_changes(place, "");

@@ -18,6 +18,7 @@ struct story {
     struct loop *loop;
     struct loop_timer early;
     struct loop_timer late;
+    struct loop_timer never;
     struct loop_timer *owned;
     struct loop_fd *watched;
     int pipe[2];
@@ -64,6 +65,7 @@ static int tear_down(void **state)
     struct story *story = *state;
     loop_timer_cancel(story->loop, &story->early);
     loop_timer_cancel(story->loop, &story->late);
+    loop_timer_cancel(story->loop, &story->never);
     loop_unwatch_fd(story->loop, story->watched);
     loop_free(story->loop);
     close(story->pipe[0]);
@@ -87,8 +89,10 @@ static void timer_fires_once_and_not_early(void **state)
 static void timers_fire_in_order_of_time(void **state)
 {
     struct story *story = *state;
+    story->never = (struct loop_timer){.call = note_b, .context = story};
     story->early = (struct loop_timer){.call = note_a, .context = story};
     story->late = (struct loop_timer){.call = end, .context = story};
+    loop_timer_set(story->loop, &story->never, INT64_MAX);
     loop_timer_set(story->loop, &story->late, 4);
     loop_timer_set(story->loop, &story->early, 1);
     loop_run(story->loop);
@@ -100,6 +104,7 @@ static void last_setting_of_a_timer_wins(void **state)
     struct story *story = *state;
     int64_t start_ms = loop_mono_ms(story->loop);
     story->early = (struct loop_timer){.call = end, .context = story};
+    loop_timer_set(story->loop, &story->early, INT64_MAX);
     loop_timer_set(story->loop, &story->early, 3600000);
     loop_timer_set(story->loop, &story->early, 1);
     loop_run(story->loop);

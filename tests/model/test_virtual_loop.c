@@ -202,6 +202,16 @@ static void defer_two(void *context)
     note(story, ')');
 }
 
+static void delay_without_end_never_fires(void **state)
+{
+    struct story *story = *state;
+    set(story, 'a', INT64_MAX);
+    virtual_loop_suspend(story->loop, 60000);
+    run_until(story, INT64_C(1) << 60);
+    assert_string_equal(story->seen, "");
+    assert_int_equal(virtual_loop_next_ms(story->loop), INT64_MAX);
+}
+
 static void deferred_calls_run_before_the_clock_moves(void **state)
 {
     struct story *story = *state;
@@ -376,6 +386,7 @@ int main(void)
         LOOP_TEST(timer_set_from_its_own_call_fires_within_the_same_run),
         LOOP_TEST(last_setting_wins_and_cancelled_timers_are_silent),
         LOOP_TEST(many_timers_fire_like_a_sorted_list),
+        LOOP_TEST(delay_without_end_never_fires),
         LOOP_TEST(deferred_calls_run_before_the_clock_moves),
         LOOP_TEST(ready_descriptors_are_called_before_the_clock_moves),
         LOOP_TEST(watch_given_up_in_a_call_is_not_called_any_more),

@@ -143,13 +143,18 @@ static void virtual_timer_cancel(struct loop *loop, struct loop_timer *timer)
     timer->handle = NULL;
 }
 
+static int64_t later(int64_t at_ms, int64_t delay_ms)
+{
+    return delay_ms < INT64_MAX - at_ms ? at_ms + delay_ms : INT64_MAX;
+}
+
 static void virtual_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
 {
     struct virtual_loop *self = of(loop);
-    must(timer->call && delay_ms >= 0 && delay_ms < INT64_MAX - self->mono_ms);
+    must(timer->call && delay_ms >= 0);
     virtual_timer_cancel(loop, timer);
     struct alarm *alarm = mem_new_of(struct alarm);
-    alarm->due_ms = self->mono_ms + delay_ms;
+    alarm->due_ms = later(self->mono_ms, delay_ms);
     alarm->sequence = self->sequence++;
     alarm->timer = timer;
     timer->handle = alarm;
@@ -393,7 +398,7 @@ void virtual_loop_suspend(struct loop *loop, int64_t delta_ms)
     struct virtual_loop *self = of(loop);
     must(delta_ms >= 0);
     for (size_t i = 0; i < self->heap_count; i++)
-        self->heap[i]->due_ms += delta_ms;
+        self->heap[i]->due_ms = later(self->heap[i]->due_ms, delta_ms);
     move_clock(self, self->mono_ms + delta_ms);
 }
 
