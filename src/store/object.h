@@ -47,6 +47,13 @@ void object_write_name(struct buffer *out, const struct object *object);
 int object_compare_age(const struct object *a, const struct object *b);
 size_t object_octets(const struct object *object); // memory of it
 
+// A uid as text (36 characters and NUL) and back. One that is no UUID becomes 16 octets of its
+// hash.
+void object_write_uid(const struct object *object, char out[37]);
+void object_uid_parse(struct text text, uint8_t out[16]);
+// resourceVersion as a number, for stores that count; false when it is none.
+bool object_version_number(const struct object *object, uint64_t *out);
+
 // Identity of an object that may not be there.
 struct object_ref_key {
     const struct kind *kind;

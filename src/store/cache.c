@@ -1,0 +1,187 @@
+#include "store/cache.h"
+
+#include <stdlib.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "base/table.h"
+
+// The objects of one kind.
+struct shard {
+    const struct kind *kind;
+    struct table table;
+    const struct object **objects;
+    size_t count;
+    size_t capacity;
+    size_t octets;
+};
+
+struct cache {
+    struct shard **shards;
+    size_t count;
+    size_t capacity;
+};
+
+struct identity {
+    struct text namespace_;
+    struct text name;
+};
+
+static uint64_t hash_identity(struct text namespace_, struct text name)
+{
+    return hash_octets(namespace_.at, namespace_.len) * 31 + hash_octets(name.at, name.len);
+}
+
+static uint64_t hash_of(const struct object *object)
+{
+    return hash_identity(object_namespace(object), object_name(object));
+}
+
+static bool shard_matches(const void *context, uint32_t id, const void *key)
+{
+    const struct shard *shard = context;
+    const struct identity *identity = key;
+    const struct object *object = shard->objects[id];
+    return text_equal(object_name(object), identity->name) &&
+           text_equal(object_namespace(object), identity->namespace_);
+}
+
+static uint64_t shard_hash(const void *context, uint32_t id)
+{
+    const struct shard *shard = context;
+    return hash_of(shard->objects[id]);
+}
+
+static const struct table_ops shard_ops = {.matches = shard_matches, .hash = shard_hash};
+
+static struct shard *find_shard(const struct cache *cache, const struct kind *kind)
+{
+    for (size_t i = 0; i < cache->count; i++)
+        if (cache->shards[i]->kind == kind)
+            return cache->shards[i];
+    return NULL;
+}
+
+static struct shard *need_shard(struct cache *cache, const struct kind *kind)
+{
+    struct shard *shard = find_shard(cache, kind);
+    if (shard)
+        return shard;
+    shard = mem_new_of(struct shard);
+    shard->kind = kind;
+    shard->table.ops = &shard_ops;
+    shard->table.context = shard;
+    mem_reserve(&cache->shards, &cache->capacity, cache->count + 1);
+    cache->shards[cache->count++] = shard;
+    return shard;
+}
+
+static void shard_free(struct shard *shard)
+{
+    for (size_t i = 0; i < shard->count; i++)
+        object_unref(shard->objects[i]);
+    table_done(&shard->table);
+    free(shard->objects);
+    free(shard);
+}
+
+struct cache *cache_new(void)
+{
+    return mem_new_of(struct cache);
+}
+
+void cache_free(struct cache *cache)
+{
+    if (!cache)
+        return;
+    for (size_t i = 0; i < cache->count; i++)
+        shard_free(cache->shards[i]);
+    free(cache->shards);
+    free(cache);
+}
+
+static uint32_t find_id(const struct shard *shard, struct text namespace_, struct text name)
+{
+    struct identity identity = {namespace_, name};
+    return table_find(&shard->table, hash_identity(namespace_, name), &identity);
+}
+
+const struct object *cache_find(const struct cache *cache, const struct kind *kind,
+                                struct text namespace_, struct text name)
+{
+    const struct shard *shard = find_shard(cache, kind);
+    uint32_t id = shard ? find_id(shard, namespace_, name) : TABLE_NONE;
+    return id == TABLE_NONE ? NULL : shard->objects[id];
+}
+
+const struct object *cache_put(struct cache *cache, struct object *object)
+{
+    struct shard *shard = need_shard(cache, object->kind);
+    uint32_t id = find_id(shard, object_namespace(object), object_name(object));
+    shard->octets += object_octets(object);
+    if (id != TABLE_NONE) {
+        const struct object *old = shard->objects[id];
+        shard->octets -= object_octets(old);
+        shard->objects[id] = object;
+        return old;
+    }
+    mem_reserve(&shard->objects, &shard->capacity, shard->count + 1);
+    shard->objects[shard->count] = object;
+    table_add(&shard->table, hash_of(object), (uint32_t)shard->count);
+    shard->count++;
+    return NULL;
+}
+
+// The last object moves into the gap.
+static void close_gap(struct shard *shard, uint32_t id)
+{
+    uint32_t last = (uint32_t)--shard->count;
+    if (id == last)
+        return;
+    uint64_t hash = hash_of(shard->objects[last]);
+    table_remove(&shard->table, hash, last);
+    shard->objects[id] = shard->objects[last];
+    table_add(&shard->table, hash, id);
+}
+
+const struct object *cache_take(struct cache *cache, const struct kind *kind,
+                                struct text namespace_, struct text name)
+{
+    struct shard *shard = find_shard(cache, kind);
+    uint32_t id = shard ? find_id(shard, namespace_, name) : TABLE_NONE;
+    if (id == TABLE_NONE)
+        return NULL;
+    const struct object *taken = shard->objects[id];
+    table_remove(&shard->table, hash_of(taken), id);
+    close_gap(shard, id);
+    shard->octets -= object_octets(taken);
+    return taken;
+}
+
+size_t cache_count(const struct cache *cache, const struct kind *kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cache->count; i++)
+        if (!kind || cache->shards[i]->kind == kind)
+            count += cache->shards[i]->count;
+    return count;
+}
+
+size_t cache_octets(const struct cache *cache, const struct kind *kind)
+{
+    size_t octets = 0;
+    for (size_t i = 0; i < cache->count; i++)
+        if (!kind || cache->shards[i]->kind == kind)
+            octets += cache->shards[i]->octets;
+    return octets;
+}
+
+void cache_each(const struct cache *cache, const struct kind *kind,
+                void (*call)(void *context, const struct object *object), void *context)
+{
+    for (size_t i = 0; i < cache->count; i++) {
+        const struct shard *shard = cache->shards[i];
+        for (size_t n = 0; (!kind || shard->kind == kind) && n < shard->count; n++)
+            call(context, shard->objects[n]);
+    }
+}

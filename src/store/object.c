@@ -1,0 +1,359 @@
+#include "store/object.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/secret.h"
+#include "base/when.h"
+
+static bool holds_secrets(const struct kind *kind)
+{
+    return kind->is_secret || kind->has_secret;
+}
+
+// ---- status -------------------------------------------------------------------------------------
+
+static bool is_listed(const char *const *choices, struct text text)
+{
+    for (; *choices; choices++)
+        if (text_is(text, *choices))
+            return true;
+    return false;
+}
+
+static bool is_own_field(const struct kind *kind, struct text key)
+{
+    char path[128];
+    if (key.len > sizeof path - sizeof "status.")
+        return false;
+    memcpy(path, "status.", 7);
+    memcpy(path + 7, key.at, key.len);
+    path[7 + key.len] = '\0';
+    return kind_find_field(kind, path) != NULL;
+}
+
+// Types of conditions that are ours, or NULL when the kind's table names none.
+static const char *const *condition_types(const struct kind *kind)
+{
+    const struct field *field = kind_find_field(kind, "status.conditions[].type");
+    return field ? field->choices : NULL;
+}
+
+static bool has_foreign_condition(const struct kind *kind, const struct value *conditions)
+{
+    const char *const *types = condition_types(kind);
+    if (!types || !conditions || conditions->type != VALUE_LIST)
+        return false;
+    value_each (condition, conditions) {
+        if (!is_listed(types, value_text_at(condition, "type")))
+            return true;
+    }
+    return false;
+}
+
+static bool has_foreign(const struct kind *kind, const struct value *status)
+{
+    value_each (item, status) {
+        if (!is_own_field(kind, item->key))
+            return true;
+    }
+    return has_foreign_condition(kind, value_find(status, "conditions"));
+}
+
+static struct value *own_conditions(struct arena *arena, const struct kind *kind,
+                                    const struct value *conditions)
+{
+    struct value *own = value_make(arena, VALUE_LIST);
+    value_each (condition, conditions) {
+        if (is_listed(condition_types(kind), value_text_at(condition, "type")))
+            value_append(own, value_copy(arena, condition));
+    }
+    return own;
+}
+
+static struct value *own_status(struct arena *arena, const struct kind *kind,
+                                const struct value *status)
+{
+    struct value *own = value_make(arena, VALUE_MAP);
+    value_each (item, status) {
+        if (is_own_field(kind, item->key))
+            value_set(own, item->key, value_copy(arena, item));
+    }
+    const struct value *conditions = value_find(status, "conditions");
+    if (has_foreign_condition(kind, conditions))
+        value_set(own, TEXT("conditions"), own_conditions(arena, kind, conditions));
+    return own;
+}
+
+static void fill_status(struct object *object, const struct value *status)
+{
+    if (!status || status->type != VALUE_MAP || !status->count)
+        return;
+    object->has_foreign_status = has_foreign(object->kind, status);
+    if (!object->has_foreign_status) {
+        object->status_hash = value_hash(status);
+        return;
+    }
+    CLEANUP(arena) struct arena *arena = arena_new();
+    object->status_hash = value_hash(own_status(arena, object->kind, status));
+}
+
+// ---- metadata -----------------------------------------------------------------------------------
+
+static int64_t seconds_at(const struct value *metadata, const char *key)
+{
+    struct text text = value_text_at(metadata, key);
+    int64_t unix_ms;
+    if (!text.at || !when_parse(text, &unix_ms, NULL))
+        return 0;
+    return unix_ms / 1000;
+}
+
+static bool lists_finalizer(const struct value *metadata, const char *finalizer)
+{
+    if (!finalizer)
+        return false;
+    value_each (item, value_find(metadata, "finalizers")) {
+        if (text_is(value_text(item), finalizer))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t generation_of(const struct value *metadata)
+{
+    int64_t generation = value_int_at(metadata, "generation", 0);
+    return generation > 0 && generation <= UINT32_MAX ? (uint32_t)generation : 0;
+}
+
+static void fill_metadata(struct object *object, const char *finalizer,
+                          const struct value *metadata)
+{
+    object->generation = generation_of(metadata);
+    object->created_s = seconds_at(metadata, "creationTimestamp");
+    object->deleted_s = seconds_at(metadata, "deletionTimestamp");
+    object->has_finalizer = lists_finalizer(metadata, finalizer);
+    object_uid_parse(value_text_at(metadata, "uid"), object->uid);
+}
+
+// ---- bodies -------------------------------------------------------------------------------------
+
+struct bodies {
+    struct pack_writer spec;
+    struct pack_writer ours;
+};
+
+static void bodies_init(struct bodies *bodies, const struct kind *kind, const struct value *tree)
+{
+    pack_init(&bodies->spec);
+    pack_init(&bodies->ours);
+    kind->pack_spec(tree, &bodies->spec);
+    if (kind->pack_ours)
+        kind->pack_ours(tree, &bodies->ours);
+}
+
+static void bodies_done(struct bodies *bodies, bool is_secret)
+{
+    if (is_secret && bodies->spec.out.at)
+        secret_wipe(bodies->spec.out.at, bodies->spec.out.len);
+    pack_done(&bodies->spec);
+    pack_done(&bodies->ours);
+}
+
+static char *put(char *at, struct text text)
+{
+    if (text.len)
+        memcpy(at, text.at, text.len);
+    at[text.len] = '\0';
+    return at + text.len + 1;
+}
+
+static size_t data_len(const struct object *object)
+{
+    return (size_t)object->namespace_len + object->name_len + object->version_len + 3 +
+           object->spec_len + object->ours_len;
+}
+
+static struct object *make(const struct kind *kind, const struct value *metadata,
+                           const struct bodies *bodies)
+{
+    struct text spec = buffer_text(&bodies->spec.out);
+    struct text ours = buffer_text(&bodies->ours.out);
+    struct text texts[] = {value_text_at(metadata, "namespace"), value_text_at(metadata, "name"),
+                           value_text_at(metadata, "resourceVersion")};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        must(texts[i].len <= UINT16_MAX);
+    must(spec.len <= UINT32_MAX && ours.len <= UINT32_MAX);
+    struct object frame = {
+        .kind = kind,
+        .refs = 1,
+        .spec_hash = hash_octets(spec.at, spec.len),
+        .namespace_len = (uint16_t)texts[0].len,
+        .name_len = (uint16_t)texts[1].len,
+        .version_len = (uint16_t)texts[2].len,
+        .spec_len = (uint32_t)spec.len,
+        .ours_len = (uint32_t)ours.len,
+    };
+    size_t octets = offsetof(struct object, data) + data_len(&frame);
+    struct object *object = mem_new(1, octets < sizeof frame ? sizeof frame : octets);
+    memcpy(object, &frame, offsetof(struct object, data));
+    char *at = object->data;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        at = put(at, texts[i]);
+    memcpy(at, spec.at, spec.len);
+    memcpy(at + spec.len, ours.at, ours.len);
+    return object;
+}
+
+// ---- public -------------------------------------------------------------------------------------
+
+struct object *object_new(const struct kind *kind, const char *finalizer, const struct value *tree)
+{
+    const struct value *metadata = value_find(tree, "metadata");
+    struct bodies bodies;
+    bodies_init(&bodies, kind, tree);
+    struct object *object = make(kind, metadata, &bodies);
+    bodies_done(&bodies, holds_secrets(kind));
+    fill_metadata(object, finalizer, metadata);
+    fill_status(object, value_find(tree, "status"));
+    return object;
+}
+
+// The count is the one thing of an object that moves.
+static struct object *counted(const struct object *object)
+{
+    union {
+        const struct object *shared;
+        struct object *own;
+    } cast = {.shared = object};
+    return cast.own;
+}
+
+struct object *object_ref(const struct object *object)
+{
+    must(object->refs > 0 && object->refs < UINT32_MAX);
+    counted(object)->refs++;
+    return counted(object);
+}
+
+void object_unref(const struct object *object)
+{
+    if (!object)
+        return;
+    must(object->refs > 0);
+    struct object *own = counted(object);
+    if (--own->refs > 0)
+        return;
+    if (holds_secrets(own->kind))
+        secret_wipe(own->data, data_len(own));
+    free(own);
+}
+
+struct text object_namespace(const struct object *object)
+{
+    return (struct text){object->data, object->namespace_len};
+}
+
+struct text object_name(const struct object *object)
+{
+    return (struct text){object->data + object->namespace_len + 1, object->name_len};
+}
+
+struct text object_version(const struct object *object)
+{
+    return (struct text){object->data + object->namespace_len + object->name_len + 2,
+                         object->version_len};
+}
+
+struct text object_spec(const struct object *object)
+{
+    struct text version = object_version(object);
+    return (struct text){version.at + version.len + 1, object->spec_len};
+}
+
+struct text object_ours(const struct object *object)
+{
+    struct text spec = object_spec(object);
+    return (struct text){spec.at + spec.len, object->ours_len};
+}
+
+void object_write_name(struct buffer *out, const struct object *object)
+{
+    struct text namespace_ = object_namespace(object);
+    struct text name = object_name(object);
+    if (namespace_.len)
+        buffer_printf(out, "%.*s/", TEXT_ARGS(namespace_));
+    buffer_add(out, name.at, name.len);
+}
+
+int object_compare_age(const struct object *a, const struct object *b)
+{
+    if (a->created_s != b->created_s)
+        return a->created_s < b->created_s ? -1 : 1;
+    int order = strcmp(a->kind->group, b->kind->group);
+    if (order == 0)
+        order = strcmp(a->kind->name, b->kind->name);
+    if (order == 0)
+        order = text_compare(object_namespace(a), object_namespace(b));
+    return order ? order : text_compare(object_name(a), object_name(b));
+}
+
+size_t object_octets(const struct object *object)
+{
+    return offsetof(struct object, data) + data_len(object);
+}
+
+void object_write_uid(const struct object *object, char out[37])
+{
+    char hex[33];
+    hex_encode(object->uid, sizeof object->uid, hex);
+    char *at = out;
+    for (size_t i = 0; i < 32; i++) {
+        if (i == 8 || i == 12 || i == 16 || i == 20)
+            *at++ = '-';
+        *at++ = hex[i];
+    }
+    *at = '\0';
+}
+
+static bool uuid_parse(struct text text, uint8_t out[16])
+{
+    char hex[32];
+    size_t len = 0;
+    if (text.len != 36)
+        return false;
+    for (size_t i = 0; i < 36; i++) {
+        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (is_dash != (text.at[i] == '-'))
+            return false;
+        if (!is_dash)
+            hex[len++] = text.at[i];
+    }
+    return hex_decode((struct text){hex, len}, out, 16);
+}
+
+void object_uid_parse(struct text text, uint8_t out[16])
+{
+    uint8_t hash[DIGEST_MAX];
+    if (uuid_parse(text, out))
+        return;
+    memset(out, 0, 16);
+    if (!text.len)
+        return;
+    digest_of(DIGEST_SHA256, text, hash);
+    memcpy(out, hash, 16);
+}
+
+bool object_version_number(const struct object *object, uint64_t *out)
+{
+    struct text version = object_version(object);
+    int64_t number;
+    if (!text_to_int64(version, &number) || number < 0)
+        return false;
+    *out = (uint64_t)number;
+    return true;
+}
