@@ -1,0 +1,18 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+// A bound and listening TCP socket, non-blocking and close-on-exec. What it accepts inherits
+// TCP_NODELAY and keep-alive probes.
+struct listen_socket {
+    int fd;
+    uint16_t port;
+    bool is_ipv4_fallback; // asked for every address, but this machine has no IPv6
+};
+
+// The address is an IP or "" for all of both families; port 0 takes any free one. Fails with the
+// address and errno's text.
+bool listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err);
