@@ -134,6 +134,17 @@ static void folder_in_the_place_of_a_file_is_not_replaced(void **state)
     assert_names(place, "a ");
 }
 
+static void names_without_a_folder_are_in_the_current_one(void **state)
+{
+    struct place *place = *state;
+    autofree char *before = getcwd(NULL, 0);
+    assert_int_equal(chdir(place->folder), 0);
+    bool is_done = disk_replace(place->disk, "a", TEXT("x"), 0644, true, &place->err);
+    assert_int_equal(chdir(before), 0);
+    assert_true(is_done);
+    assert_content(place, "a", "x");
+}
+
 static void longest_name_can_be_replaced(void **state)
 {
     struct place *place = *state;
@@ -186,6 +197,14 @@ static void torn_append_is_cut_back(void **state)
     assert_content(place, "journal", "one\ntwo\n");
 }
 
+static void journal_in_an_absent_folder_is_not_opened(void **state)
+{
+    struct place *place = *state;
+    assert_null(disk_append_open(place->disk, in(place, "no/journal"), 0600, &place->err));
+    assert_int_equal(place->err.status, ENOENT);
+    disk_append_close(place->disk, NULL);
+}
+
 static void file_that_cannot_be_cut_back_takes_no_more(void **state)
 {
     struct place *place = *state;
@@ -219,6 +238,8 @@ static void removing_what_is_absent_is_fine(void **state)
     assert_true(disk_remove(place->disk, in(place, "a"), &place->err));
     assert_true(disk_remove(place->disk, in(place, "a"), &place->err));
     assert_names(place, "");
+    assert_false(disk_remove(place->disk, place->folder, &place->err));
+    assert_int_equal(place->err.status, EISDIR);
 }
 
 static void folders_are_made_with_their_parents_once(void **state)
@@ -308,6 +329,9 @@ static void stat_tells_size_time_and_kind_through_links(void **state)
     assert_true(file.is_file && !file.is_folder && file.mtime_ns > 0);
     assert_int_equal(link_to_it.inode, file.inode);
     assert_int_equal(link_to_it.device, file.device);
+    assert_false(disk_stat(in(place, "absent"), &file, &place->err));
+    assert_int_equal(place->err.status, ENOENT);
+    assert_int_equal(file.size, 5);
 }
 
 static void names_are_listed_in_byte_order(void **state)
@@ -371,10 +395,12 @@ int main(void)
         DISK_TEST(replaced_file_has_the_mode_whatever_the_umask),
         DISK_TEST(failed_replacement_leaves_the_old_file_and_nothing_else),
         DISK_TEST(folder_in_the_place_of_a_file_is_not_replaced),
+        DISK_TEST(names_without_a_folder_are_in_the_current_one),
         DISK_TEST(longest_name_can_be_replaced),
         DISK_TEST(missing_folder_fails_with_the_path_and_advice),
         DISK_TEST(appended_content_follows_what_is_there),
         DISK_TEST(torn_append_is_cut_back),
+        DISK_TEST(journal_in_an_absent_folder_is_not_opened),
         DISK_TEST(file_that_cannot_be_cut_back_takes_no_more),
         DISK_TEST(failed_sync_is_not_forgotten),
         DISK_TEST(removing_what_is_absent_is_fine),

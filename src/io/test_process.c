@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -199,6 +200,50 @@ static void missing_program_fails_with_its_name_and_without_arguments(void **sta
     assert_no_children();
 }
 
+static int next_descriptor(void)
+{
+    int fd = dup(2);
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
+static void limit_descriptors(rlim_t count)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = count;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+// Two pipes of two ends are needed: each time one end more is to be had.
+static void start_gives_back_everything_whichever_descriptor_is_missing(void **state)
+{
+    struct end *end = *state;
+    struct error err = {0};
+    const char *const argv[] = {"/bin/true", NULL};
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int first = next_descriptor();
+    struct process *process = NULL;
+    int failures = 0;
+    for (rlim_t count = (rlim_t)first; !process; count++) {
+        limit_descriptors(count);
+        process = process_start(end->loop, argv, 100, 10000, ended, end, &err);
+        limit_descriptors(before.rlim_cur);
+        if (process)
+            break;
+        failures++;
+        assert_int_equal(err.status, EMFILE);
+        assert_int_equal(next_descriptor(), first);
+        assert_no_children();
+    }
+    assert_true(failures >= 4);
+    loop_run(end->loop);
+    assert_int_equal(end->calls, 1);
+    assert_int_equal(next_descriptor(), first);
+}
+
 static void cancelled_process_ends_without_a_call(void **state)
 {
     struct end *end = *state;
@@ -207,6 +252,7 @@ static void cancelled_process_ends_without_a_call(void **state)
     struct process *process = process_start(end->loop, argv, 100, 10000, ended, end, &err);
     assert_non_null(process);
     process_cancel(process);
+    process_cancel(NULL);
     assert_no_children();
     assert_int_equal(end->calls, 0);
 }
@@ -229,6 +275,7 @@ int main(void)
         PROCESS_TEST(signals_have_their_default_in_the_child),
         PROCESS_TEST(settings_replace_those_of_our_environment),
         PROCESS_TEST(missing_program_fails_with_its_name_and_without_arguments),
+        PROCESS_TEST(start_gives_back_everything_whichever_descriptor_is_missing),
         PROCESS_TEST(cancelled_process_ends_without_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

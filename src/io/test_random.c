@@ -54,6 +54,15 @@ static void number_stays_below_its_limit(void **state)
     assert_int_equal(random_below(&scripted.random, 1), 0);
 }
 
+static void short_number_takes_two_octets(void **state)
+{
+    (void)state;
+    static const uint16_t draws[] = {0xfffe, 7};
+    struct scripted scripted = {{scripted_fill}, (const void *)draws, sizeof draws};
+    assert_int_equal(random_u16(&scripted.random), 0xfffe);
+    assert_int_equal(random_u16(&scripted.random), 7);
+}
+
 static void system_source_does_not_repeat_itself(void **state)
 {
     (void)state;
@@ -69,6 +78,7 @@ int main(void)
         cmocka_unit_test(uuid_has_version_4_and_the_rfc_variant),
         cmocka_unit_test(number_below_the_surplus_is_drawn_again),
         cmocka_unit_test(number_stays_below_its_limit),
+        cmocka_unit_test(short_number_takes_two_octets),
         cmocka_unit_test(system_source_does_not_repeat_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
