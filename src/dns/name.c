@@ -77,7 +77,8 @@ static bool label_add_ascii(struct buffer *out, struct text label, struct error 
 
 static bool refuse_idn(struct text label, int status, struct error *err)
 {
-    if (status == IDN2_TOO_BIG_LABEL || status == IDN2_TOO_BIG_DOMAIN)
+    if (status == IDN2_TOO_BIG_LABEL || status == IDN2_TOO_BIG_DOMAIN ||
+        status == IDN2_PUNYCODE_BIG_OUTPUT)
         return error_set(err, FAULT_SPEC, REASON,
                          "label '%.*s' has over 63 octets as an A-label: shorten it",
                          TEXT_ARGS(label));

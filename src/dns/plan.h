@@ -8,9 +8,10 @@
 
 // What to do at one owner name of one backend, from everything that is claimed there. Pure, and
 // independent of the order in which claims came. Rules: the oldest claim wins a type (CNAME claims
-// all types); the loser sends nothing; a claim that goes while another wants the same key is
-// inherited instead of deleted; what excludes a wanted set (a CNAME beside other data, the same
-// type under another split) is removed before it.
+// all types); claims that lose and claims that go beat nobody; the loser sends nothing; a claim
+// that goes while another wants the same key is inherited instead of deleted; what excludes a
+// wanted set (a CNAME beside other data, the same type under another split) is removed before it,
+// whoever holds it. A key is type and split.
 
 enum plan_want {
     PLAN_KEEP,   // ours; leave whatever stands there
@@ -19,7 +20,9 @@ enum plan_want {
 };
 
 struct plan_claim {
-    const void *holder; // claims of one holder never conflict with each other
+    // Claims of one holder never conflict with each other, but a SET waits for its holder's REMOVE
+    // as for any other: do not hold a REMOVE back for a SET of the same name that it excludes.
+    const void *holder;
     enum record_type type;
     struct text domain; // the split: by-name servers keep one record under both paths
     struct text subdomain;
@@ -32,9 +35,10 @@ enum plan_act {
     PLAN_SETTLED,   // nothing to do
     PLAN_SEND,      // send the SET or REMOVE now
     PLAN_HOLD,      // would be sent, but is held
-    PLAN_WAIT,      // `other` must be gone first
+    PLAN_WAIT,      // a SET: the REMOVE `other` must be done first; it voids is_satisfied
     PLAN_LOST,      // `other` holds the name
     PLAN_INHERITED, // a REMOVE that ends when `other`, which wants the same key, is satisfied
+                    // or a KEEP
 };
 
 struct plan_step {
