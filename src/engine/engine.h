@@ -46,7 +46,8 @@ bool engine_is_leading(const struct engine *engine);
 bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err);
 
 // A wish: one change, carried out in order of arrival per name, then forgotten; what it did stays.
-// `done` comes once, never from within the call. The change is copied.
+// `done` comes once, never from within the call. The change is copied. deadline_ms is how long the
+// asker waits.
 struct wish_result {
     const struct outcome
         *outcome; // borrowed; error has fault AGAIN, reason Timeout past the deadline

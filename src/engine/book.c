@@ -1,0 +1,704 @@
+#include "engine/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+
+// ---- names and books ----------------------------------------------------------------------------
+
+struct book_name {
+    uint16_t book;
+    const char *name;
+};
+
+static uint64_t name_hash(uint16_t book, const char *name)
+{
+    return hash_octets(name, strlen(name)) + book * 0x9e3779b97f4a7c15ULL;
+}
+
+static bool claim_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct engine *engine = context;
+    const struct book_name *at = wanted;
+    return engine->claims[id].book == at->book && !strcmp(engine->claims[id].name, at->name);
+}
+
+static uint64_t claim_hash(const void *context, uint32_t id)
+{
+    const struct engine *engine = context;
+    return name_hash(engine->claims[id].book, engine->claims[id].name);
+}
+
+static const struct table_ops claim_table_ops = {claim_matches, claim_hash};
+
+uint16_t book_get(struct engine *engine, const char *book)
+{
+    for (size_t i = 0; i < engine->book_count; i++)
+        if (!strcmp(engine->books[i], book))
+            return (uint16_t)i;
+    must(engine->book_count < UINT16_MAX);
+    mem_reserve(&engine->books, &engine->book_capacity, engine->book_count + 1);
+    engine->books[engine->book_count] = mem_copy_text(book);
+    return (uint16_t)engine->book_count++;
+}
+
+struct text claim_domain(const struct claim *claim)
+{
+    size_t skip = claim->subdomain_len ? (size_t)claim->subdomain_len + 1 : 0;
+    return text_of(claim->name + skip);
+}
+
+struct text claim_subdomain(const struct claim *claim)
+{
+    if (!claim->subdomain_len)
+        return TEXT("@");
+    return (struct text){claim->name, claim->subdomain_len};
+}
+
+static struct table *names(struct engine *engine)
+{
+    engine->by_name.ops = &claim_table_ops;
+    engine->by_name.context = engine;
+    return &engine->by_name;
+}
+
+// ---- claims -------------------------------------------------------------------------------------
+
+static void pending_free(struct pending *pending)
+{
+    if (!pending)
+        return;
+    free(pending->content);
+    free(pending->failure);
+    free(pending);
+}
+
+static void claim_clear_failure(struct pending *pending)
+{
+    if (!pending)
+        return;
+    pending->attempts = 0;
+    pending->next_unix_ms = 0;
+    free(pending->failure);
+    pending->failure = NULL;
+}
+
+static struct pending *claim_pending(struct engine *engine, struct claim *claim)
+{
+    if (!claim->pending) {
+        claim->pending = mem_new_of(struct pending);
+        claim->pending->next_due = claim->pending->previous_due = NO_ID;
+        claim->pending->since_ms = loop_mono_ms(engine->loop);
+    }
+    return claim->pending;
+}
+
+static void pending_set_content(struct pending *pending, const struct record_set *set)
+{
+    free(pending->content);
+    pending->content = content_new(set);
+}
+
+static uint32_t claim_slot(struct engine *engine)
+{
+    if (engine->free_claim != NO_ID) {
+        uint32_t id = engine->free_claim;
+        engine->free_claim = engine->claims[id].next_of_key;
+        return id;
+    }
+    mem_reserve(&engine->claims, &engine->claim_capacity, (size_t)engine->claim_used + 1);
+    return engine->claim_used++;
+}
+
+static char *join_name(struct text domain, struct text subdomain, uint8_t *subdomain_len)
+{
+    struct buffer out = {0};
+    *subdomain_len = text_is(subdomain, "@") ? 0 : (uint8_t)subdomain.len;
+    if (*subdomain_len) {
+        buffer_add(&out, subdomain.at, subdomain.len);
+        buffer_add_char(&out, '.');
+    }
+    buffer_add(&out, domain.at, domain.len);
+    char *name = mem_copy_text(buffer_text(&out).at);
+    buffer_done(&out);
+    return name;
+}
+
+static uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want)
+{
+    uint32_t id = claim_slot(engine);
+    struct claim *claim = &engine->claims[id];
+    *claim = (struct claim){.key = key,
+                            .next_of_key = engine->keys[key].first_claim,
+                            .next_of_name = NO_ID,
+                            .book = book_get(engine, want->book),
+                            .type = (uint8_t)want->set.type,
+                            .loser_to = NO_ID,
+                            .is_used = true};
+    claim->name = join_name(want->set.domain, want->set.subdomain, &claim->subdomain_len);
+    engine->keys[key].first_claim = id;
+    struct book_name at = {claim->book, claim->name};
+    uint64_t hash = name_hash(claim->book, claim->name);
+    uint32_t first = table_find(names(engine), hash, &at);
+    if (first == TABLE_NONE) {
+        table_add(names(engine), hash, id);
+    } else {
+        claim->next_of_name = engine->claims[first].next_of_name;
+        engine->claims[first].next_of_name = id;
+    }
+    return id;
+}
+
+static uint32_t first_of_name(struct engine *engine, const struct claim *claim)
+{
+    struct book_name at = {claim->book, claim->name};
+    return table_find(names(engine), name_hash(claim->book, claim->name), &at);
+}
+
+// Another claim at the same name, or NO_ID.
+static uint32_t neighbour_of_name(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim->next_of_name != NO_ID)
+        return claim->next_of_name;
+    uint32_t first = first_of_name(engine, claim);
+    return first == id ? NO_ID : first;
+}
+
+static void claim_unchain_name(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    uint64_t hash = name_hash(claim->book, claim->name);
+    uint32_t first = first_of_name(engine, claim);
+    if (first == id) {
+        table_remove(names(engine), hash, id);
+        if (claim->next_of_name != NO_ID)
+            table_add(names(engine), hash, claim->next_of_name);
+        return;
+    }
+    for (uint32_t at = first; at != NO_ID; at = engine->claims[at].next_of_name)
+        if (engine->claims[at].next_of_name == id)
+            engine->claims[at].next_of_name = claim->next_of_name;
+}
+
+static void claim_unchain_key(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    uint32_t *link = &engine->keys[claim->key].first_claim;
+    while (*link != id)
+        link = &engine->claims[*link].next_of_key;
+    *link = claim->next_of_key;
+}
+
+static void claim_release(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    claim_unchain_name(engine, id);
+    queue_forget(engine->due, id);
+    pending_free(claim->pending);
+    free(claim->name);
+    *claim = (struct claim){.next_of_key = engine->free_claim};
+    engine->free_claim = id;
+}
+
+// The key does not name it any more. One in flight stays as a zombie until its receipt.
+static void claim_forget(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    claim_unchain_key(engine, id);
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim->lane, id);
+    if (claim->pending && claim->pending->flight) {
+        claim->is_forgotten = true;
+        claim->key = NO_ID;
+        return;
+    }
+    claim_release(engine, id);
+}
+
+// ---- the plan of one name -----------------------------------------------------------------------
+
+static bool claim_is_satisfied(const struct claim *claim)
+{
+    switch ((enum claim_intent)claim->intent) {
+    case CLAIM_KEEP:
+        return true;
+    case CLAIM_REMOVE:
+        return claim->there == THERE_NOTHING;
+    case CLAIM_SET:
+        return claim->has_wanted && claim->there == THERE_SET &&
+               !memcmp(claim->wanted_hash, claim->there_hash, sizeof claim->there_hash);
+    }
+    return false;
+}
+
+static const struct object *claim_object(const struct engine *engine, const struct claim *claim)
+{
+    return engine->keys[claim->key].object;
+}
+
+struct named {
+    uint32_t id;
+    const struct object *object;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *left = a;
+    const struct named *right = b;
+    int order = object_compare_age(left->object, right->object);
+    return order ? order : (left->id > right->id) - (left->id < right->id);
+}
+
+static struct named *claims_of_name(struct engine *engine, uint32_t first, size_t *count)
+{
+    *count = 0;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
+        *count += !engine->claims[id].is_forgotten;
+    struct named *all = arena_new_array(engine->scratch, struct named, *count + 1);
+    struct named *next = all;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
+        if (!engine->claims[id].is_forgotten)
+            *next++ = (struct named){id, claim_object(engine, &engine->claims[id])};
+    if (*count > 1)
+        qsort(all, *count, sizeof *all, compare_named);
+    return all;
+}
+
+static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
+{
+    static const enum plan_want wants[] = {
+        [CLAIM_KEEP] = PLAN_KEEP, [CLAIM_SET] = PLAN_SET, [CLAIM_REMOVE] = PLAN_REMOVE};
+    const struct claim *claim = &engine->claims[id];
+    return (struct plan_claim){
+        .holder = claim_object(engine, claim),
+        .type = (enum record_type)claim->type,
+        .domain = claim_domain(claim),
+        .subdomain = claim_subdomain(claim),
+        .want = wants[claim->intent],
+        .is_held = claim->is_held,
+        .is_satisfied = claim_is_satisfied(claim),
+    };
+}
+
+static void claim_set_state(struct engine *engine, uint32_t id, enum receipt_state state,
+                            uint32_t loser_to)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->state == state && claim->loser_to == loser_to)
+        return;
+    claim->state = (uint8_t)state;
+    claim->loser_to = loser_to;
+    if (state == RECEIPT_SETTLED)
+        claim->settled_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
+    key_wake(engine, claim->key, QUEUE_USER);
+}
+
+static void claim_rest(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    if (!claim->pending || claim->pending->flight)
+        return;
+    if (claim->pending->is_due)
+        lane_unqueue(claim->lane, id);
+    queue_forget(engine->due, id);
+    pending_free(claim->pending);
+    claim->pending = NULL;
+}
+
+// Content of a settled or lost claim is not kept: its key is asked for it again when needed.
+static bool claim_has_content(const struct claim *claim)
+{
+    return claim->intent != CLAIM_SET || (claim->pending && claim->pending->content);
+}
+
+static void claim_send(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+    if (!claim_has_content(claim)) {
+        key_wake(engine, claim->key, QUEUE_USER);
+        return;
+    }
+    struct pending *pending = claim_pending(engine, claim);
+    if (pending->flight || pending->is_due || !claim->lane)
+        return;
+    if (pending->next_unix_ms)
+        return;
+    lane_queue(claim->lane, id);
+}
+
+static void claim_step(struct engine *engine, const struct named *all, size_t at,
+                       const struct plan_step *step)
+{
+    uint32_t id = all[at].id;
+    struct claim *claim = &engine->claims[id];
+    switch (step->act) {
+    case PLAN_SETTLED:
+        claim_rest(engine, id);
+        claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+        return;
+    case PLAN_SEND:
+        claim_send(engine, id);
+        return;
+    case PLAN_HOLD:
+        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
+        return;
+    case PLAN_WAIT:
+        if (claim->pending && claim->pending->is_due)
+            lane_unqueue(claim->lane, id);
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        return;
+    case PLAN_LOST:
+        claim_rest(engine, id);
+        claim_set_state(engine, id, RECEIPT_LOST, all[step->other].id);
+        return;
+    case PLAN_INHERITED:
+        if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
+            claim->there = THERE_NOTHING;
+            claim->is_inherited = true;
+            claim_rest(engine, id);
+            claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+            return;
+        }
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        return;
+    }
+}
+
+static void replan_from(struct engine *engine, uint32_t first)
+{
+    size_t count;
+    arena_reset(engine->scratch);
+    struct named *all = claims_of_name(engine, first, &count);
+    struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
+    struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);
+    for (size_t i = 0; i < count; i++)
+        claims[i] = plan_claim_of(engine, all[i].id);
+    plan_name(claims, count, steps);
+    for (size_t i = 0; i < count; i++)
+        claim_step(engine, all, i, &steps[i]);
+}
+
+void book_replan(struct engine *engine, uint32_t id)
+{
+    uint32_t first = first_of_name(engine, &engine->claims[id]);
+    if (first != TABLE_NONE)
+        replan_from(engine, first);
+}
+
+// ---- submitting ---------------------------------------------------------------------------------
+
+static uint32_t claim_of_key(const struct engine *engine, uint32_t key,
+                             const struct claim_want *want)
+{
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->type == want->set.type && !strcmp(engine->books[claim->book], want->book) &&
+            text_equal(claim_subdomain(claim), want->set.subdomain) &&
+            text_equal(claim_domain(claim), want->set.domain))
+            return id;
+    }
+    return NO_ID;
+}
+
+static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
+{
+    struct claim *claim = &engine->claims[id];
+    struct lane *lane = lane_find(engine, name);
+    if (lane && strcmp(lane->book, engine->books[claim->book]))
+        lane = NULL;
+    if (claim->lane == lane)
+        return;
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim->lane, id);
+    claim->lane = lane;
+}
+
+static void claim_set_want(struct claim *claim, const struct claim_want *want)
+{
+    claim->has_wanted = false;
+    if (want->intent != CLAIM_SET || !claim->lane || !claim->lane->seat)
+        return;
+    claim->lane->seat->provider->fingerprint(claim->lane->seat->at, &want->set, claim->wanted_hash);
+    claim->has_wanted = true;
+}
+
+static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
+{
+    struct claim *claim = &engine->claims[id];
+    uint32_t folded = (uint32_t)(epoch ^ epoch >> 32);
+    if (claim->epoch == folded)
+        return;
+    claim->epoch = folded;
+    claim_clear_failure(claim->pending);
+    queue_forget(engine->due, id);
+}
+
+void claim_retry(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    if (!claim->is_used || claim->is_forgotten || !claim->pending)
+        return;
+    claim->pending->next_unix_ms = 0;
+    book_replan(engine, id);
+}
+
+static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->intent != (uint8_t)want->intent) {
+        claim->was_sent = claim->is_inherited = claim->is_uncertain = false;
+        if (want->intent == CLAIM_SET && claim->there == THERE_NOTHING)
+            claim->was_created = false;
+        claim->epoch++;
+    }
+    claim->intent = (uint8_t)want->intent;
+    claim->is_held = want->is_held;
+    claim_set_lane(engine, id, want->lane);
+    if (claim->there == THERE_UNKNOWN && want->has_known) {
+        claim->there = THERE_SET;
+        memcpy(claim->there_hash, want->known, sizeof claim->there_hash);
+    }
+    claim_set_want(claim, want);
+    claim_set_epoch(engine, id, want->epoch);
+    if (want->intent == CLAIM_SET && !claim_is_satisfied(claim))
+        pending_set_content(claim_pending(engine, claim), &want->set);
+}
+
+struct receipts_mark {
+    size_t count;
+    uint64_t mixed;
+};
+
+static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t key)
+{
+    struct receipts_mark mark = {0};
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key) {
+        const struct claim *claim = &engine->claims[id];
+        uint32_t parts[] = {id, claim->state, claim->loser_to};
+        mark.mixed += hash_octets(parts, sizeof parts);
+        mark.count++;
+    }
+    return mark;
+}
+
+static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *named, size_t count)
+{
+    uint32_t next;
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID; id = next) {
+        next = engine->claims[id].next_of_key;
+        bool is_named = false;
+        for (size_t i = 0; i < count; i++)
+            is_named |= named[i] == id;
+        if (is_named)
+            continue;
+        uint32_t other = neighbour_of_name(engine, id);
+        claim_forget(engine, id);
+        if (other != NO_ID)
+            book_replan(engine, other);
+    }
+}
+
+bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count)
+{
+    uint32_t ids[VERDICT_CLAIMS_MAX];
+    must(count <= VERDICT_CLAIMS_MAX);
+    struct receipts_mark before = receipts_mark(engine, key);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = claim_of_key(engine, key, &wants[i]);
+        if (ids[i] == NO_ID)
+            ids[i] = claim_make(engine, key, &wants[i]);
+        claim_update(engine, ids[i], &wants[i]);
+    }
+    forget_unnamed(engine, key, ids, count);
+    for (size_t i = 0; i < count; i++)
+        book_replan(engine, ids[i]);
+    struct receipts_mark after = receipts_mark(engine, key);
+    return before.count != after.count || before.mixed != after.mixed;
+}
+
+// ---- receipts -----------------------------------------------------------------------------------
+
+static void receipt_add_failure(struct receipt *receipt, const struct pending *pending)
+{
+    const struct failure *failure = pending->failure;
+    receipt->attempts = pending->attempts;
+    receipt->next_attempt_ms = pending->next_unix_ms;
+    if (!failure)
+        return;
+    error_set(&receipt->error, failure->fault, failure->reason, "%s", failure->text);
+    snprintf(receipt->error.code, sizeof receipt->error.code, "%s", failure->code);
+    receipt->error.status = failure->status;
+    receipt->failed_ms = failure->at_ms;
+    receipt->trace = failure->trace;
+}
+
+static void receipt_add_holder(struct engine *engine, struct receipt *receipt, uint32_t winner)
+{
+    const struct object *object = claim_object(engine, &engine->claims[winner]);
+    struct buffer out = {0};
+    object_write_name(&out, object);
+    receipt->holder = text_of(arena_copy_text(engine->arena, out.at));
+    buffer_done(&out);
+    struct text namespace_ = object_namespace(object);
+    receipt->holder_namespace = text_of(arena_copy(engine->arena, namespace_.at, namespace_.len));
+}
+
+static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
+{
+    struct receipt receipt = {
+        .book = engine->books[claim->book],
+        .type = (enum record_type)claim->type,
+        .domain = claim_domain(claim),
+        .subdomain = claim_subdomain(claim),
+        .state = (enum receipt_state)claim->state,
+        .was_created = claim->was_created,
+        .was_sent = claim->was_sent,
+        .is_inherited = claim->is_inherited,
+        .is_uncertain = claim->is_uncertain,
+        .settled_s = claim->settled_s,
+    };
+    memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
+    if (claim->pending)
+        receipt_add_failure(&receipt, claim->pending);
+    if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
+        receipt_add_holder(engine, &receipt, claim->loser_to);
+    return receipt;
+}
+
+void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key)
+        count++;
+    struct receipt *receipts = arena_new_array(engine->arena, struct receipt, count + 1);
+    snapshot->receipts = receipts;
+    snapshot->receipt_count = count;
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key)
+        *receipts++ = receipt_of(engine, &engine->claims[id]);
+}
+
+const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *book,
+                                       enum record_type type, struct text domain,
+                                       struct text subdomain)
+{
+    for (size_t i = 0; i < snapshot->receipt_count; i++) {
+        const struct receipt *receipt = &snapshot->receipts[i];
+        if (receipt->type == type && !strcmp(receipt->book, book) &&
+            text_equal(receipt->domain, domain) && text_equal(receipt->subdomain, subdomain))
+            return receipt;
+    }
+    return NULL;
+}
+
+bool book_is_settled(const struct engine *engine, uint32_t key)
+{
+    uint32_t first = engine->keys[key].first_claim;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_key)
+        if (engine->claims[id].state != RECEIPT_SETTLED)
+            return false;
+    return first != NO_ID;
+}
+
+// ---- what came of a talk ------------------------------------------------------------------------
+
+static struct failure *failure_new(const struct error *error, int64_t now_ms, const char *trace)
+{
+    size_t reason = strlen(error->reason) + 1;
+    size_t code = strlen(error->code) + 1;
+    size_t text = strlen(error->text) + 1;
+    struct failure *failure = mem_new(1, sizeof *failure + reason + code + text);
+    char *at = failure->octets;
+    *failure = (struct failure){.fault = error->fault, .status = error->status, .at_ms = now_ms};
+    failure->reason = memcpy(at, error->reason, reason);
+    failure->code = memcpy(at + reason, error->code, code);
+    failure->text = memcpy(at + reason + code, error->text, text);
+    snprintf(failure->trace, sizeof failure->trace, "%s", trace);
+    return failure;
+}
+
+static int64_t retry_delay(const struct lane *lane, unsigned attempts, const struct error *error)
+{
+    if (error->retry_ms > 0)
+        return error->retry_ms;
+    if (attempts > lane->retry_attempts || error->fault == FAULT_SPEC)
+        return lane->retry_slow_ms;
+    int64_t delay = lane->retry_base_ms;
+    for (unsigned i = 1; i < attempts && delay < lane->retry_max_ms; i++)
+        delay *= 2;
+    return delay < lane->retry_max_ms ? delay : lane->retry_max_ms;
+}
+
+void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace)
+{
+    struct claim *claim = &engine->claims[id];
+    struct pending *pending = claim_pending(engine, claim);
+    int64_t delay;
+    pending->attempts++;
+    free(pending->failure);
+    pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
+    delay = retry_delay(claim->lane, pending->attempts, error);
+    pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
+    queue_forget(engine->due, id);
+    queue_after(engine->due, id, loop_mono_ms(engine->loop) + delay);
+    if (pending->is_due)
+        lane_unqueue(claim->lane, id);
+    key_wake(engine, claim->key, QUEUE_USER);
+    engine_schedule(engine);
+}
+
+static void claim_done(struct claim *claim, const struct outcome *outcome, enum change_op op,
+                       const uint8_t hash[8])
+{
+    claim->was_sent = true;
+    claim->is_uncertain = outcome->is_uncertain;
+    if (op == CHANGE_REMOVE) {
+        claim->there = THERE_NOTHING;
+    } else {
+        claim->was_created = claim->there != THERE_SET;
+        claim->there = THERE_SET;
+        memcpy(claim->there_hash, hash, sizeof claim->there_hash);
+    }
+    claim_clear_failure(claim->pending);
+}
+
+void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
+                  const uint8_t hash[8], const char *trace)
+{
+    struct claim *claim = &engine->claims[id];
+    claim->pending->flight = NULL;
+    if (claim->is_forgotten) {
+        uint32_t other = neighbour_of_name(engine, id);
+        claim_release(engine, id);
+        if (other != NO_ID)
+            book_replan(engine, other);
+        return;
+    }
+    if (change->outcome.is_done)
+        claim_done(claim, &change->outcome, change->op, hash);
+    else
+        claim_fail(engine, id, change->outcome.error, trace);
+    key_wake(engine, claim->key, QUEUE_USER);
+    book_replan(engine, id);
+}
+
+void books_free(struct engine *engine)
+{
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        pending_free(engine->claims[id].pending);
+        free(engine->claims[id].name);
+    }
+    free(engine->claims);
+    table_done(&engine->by_name);
+    for (size_t i = 0; i < engine->book_count; i++)
+        free(engine->books[i]);
+    free(engine->books);
+}

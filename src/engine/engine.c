@@ -1,0 +1,342 @@
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "engine/state.h"
+#include "store/cache.h"
+
+// ---- making -------------------------------------------------------------------------------------
+
+static void add_kind(struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return;
+    engine->kinds[engine->kind_count++] = kind;
+}
+
+static void add_controllers(struct engine *engine)
+{
+    size_t kinds = 0;
+    const struct engine_options *options = &engine->options;
+    engine->controllers = mem_new_array(struct controller_state, options->controller_count + 1);
+    for (size_t i = 0; i < options->controller_count; i++)
+        kinds += 1 + options->controllers[i]->gather_count;
+    engine->kinds = mem_new_array(const struct kind *, kinds + 1);
+    engine->kind_synced = mem_new_array(bool, kinds + 1);
+    for (size_t i = 0; i < options->controller_count; i++) {
+        const struct controller *controller = options->controllers[i];
+        struct controller_state *state = &engine->controllers[i];
+        state->controller = controller;
+        state->settings = options->settings ? options->settings[i] : NULL;
+        state->joins = mem_new_array(struct join, controller->gather_count + 1);
+        add_kind(engine, controller->kind);
+        for (size_t g = 0; g < controller->gather_count; g++)
+            add_kind(engine, controller->gathers[g].kind);
+    }
+}
+
+static void wake_timer(void *context)
+{
+    engine_schedule(context);
+}
+
+struct engine *engine_new(const struct engine_options *options)
+{
+    struct engine *engine = mem_new_of(struct engine);
+    engine->options = *options;
+    engine->loop = options->world->loop;
+    engine->log = options->log;
+    engine->arena = arena_new();
+    engine->scratch = arena_new();
+    engine->queue = queue_new();
+    engine->due = queue_new();
+    engine->free_key = engine->free_claim = engine->free_busy = NO_ID;
+    engine->started_unix_ms = loop_unix_ms(engine->loop);
+    engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->is_leading = !options->store;
+    add_controllers(engine);
+    return engine;
+}
+
+static void controllers_free(struct engine *engine)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        struct controller_state *state = &engine->controllers[i];
+        for (size_t g = 0; g < state->controller->gather_count; g++)
+            join_done(&state->joins[g]);
+        join_done(&state->lane_join);
+        free(state->joins);
+    }
+    free(engine->controllers);
+    free(engine->kinds);
+    free(engine->kind_synced);
+}
+
+void engine_free(struct engine *engine)
+{
+    if (!engine)
+        return;
+    loop_timer_cancel(engine->loop, &engine->timer);
+    loop_timer_cancel(engine->loop, &engine->due_timer);
+    loop_timer_cancel(engine->loop, &engine->stop_timer);
+    lanes_free(engine);
+    busy_free(engine);
+    books_free(engine);
+    keys_free(engine);
+    controllers_free(engine);
+    queue_free(engine->queue);
+    queue_free(engine->due);
+    arena_free(engine->arena);
+    arena_free(engine->scratch);
+    free(engine->batch);
+    free(engine);
+}
+
+// ---- events of the store ------------------------------------------------------------------------
+
+static bool is_same_to_us(const struct object *old, const struct object *new_)
+{
+    return old->spec_hash == new_->spec_hash && old->deleted_s == new_->deleted_s &&
+           old->generation == new_->generation && old->is_lost == new_->is_lost &&
+           !memcmp(old->uid, new_->uid, sizeof old->uid);
+}
+
+static void batch_add(struct engine *engine, uint32_t id)
+{
+    mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
+    engine->batch[engine->batch_count++] = id;
+}
+
+static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
+{
+    struct key *key = &engine->keys[id];
+    if (key->previous || key->object->spec_hash == new_->spec_hash || !book_is_settled(engine, id))
+        return;
+    key->previous = object_ref(key->object);
+}
+
+static void key_event(struct engine *engine, size_t controller, const struct store_event *event)
+{
+    const struct object *object = event->object;
+    uint32_t id = key_find(engine, controller, object_namespace(object), object_name(object));
+    bool is_gone = event->type == STORE_DELETED;
+    if (id == TABLE_NONE) {
+        if (is_gone)
+            return;
+        id = key_make(engine, controller, object);
+        gather_index_key(engine, id, NULL, object);
+        batch_add(engine, id);
+        return;
+    }
+    struct key *key = &engine->keys[id];
+    bool is_same = !is_gone && !key->is_gone && is_same_to_us(key->object, object);
+    key->is_gone = is_gone;
+    gather_index_key(engine, id, key->object, object);
+    remember_previous(engine, id, object);
+    key_set_object(engine, id, object);
+    if (!is_same)
+        batch_add(engine, id);
+}
+
+static void on_event(void *context, const struct store_event *event)
+{
+    struct engine *engine = context;
+    bool is_gone = event->type == STORE_DELETED;
+    arena_reset(engine->arena);
+    gather_index_offer(engine, event->old, is_gone ? NULL : event->object);
+    if (!event->is_initial && (is_gone || !event->old || !is_same_to_us(event->old, event->object)))
+        gather_wake(engine, event->old, event->object);
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].controller->kind == event->object->kind)
+            key_event(engine, i, event);
+}
+
+struct aged {
+    const struct object *object;
+    uint8_t controller;
+    uint32_t id;
+};
+
+static int compare_aged(const void *a, const void *b)
+{
+    const struct aged *left = a;
+    const struct aged *right = b;
+    if (left->controller != right->controller)
+        return left->controller < right->controller ? -1 : 1;
+    return object_compare_age(left->object, right->object);
+}
+
+// The oldest first, so that a name's rightful holder claims it before others ask for it.
+static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t count,
+                         enum queue_level level)
+{
+    struct aged *aged = mem_new_array(struct aged, count + 1);
+    for (size_t i = 0; i < count; i++)
+        aged[i] =
+            (struct aged){engine->keys[ids[i]].object, engine->keys[ids[i]].controller, ids[i]};
+    qsort(aged, count, sizeof *aged, compare_aged);
+    for (size_t i = 0; i < count; i++) {
+        struct key *key = &engine->keys[aged[i].id];
+        if (key->is_writing)
+            key->is_dirty = true;
+        else
+            queue_add(engine->queue, aged[i].id, level, loop_mono_ms(engine->loop));
+    }
+    free(aged);
+    engine_schedule(engine);
+}
+
+static void on_batch_end(void *context)
+{
+    struct engine *engine = context;
+    enum queue_level level = engine_is_synced(engine) ? QUEUE_USER : QUEUE_BACKGROUND;
+    queue_by_age(engine, engine->batch, engine->batch_count, level);
+    engine->batch_count = 0;
+}
+
+static bool all_kinds_synced(const struct engine *engine)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (!engine->kind_synced[i])
+            return false;
+    return true;
+}
+
+static void queue_all(struct engine *engine)
+{
+    uint32_t *ids = mem_new_array(uint32_t, (size_t)engine->key_used + 1);
+    size_t count = 0;
+    for (uint32_t id = 0; id < engine->key_used; id++)
+        if (engine->keys[id].object)
+            ids[count++] = id;
+    queue_by_age(engine, ids, count, QUEUE_BACKGROUND);
+    free(ids);
+}
+
+static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
+{
+    struct engine *engine = context;
+    bool was_synced = all_kinds_synced(engine);
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            engine->kind_synced[i] = is_synced;
+    if (!is_synced && was_synced)
+        log_line(engine->log, LOG_WARN, "objects cannot be read; nothing is changed until they can",
+                 LOG_TEXT("kind", kind->name), LOG_TEXT("error", why), LOG_END);
+    if (!is_synced || was_synced || !all_kinds_synced(engine))
+        return;
+    engine->is_first_pass_due = !engine->is_first_pass_done;
+    queue_all(engine);
+}
+
+static void on_leading(void *context, bool is_leading)
+{
+    struct engine *engine = context;
+    if (engine->is_leading == is_leading)
+        return;
+    engine->is_leading = is_leading;
+    log_line(engine->log, LOG_INFO, is_leading ? "leading" : "standing by", LOG_END);
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        while (!is_leading && lane->flights)
+            flight_abort(lane->flights);
+        if (is_leading && lane->has_question)
+            loop_timer_set(engine->loop, &lane->question_timer, 0);
+    }
+    if (is_leading)
+        queue_all(engine);
+}
+
+bool engine_start(struct engine *engine, struct error *err)
+{
+    const struct store_sink sink = {.event = on_event,
+                                    .batch_end = on_batch_end,
+                                    .synced = on_synced,
+                                    .leading = on_leading,
+                                    .context = engine};
+    engine->is_started = true;
+    return store_start(engine->options.store, &sink, err);
+}
+
+// ---- leaving ------------------------------------------------------------------------------------
+
+static void stopped(void *context)
+{
+    struct engine *engine = context;
+    void (*call)(void *) = engine->stopped;
+    engine->stopped = NULL;
+    loop_timer_cancel(engine->loop, &engine->stop_timer);
+    if (call)
+        call(engine->stopped_context);
+}
+
+void engine_maybe_stopped(struct engine *engine)
+{
+    if (!engine->is_stopping || !engine->stopped || engine->flights_in_air ||
+        engine->writes_in_flight || queue_depth(engine->queue))
+        return;
+    stopped(engine);
+}
+
+void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *context),
+                 void *context)
+{
+    engine->is_stopping = true;
+    engine->stopped = call;
+    engine->stopped_context = context;
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        loop_timer_cancel(engine->loop, &lane->question_timer);
+        loop_timer_cancel(engine->loop, &lane->timer);
+    }
+    engine->stop_timer = (struct loop_timer){.call = stopped, .context = engine};
+    loop_timer_set(engine->loop, &engine->stop_timer, deadline_ms);
+    engine_schedule(engine);
+}
+
+// ---- looking in ---------------------------------------------------------------------------------
+
+bool engine_is_idle(const struct engine *engine)
+{
+    if (engine->is_turning || engine->flights_in_air || engine->writes_in_flight ||
+        queue_depth(engine->queue) || queue_depth(engine->due))
+        return false;
+    return true;
+}
+
+bool engine_is_synced(const struct engine *engine)
+{
+    return all_kinds_synced(engine) && engine->is_first_pass_done;
+}
+
+bool engine_is_leading(const struct engine *engine)
+{
+    return engine->is_leading;
+}
+
+bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err)
+{
+    struct lane *lane;
+    return lane_set(engine, want, NO_ID, &lane, err);
+}
+
+static struct store_check check_of_engine(const struct engine *engine)
+{
+    if (!all_kinds_synced(engine))
+        return (struct store_check){"synced", false, "the first list is not complete"};
+    if (!engine->is_first_pass_done)
+        return (struct store_check){"synced", false, "the first pass is not complete"};
+    return (struct store_check){"synced", true, ""};
+}
+
+size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity)
+{
+    size_t count = 0;
+    if (!engine->options.store || !capacity)
+        return 0;
+    out[count++] = check_of_engine(engine);
+    return count + store_checks(engine->options.store, out + count, capacity - count);
+}

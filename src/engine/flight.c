@@ -1,0 +1,377 @@
+#include "engine/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+
+// ---- names in flight ----------------------------------------------------------------------------
+
+struct wanted_name {
+    uint16_t book;
+    const char *name;
+};
+
+static uint64_t busy_hash_of(uint16_t book, const char *name)
+{
+    return hash_octets(name, strlen(name)) ^ book;
+}
+
+static bool busy_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct engine *engine = context;
+    const struct wanted_name *at = wanted;
+    return engine->busy[id].book == at->book && !strcmp(engine->busy[id].name, at->name);
+}
+
+static uint64_t busy_hash(const void *context, uint32_t id)
+{
+    const struct engine *engine = context;
+    return busy_hash_of(engine->busy[id].book, engine->busy[id].name);
+}
+
+static const struct table_ops busy_table_ops = {busy_matches, busy_hash};
+
+static struct table *busy_table(struct engine *engine)
+{
+    engine->busy_names.ops = &busy_table_ops;
+    engine->busy_names.context = engine;
+    return &engine->busy_names;
+}
+
+bool busy_has(struct engine *engine, uint16_t book, const char *name)
+{
+    const struct wanted_name wanted = {book, name};
+    return table_find(busy_table(engine), busy_hash_of(book, name), &wanted) != TABLE_NONE;
+}
+
+static uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
+{
+    uint32_t id = engine->free_busy;
+    if (id != NO_ID) {
+        engine->free_busy = engine->busy[id].next_free;
+    } else {
+        mem_reserve(&engine->busy, &engine->busy_capacity, (size_t)engine->busy_used + 1);
+        id = engine->busy_used++;
+    }
+    engine->busy[id] = (struct busy_name){.book = book, .name = mem_copy_text(name)};
+    table_add(busy_table(engine), busy_hash_of(book, name), id);
+    return id;
+}
+
+static void busy_remove(struct engine *engine, uint32_t id)
+{
+    table_remove(busy_table(engine), busy_hash(engine, id), id);
+    free(engine->busy[id].name);
+    engine->busy[id] = (struct busy_name){.next_free = engine->free_busy};
+    engine->free_busy = id;
+}
+
+void busy_free(struct engine *engine)
+{
+    for (uint32_t id = 0; id < engine->busy_used; id++)
+        free(engine->busy[id].name);
+    free(engine->busy);
+    table_done(&engine->busy_names);
+}
+
+// ---- life of a flight ---------------------------------------------------------------------------
+
+static void flight_step(struct flight *flight);
+
+static struct flight *flight_new(struct lane *lane, enum job_kind kind, const char *trace)
+{
+    struct flight *flight = mem_new_of(struct flight);
+    flight->engine = lane->engine;
+    flight->lane = lane;
+    flight->seat = lane->seat;
+    flight->seat->refs++;
+    flight->begun_ms = loop_mono_ms(lane->engine->loop);
+    if (trace)
+        snprintf(flight->trace, sizeof flight->trace, "%s", trace);
+    else
+        engine_trace(lane->engine, flight->trace);
+    flight->job.kind = kind;
+    flight->job.arena = arena_new();
+    flight->job.trace = flight->trace;
+    flight->next = lane->flights;
+    lane->flights = flight;
+    lane->engine->flights_in_air++;
+    return flight;
+}
+
+static void flight_unlink(struct flight *flight)
+{
+    struct flight **link = &flight->lane->flights;
+    while (*link != flight)
+        link = &(*link)->next;
+    *link = flight->next;
+    flight->engine->flights_in_air--;
+    if (flight->job.kind == JOB_HEALTH)
+        flight->lane->reading--;
+    else
+        flight->lane->in_flight--;
+    flight->lane->idle_since_ms = loop_mono_ms(flight->engine->loop);
+}
+
+static void flight_free(struct flight *flight)
+{
+    struct engine *engine = flight->engine;
+    for (size_t i = 0; flight->busy && i < flight->job.change_count; i++)
+        busy_remove(engine, flight->busy[i]);
+    loop_timer_cancel(engine->loop, &flight->timer);
+    if (flight->talk)
+        flight->seat->provider->end(flight->talk);
+    seat_unref(flight->seat);
+    arena_free(flight->job.arena);
+    free(flight);
+}
+
+static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
+{
+    struct engine *engine = flight->engine;
+    struct claim *claim = &engine->claims[id];
+    struct change *change = &flight->job.changes[at];
+    flight->claims[at] = id;
+    claim->pending->flight = flight;
+    flight->busy[at] = busy_add(engine, claim->book, claim->name);
+    if (claim->intent == CLAIM_SET) {
+        change->op = CHANGE_SET;
+        change->set = record_set_copy(flight->job.arena, claim->pending->content);
+        flight->seat->provider->fingerprint(flight->seat->at, &change->set, flight->hashes[at]);
+        return;
+    }
+    struct text domain = claim_domain(claim);
+    struct text subdomain = claim_subdomain(claim);
+    change->op = CHANGE_REMOVE;
+    change->set = (struct record_set){
+        .type = (enum record_type)claim->type,
+        .domain = text_of(arena_copy(flight->job.arena, domain.at, domain.len)),
+        .subdomain = text_of(arena_copy(flight->job.arena, subdomain.at, subdomain.len)),
+        .priority = -1,
+        .weight = -1,
+        .port = -1,
+    };
+}
+
+static void flight_add_wish(struct flight *flight, size_t at, struct wish *wish)
+{
+    char name[600];
+    wish_write_name(wish, name, sizeof name);
+    flight->claims[at] = NO_ID;
+    flight->wishes[at] = wish;
+    wish->flight = flight;
+    flight->job.changes[at].op = wish->op;
+    flight->job.changes[at].set = *wish->content;
+    flight->busy[at] = busy_add(flight->engine, book_get(flight->engine, flight->lane->book), name);
+}
+
+void flight_begin(struct lane *lane, const uint32_t *claims, struct wish **wishes, size_t count)
+{
+    const char *trace = wishes[0] ? wishes[0]->trace : NULL;
+    struct flight *flight = flight_new(lane, JOB_CHANGES, trace);
+    struct arena *arena = flight->job.arena;
+    lane->in_flight++;
+    flight->job.changes = arena_new_array(arena, struct change, count);
+    flight->job.change_count = count;
+    flight->claims = arena_new_array(arena, uint32_t, count);
+    flight->wishes = arena_new_array(arena, struct wish *, count);
+    flight->busy = arena_new_array(arena, uint32_t, count);
+    flight->hashes = arena_alloc(arena, count, sizeof *flight->hashes);
+    for (size_t i = 0; i < count; i++) {
+        if (wishes[i])
+            flight_add_wish(flight, i, wishes[i]);
+        else
+            flight_add_claim(flight, i, claims[i]);
+    }
+    flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
+    flight_step(flight);
+}
+
+void flight_begin_health(struct lane *lane, struct wish *wish)
+{
+    struct flight *flight = flight_new(lane, JOB_HEALTH, wish ? wish->trace : NULL);
+    lane->reading++;
+    flight->wishes = arena_new_array(flight->job.arena, struct wish *, 1);
+    flight->wishes[0] = wish;
+    if (wish)
+        wish->flight = flight;
+    flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
+    flight_step(flight);
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+static void count_request(struct flight *flight, size_t operation, const struct outcome *outcome)
+{
+    int status = outcome->is_done ? 200 : outcome->error ? outcome->error->status : 0;
+    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
+    flight->lane->requests[operation].by_class[class]++;
+}
+
+static void count_flight(struct flight *flight)
+{
+    static const size_t operations[] = {[CHANGE_SET] = 0, [CHANGE_REMOVE] = 1, [CHANGE_READ] = 2};
+    int64_t took_ms = loop_mono_ms(flight->engine->loop) - flight->begun_ms;
+    histogram_add(&flight->lane->request_seconds, took_ms);
+    for (size_t i = 0; i < flight->job.change_count; i++)
+        count_request(flight, operations[flight->job.changes[i].op],
+                      &flight->job.changes[i].outcome);
+    if (flight->job.kind == JOB_HEALTH)
+        count_request(flight, 3, &flight->job.health);
+}
+
+static void check_outcomes(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        struct outcome *outcome = &flight->job.changes[i].outcome;
+        must(outcome->is_done || outcome->error);
+    }
+}
+
+// While the backend is in trial, what is due shares the one probe's fate: a dead server costs one
+// time-out a step, not one a record.
+static void share_failure(struct lane *lane, const struct error *error, const char *trace)
+{
+    for (int line = 0; line < 2; line++)
+        while (lane->due[line].first != NO_ID) {
+            uint32_t id = lane->due[line].first;
+            lane_unqueue(lane, id);
+            claim_fail(lane->engine, id, error, trace);
+        }
+}
+
+static void lane_judge(struct flight *flight)
+{
+    struct lane *lane = flight->lane;
+    if (flight->job.kind == JOB_HEALTH)
+        return;
+    const struct error *error = flight->job.changes[0].outcome.error;
+    if (!flight->job.is_transport_failure) {
+        lane->transport_failures = 0;
+        if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)
+            lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + error->retry_ms;
+        return;
+    }
+    lane->transport_failures++;
+    if (lane->transport_failures > 3 && error)
+        share_failure(lane, error, flight->trace);
+}
+
+static void release_names(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++)
+        busy_remove(flight->engine, flight->busy[i]);
+    flight->busy = NULL;
+}
+
+static void give_receipts(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        const struct change *change = &flight->job.changes[i];
+        if (flight->wishes[i])
+            wish_answer(flight->wishes[i], &change->outcome);
+        else
+            claim_finish(flight->engine, flight->claims[i], change, flight->hashes[i],
+                         flight->trace);
+    }
+}
+
+static void flight_land(struct flight *flight)
+{
+    struct lane *lane = flight->lane;
+    check_outcomes(flight);
+    count_flight(flight);
+    flight_unlink(flight);
+    if (flight->job.kind == JOB_HEALTH) {
+        if (flight->wishes[0]) {
+            flight->job.health.found = NULL;
+            wish_answer(flight->wishes[0], &flight->job.health);
+        } else {
+            lane_answered(lane, &flight->job);
+        }
+    } else {
+        release_names(flight);
+        lane_judge(flight);
+        give_receipts(flight);
+    }
+    flight_free(flight);
+    engine_schedule(lane->engine);
+}
+
+void flight_abort(struct flight *flight)
+{
+    struct engine *engine = flight->engine;
+    if (flight->http)
+        http_cancel(engine->options.world->http, flight->http);
+    if (flight->dns)
+        dns_cancel(engine->options.world->dns, flight->dns);
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        if (flight->wishes[i])
+            wish_free(flight->wishes[i]);
+        else if (engine->claims[flight->claims[i]].pending)
+            engine->claims[flight->claims[i]].pending->flight = NULL;
+    }
+    if (flight->job.kind == JOB_HEALTH && flight->wishes[0])
+        wish_free(flight->wishes[0]);
+    flight_unlink(flight);
+    flight_free(flight);
+}
+
+// ---- talking ------------------------------------------------------------------------------------
+
+static struct moment moment_of(const struct engine *engine)
+{
+    return (struct moment){.unix_ms = loop_unix_ms(engine->loop),
+                           .mono_ms = loop_mono_ms(engine->loop),
+                           .random = engine->options.world->random};
+}
+
+static void flight_hear(struct flight *flight, const struct heard *heard)
+{
+    struct moment moment = moment_of(flight->engine);
+    flight->http = NULL;
+    flight->dns = NULL;
+    flight->seat->provider->hear(flight->talk, &moment, heard);
+    flight_step(flight);
+}
+
+static void http_came(void *context, const struct http_reply *reply)
+{
+    flight_hear(context, &(struct heard){.kind = ASK_HTTP, .http = reply});
+}
+
+static void dns_came(void *context, const struct dns_reply *reply)
+{
+    flight_hear(context, &(struct heard){.kind = ASK_DNS, .dns = reply});
+}
+
+static void wait_over(void *context)
+{
+    flight_hear(context, &(struct heard){.kind = ASK_WAIT});
+}
+
+static void flight_step(struct flight *flight)
+{
+    const struct world *world = flight->engine->options.world;
+    struct moment moment = moment_of(flight->engine);
+    struct ask ask = {0};
+    switch (flight->seat->provider->ask(flight->talk, &moment, &ask)) {
+    case ASK_HTTP:
+        flight->http = http_send(world->http, &ask.http, http_came, flight);
+        return;
+    case ASK_DNS:
+        flight->dns = dns_send(world->dns, &ask.dns, dns_came, flight);
+        return;
+    case ASK_WAIT:
+        flight->timer = (struct loop_timer){
+            .call = wait_over, .context = flight, .handle = flight->timer.handle};
+        loop_timer_set(world->loop, &flight->timer, ask.wait_ms);
+        return;
+    case ASK_DONE:
+        flight_land(flight);
+        return;
+    }
+}

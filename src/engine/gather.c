@@ -1,0 +1,362 @@
+#include "engine/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "store/cache.h"
+
+// ---- strings ------------------------------------------------------------------------------------
+
+void strings_add(struct strings *strings, const char *format, ...)
+{
+    va_list args;
+    char octets[600];
+    va_start(args, format);
+    vsnprintf(octets, sizeof octets, format, args);
+    va_end(args);
+    if (strings->count == strings->capacity) {
+        size_t capacity = strings->capacity ? 2 * strings->capacity : 4;
+        const char **items = arena_new_array(strings->arena, const char *, capacity);
+        if (strings->count)
+            memcpy(items, strings->items, strings->count * sizeof *items);
+        strings->items = items;
+        strings->capacity = capacity;
+    }
+    strings->items[strings->count++] = arena_copy_text(strings->arena, octets);
+}
+
+static bool strings_has(const struct strings *strings, const char *text)
+{
+    for (size_t i = 0; i < strings->count; i++)
+        if (!strcmp(strings->items[i], text))
+            return true;
+    return false;
+}
+
+// What an object offers in a gather: by its index function, or its identity.
+static struct strings offers_of(struct engine *engine, const struct gather *gather,
+                                const struct object *object)
+{
+    struct strings out = {.arena = engine->arena};
+    struct text namespace_ = object_namespace(object);
+    if (gather->offers)
+        gather->offers(object, &out);
+    else if (namespace_.len)
+        strings_add(&out, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(object_name(object)));
+    else
+        strings_add(&out, "%.*s", TEXT_ARGS(object_name(object)));
+    return out;
+}
+
+static struct strings wants_of(struct arena *arena,
+                               void (*wants)(const struct object *, struct strings *),
+                               const struct object *object)
+{
+    struct strings out = {.arena = arena};
+    if (object)
+        wants(object, &out);
+    return out;
+}
+
+// ---- joins --------------------------------------------------------------------------------------
+
+static bool value_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct join *join = context;
+    return !strcmp(join->values[id].text, wanted);
+}
+
+static uint64_t value_hash_of(const void *context, uint32_t id)
+{
+    const struct join *join = context;
+    return hash_octets(join->values[id].text, strlen(join->values[id].text));
+}
+
+static const struct table_ops join_table_ops = {value_matches, value_hash_of};
+
+static struct join_value *join_find(struct join *join, const char *text)
+{
+    join->by_text.ops = &join_table_ops;
+    join->by_text.context = join;
+    uint32_t id = table_find(&join->by_text, hash_octets(text, strlen(text)), text);
+    return id == TABLE_NONE ? NULL : &join->values[id];
+}
+
+static struct join_value *join_get(struct join *join, const char *text)
+{
+    struct join_value *found = join_find(join, text);
+    if (found)
+        return found;
+    mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
+    struct join_value *value = &join->values[join->value_count];
+    *value = (struct join_value){.text = mem_copy_text(text)};
+    table_add(&join->by_text, hash_octets(text, strlen(text)), (uint32_t)join->value_count++);
+    return value;
+}
+
+void join_done(struct join *join)
+{
+    for (size_t i = 0; i < join->value_count; i++) {
+        for (size_t j = 0; j < join->values[i].offer_count; j++)
+            object_unref(join->values[i].offers[j]);
+        free(join->values[i].offers);
+        free(join->values[i].keys);
+        free(join->values[i].text);
+    }
+    free(join->values);
+    table_done(&join->by_text);
+    *join = (struct join){0};
+}
+
+typedef void wants_call(const struct object *subject, struct strings *out);
+
+// Drops hints of keys that ceased to want this value, and doubles.
+static void join_sweep(struct engine *engine, struct join_value *value, size_t controller,
+                       wants_call *wants)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < value->key_count; i++) {
+        const struct key *key = &engine->keys[value->keys[i]];
+        if (!key->object || key->is_gone || key->controller != controller)
+            continue;
+        arena_reset(engine->scratch);
+        struct strings now = wants_of(engine->scratch, wants, key->object);
+        bool is_double = false;
+        for (size_t j = 0; j < kept && !is_double && kept < 64; j++)
+            is_double = value->keys[j] == value->keys[i];
+        if (!is_double && strings_has(&now, value->text))
+            value->keys[kept++] = value->keys[i];
+    }
+    value->key_count = kept;
+    value->live = kept;
+}
+
+static void join_index(struct engine *engine, struct join *join, size_t controller,
+                       wants_call *wants, uint32_t id, const struct object *old,
+                       const struct object *new_)
+{
+    struct strings before = wants_of(engine->arena, wants, old);
+    struct strings after = wants_of(engine->arena, wants, new_);
+    for (size_t i = 0; i < before.count; i++) {
+        struct join_value *value = join_find(join, before.items[i]);
+        if (value && value->live && !strings_has(&after, before.items[i]))
+            value->live--;
+    }
+    for (size_t i = 0; i < after.count; i++) {
+        if (strings_has(&before, after.items[i]))
+            continue;
+        struct join_value *value = join_get(join, after.items[i]);
+        if (value->key_count > 2 * value->live + 16)
+            join_sweep(engine, value, controller, wants);
+        mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
+        value->keys[value->key_count++] = id;
+        value->live++;
+    }
+}
+
+void gather_index_key(struct engine *engine, uint32_t id, const struct object *old,
+                      const struct object *new_)
+{
+    size_t at = engine->keys[id].controller;
+    struct controller_state *state = &engine->controllers[at];
+    const struct controller *controller = state->controller;
+    for (size_t i = 0; i < controller->gather_count; i++)
+        join_index(engine, &state->joins[i], at, controller->gathers[i].wants, id, old, new_);
+    if (controller->lanes)
+        join_index(engine, &state->lane_join, at, controller->lanes->wants, id, old, new_);
+}
+
+static void offer_remove(struct join_value *value, const struct object *object)
+{
+    for (size_t i = 0; i < value->offer_count; i++) {
+        if (value->offers[i] != object)
+            continue;
+        object_unref(object);
+        value->offers[i] = value->offers[--value->offer_count];
+        return;
+    }
+}
+
+static void join_offer(struct engine *engine, struct join *join, const struct gather *gather,
+                       const struct object *old, const struct object *new_)
+{
+    struct strings before = {0};
+    struct strings after = {0};
+    if (old)
+        before = offers_of(engine, gather, old);
+    if (new_)
+        after = offers_of(engine, gather, new_);
+    for (size_t i = 0; i < after.count; i++) {
+        struct join_value *value = join_get(join, after.items[i]);
+        mem_reserve(&value->offers, &value->offer_capacity, value->offer_count + 1);
+        value->offers[value->offer_count++] = object_ref(new_);
+    }
+    for (size_t i = 0; i < before.count; i++)
+        offer_remove(join_get(join, before.items[i]), old);
+}
+
+void gather_index_offer(struct engine *engine, const struct object *old, const struct object *new_)
+{
+    const struct kind *kind = old ? old->kind : new_->kind;
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->gather_count; i++) {
+            const struct gather *gather = &state->controller->gathers[i];
+            if (gather->kind == kind && gather->offers)
+                join_offer(engine, &state->joins[i], gather, old, new_);
+        }
+    }
+}
+
+// ---- waking -------------------------------------------------------------------------------------
+
+static void join_wake(struct engine *engine, struct join *join, size_t controller,
+                      wants_call *wants, const char *text)
+{
+    struct join_value *value = join_find(join, text);
+    if (!value)
+        return;
+    join_sweep(engine, value, controller, wants);
+    for (size_t i = 0; i < value->key_count; i++)
+        key_wake(engine, value->keys[i], QUEUE_USER);
+}
+
+static void wake_state(struct engine *engine, const struct object *object)
+{
+    for (size_t c = 0; object && c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->gather_count; i++) {
+            const struct gather *gather = &state->controller->gathers[i];
+            if (gather->kind != object->kind)
+                continue;
+            struct strings offers = offers_of(engine, gather, object);
+            for (size_t j = 0; j < offers.count; j++)
+                join_wake(engine, &state->joins[i], c, gather->wants, offers.items[j]);
+        }
+    }
+}
+
+void gather_wake(struct engine *engine, const struct object *old, const struct object *new_)
+{
+    wake_state(engine, old);
+    wake_state(engine, new_);
+}
+
+void gather_wake_lane(struct engine *engine, const char *lane)
+{
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        if (state->controller->lanes)
+            join_wake(engine, &state->lane_join, c, state->controller->lanes->wants, lane);
+    }
+}
+
+// ---- filling a snapshot -------------------------------------------------------------------------
+
+static bool kind_is_synced(const struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return engine->kind_synced[i];
+    return false;
+}
+
+bool gather_is_synced(const struct engine *engine, const struct controller *controller)
+{
+    if (!kind_is_synced(engine, controller->kind))
+        return false;
+    for (size_t i = 0; i < controller->gather_count; i++)
+        if (!kind_is_synced(engine, controller->gathers[i].kind))
+            return false;
+    return true;
+}
+
+static int compare_age(const void *a, const void *b)
+{
+    return object_compare_age(*(const struct object *const *)a, *(const struct object *const *)b);
+}
+
+struct found {
+    struct arena *arena;
+    const struct object **items;
+    size_t count;
+    size_t capacity;
+};
+
+static void found_add(struct found *found, const struct object *object)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i] == object)
+            return;
+    if (found->count == found->capacity) {
+        size_t capacity = found->capacity ? 2 * found->capacity : 4;
+        const struct object **items = arena_alloc(found->arena, capacity, sizeof *items);
+        if (found->count)
+            memcpy(items, found->items, found->count * sizeof *items);
+        found->items = items;
+        found->capacity = capacity;
+    }
+    found->items[found->count++] = object;
+}
+
+static void find_by_identity(struct engine *engine, const struct kind *kind, const char *wanted,
+                             struct found *found)
+{
+    struct text rest = text_of(wanted);
+    struct text namespace_ = TEXT("");
+    if (kind->is_namespaced)
+        text_cut(&rest, '/', &namespace_);
+    const struct object *object =
+        rest.at ? cache_find(engine->options.store->cache, kind, namespace_, rest) : NULL;
+    if (object)
+        found_add(found, object);
+}
+
+static struct gathered gather_one(struct engine *engine, struct join *join,
+                                  const struct gather *gather, const struct object *subject)
+{
+    struct strings wants = wants_of(engine->arena, gather->wants, subject);
+    struct found found = {.arena = engine->arena};
+    for (size_t i = 0; i < wants.count; i++) {
+        if (!gather->offers) {
+            find_by_identity(engine, gather->kind, wants.items[i], &found);
+            continue;
+        }
+        const struct join_value *value = join_find(join, wants.items[i]);
+        for (size_t j = 0; value && j < value->offer_count; j++)
+            found_add(&found, value->offers[j]);
+    }
+    if (found.count > 1)
+        qsort(found.items, found.count, sizeof(const struct object *), compare_age);
+    return (struct gathered){found.items, found.count, kind_is_synced(engine, gather->kind)};
+}
+
+static void fill_lanes(struct engine *engine, const struct controller *controller,
+                       const struct object *subject, struct snapshot *snapshot)
+{
+    struct strings wants = wants_of(engine->arena, controller->lanes->wants, subject);
+    const struct lane_view **views = arena_alloc(engine->arena, wants.count + 1, sizeof *views);
+    for (size_t i = 0; i < wants.count; i++) {
+        const struct lane *lane = lane_find(engine, wants.items[i]);
+        views[i] = lane ? &lane->view : NULL;
+    }
+    snapshot->lanes = views;
+    snapshot->lane_names = wants.items;
+    snapshot->lane_count = wants.count;
+}
+
+void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot)
+{
+    const struct key *key = &engine->keys[id];
+    struct controller_state *state = &engine->controllers[key->controller];
+    const struct controller *controller = state->controller;
+    struct gathered *gathered =
+        arena_new_array(engine->arena, struct gathered, controller->gather_count + 1);
+    for (size_t i = 0; i < controller->gather_count; i++)
+        gathered[i] = gather_one(engine, &state->joins[i], &controller->gathers[i], key->object);
+    snapshot->gathers = gathered;
+    if (controller->lanes)
+        fill_lanes(engine, controller, key->object, snapshot);
+}

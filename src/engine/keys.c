@@ -1,0 +1,134 @@
+#include "engine/state.h"
+
+#include <stdlib.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+
+struct identity {
+    struct text namespace_;
+    struct text name;
+};
+
+static uint64_t identity_hash(struct text namespace_, struct text name)
+{
+    uint64_t mixed[2] = {hash_octets(namespace_.at, namespace_.len),
+                         hash_octets(name.at, name.len)};
+    return hash_octets(mixed, sizeof mixed);
+}
+
+static bool key_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct engine *engine = context;
+    const struct identity *identity = wanted;
+    const struct object *object = engine->keys[id].object;
+    return text_equal(object_name(object), identity->name) &&
+           text_equal(object_namespace(object), identity->namespace_);
+}
+
+static uint64_t key_hash(const void *context, uint32_t id)
+{
+    const struct engine *engine = context;
+    const struct object *object = engine->keys[id].object;
+    return identity_hash(object_namespace(object), object_name(object));
+}
+
+static const struct table_ops key_table_ops = {key_matches, key_hash};
+
+static struct table *key_table(struct engine *engine, size_t controller)
+{
+    struct table *table = &engine->controllers[controller].keys;
+    table->ops = &key_table_ops;
+    table->context = engine;
+    return table;
+}
+
+uint32_t key_find(struct engine *engine, size_t controller, struct text namespace_,
+                  struct text name)
+{
+    const struct identity identity = {namespace_, name};
+    return table_find(key_table(engine, controller), identity_hash(namespace_, name), &identity);
+}
+
+static uint32_t key_slot(struct engine *engine)
+{
+    if (engine->free_key != NO_ID) {
+        uint32_t id = engine->free_key;
+        engine->free_key = engine->keys[id].first_claim;
+        return id;
+    }
+    mem_reserve(&engine->keys, &engine->key_capacity, (size_t)engine->key_used + 1);
+    return engine->key_used++;
+}
+
+uint32_t key_make(struct engine *engine, size_t controller, const struct object *object)
+{
+    uint32_t id = key_slot(engine);
+    engine->keys[id] = (struct key){
+        .object = object_ref(object), .first_claim = NO_ID, .controller = (uint8_t)controller};
+    table_add(key_table(engine, controller),
+              identity_hash(object_namespace(object), object_name(object)), id);
+    return id;
+}
+
+void key_set_object(struct engine *engine, uint32_t id, const struct object *object)
+{
+    struct key *key = &engine->keys[id];
+    const struct object *old = key->object;
+    if (old == object)
+        return;
+    key->object = object_ref(object);
+    object_unref(old);
+}
+
+static void key_release(struct engine *engine, struct key *key)
+{
+    const struct controller *controller = engine->controllers[key->controller].controller;
+    object_unref(key->object);
+    object_unref(key->previous);
+    if (key->extra) {
+        if (key->extra->memo && controller->memo_free)
+            controller->memo_free(key->extra->memo);
+        free(key->extra);
+    }
+    *key = (struct key){.first_claim = NO_ID};
+}
+
+void key_forget(struct engine *engine, uint32_t id)
+{
+    struct key *key = &engine->keys[id];
+    must(key->first_claim == NO_ID);
+    table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
+    queue_forget(engine->queue, id);
+    key_release(engine, key);
+    key->first_claim = engine->free_key;
+    engine->free_key = id;
+}
+
+struct key_extra *key_extra(struct key *key)
+{
+    if (!key->extra)
+        key->extra = mem_new_of(struct key_extra);
+    return key->extra;
+}
+
+void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
+{
+    struct key *key = &engine->keys[id];
+    if (key->is_writing)
+        key->is_dirty = true;
+    else
+        queue_add(engine->queue, id, key->is_seen ? level : QUEUE_BACKGROUND,
+                  loop_mono_ms(engine->loop));
+    engine_schedule(engine);
+}
+
+void keys_free(struct engine *engine)
+{
+    for (uint32_t id = 0; id < engine->key_used; id++)
+        if (engine->keys[id].object)
+            key_release(engine, &engine->keys[id]);
+    free(engine->keys);
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        table_done(&engine->controllers[i].keys);
+}

@@ -1,0 +1,507 @@
+#include "engine/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+
+enum { PREVIOUS_SECRET_MS = 10 * 60 * 1000 };
+
+struct lane *lane_find(const struct engine *engine, const char *name)
+{
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next)
+        if (!strcmp(lane->name, name))
+            return lane;
+    return NULL;
+}
+
+// ---- the line of due claims ---------------------------------------------------------------------
+
+static struct pending *pending_of(const struct lane *lane, uint32_t claim)
+{
+    return lane->engine->claims[claim].pending;
+}
+
+void lane_queue(struct lane *lane, uint32_t claim)
+{
+    struct pending *pending = pending_of(lane, claim);
+    struct line_of_claims *line = &lane->due[pending->is_background];
+    must(!pending->is_due);
+    pending->is_due = true;
+    pending->next_due = NO_ID;
+    pending->previous_due = line->last;
+    if (line->last == NO_ID)
+        line->first = claim;
+    else
+        pending_of(lane, line->last)->next_due = claim;
+    line->last = claim;
+    lane->due_count++;
+    engine_schedule(lane->engine);
+}
+
+void lane_unqueue(struct lane *lane, uint32_t claim)
+{
+    struct pending *pending = pending_of(lane, claim);
+    struct line_of_claims *line = &lane->due[pending->is_background];
+    must(pending->is_due);
+    if (pending->previous_due == NO_ID)
+        line->first = pending->next_due;
+    else
+        pending_of(lane, pending->previous_due)->next_due = pending->next_due;
+    if (pending->next_due == NO_ID)
+        line->last = pending->previous_due;
+    else
+        pending_of(lane, pending->next_due)->previous_due = pending->previous_due;
+    pending->is_due = false;
+    lane->due_count--;
+}
+
+bool lane_can_send(const struct lane *lane, enum claim_intent intent)
+{
+    if (!lane->seat)
+        return false;
+    return lane->view.fault.fault == FAULT_NONE || intent == CLAIM_REMOVE;
+}
+
+// ---- pumping ------------------------------------------------------------------------------------
+
+struct batch {
+    uint32_t claims[1024];
+    struct wish *wishes[1024];
+    size_t count;
+    size_t limit;
+};
+
+static bool batch_has_name(const struct lane *lane, const struct batch *batch, const char *name,
+                           uint16_t book)
+{
+    if (busy_has(lane->engine, book, name))
+        return true;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->claims[i] != NO_ID && !strcmp(lane->engine->claims[batch->claims[i]].name, name))
+            return true;
+    return false;
+}
+
+static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_background)
+{
+    uint32_t next;
+    for (uint32_t id = lane->due[is_background].first; id != NO_ID && batch->count < batch->limit;
+         id = next) {
+        const struct claim *claim = &lane->engine->claims[id];
+        next = claim->pending->next_due;
+        if (!lane_can_send(lane, (enum claim_intent)claim->intent) ||
+            batch_has_name(lane, batch, claim->name, claim->book))
+            continue;
+        lane_unqueue(lane, id);
+        batch->wishes[batch->count] = NULL;
+        batch->claims[batch->count++] = id;
+    }
+}
+
+static bool wish_name_is_busy(struct lane *lane, const struct batch *batch, const struct wish *wish)
+{
+    char name[600];
+    const struct record_set *set = wish->content;
+    wish_write_name(wish, name, sizeof name);
+    if (busy_has(lane->engine, book_get(lane->engine, lane->book), name))
+        return true;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->wishes[i] && text_equal(batch->wishes[i]->content->domain, set->domain) &&
+            text_equal(batch->wishes[i]->content->subdomain, set->subdomain))
+            return true;
+    return false;
+}
+
+static void batch_take_wishes(struct lane *lane, struct batch *batch)
+{
+    struct wish **link = &lane->first_wish;
+    struct wish *last = NULL;
+    while (*link && batch->count < batch->limit) {
+        struct wish *wish = *link;
+        if (wish_name_is_busy(lane, batch, wish)) {
+            last = wish;
+            link = &wish->next;
+            continue;
+        }
+        *link = wish->next;
+        wish->next = NULL;
+        lane->wish_count--;
+        if (lane->last_wish == wish)
+            lane->last_wish = last;
+        batch->claims[batch->count] = NO_ID;
+        batch->wishes[batch->count++] = wish;
+    }
+}
+
+static bool lane_is_waiting(struct lane *lane, int64_t now_ms)
+{
+    int64_t until = 0;
+    if (lane->is_learning)
+        until = lane->opened_ms + lane->learn_ms;
+    if (lane->blocked_until_ms > until)
+        until = lane->blocked_until_ms;
+    if (lane->collect_until_ms > until)
+        until = lane->collect_until_ms;
+    if (until <= now_ms) {
+        lane->is_learning = false;
+        return false;
+    }
+    loop_timer_set(lane->engine->loop, &lane->timer, until - now_ms);
+    return true;
+}
+
+static bool lane_has_work(const struct lane *lane)
+{
+    return lane->seat && (lane->due_count || lane->first_wish);
+}
+
+static size_t lane_room(const struct lane *lane)
+{
+    size_t limit = lane->transport_failures >= 3 ? 1 : lane->max_in_flight;
+    return lane->in_flight < limit ? limit - lane->in_flight : 0;
+}
+
+// What waited behind a talk has gathered long enough.
+static void lane_collect(struct lane *lane, int64_t now_ms)
+{
+    int64_t collect_ms = lane->provider->collect_ms;
+    if (!lane->collect_until_ms && !lane->in_flight && now_ms - lane->idle_since_ms > collect_ms)
+        lane->collect_until_ms = now_ms + collect_ms;
+}
+
+void lane_pump(struct lane *lane)
+{
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    if (!lane_has_work(lane) || !lane->engine->is_leading)
+        return;
+    lane_collect(lane, now_ms);
+    if (lane_is_waiting(lane, now_ms))
+        return;
+    while (lane_room(lane) && lane_has_work(lane)) {
+        struct batch batch = {.count = 0};
+        batch.limit = lane->provider->max_changes;
+        must(batch.limit <= COUNT_OF(batch.claims));
+        batch_take_wishes(lane, &batch);
+        batch_take_claims(lane, &batch, false);
+        batch_take_claims(lane, &batch, true);
+        if (!batch.count)
+            break;
+        flight_begin(lane, batch.claims, batch.wishes, batch.count);
+    }
+    lane->collect_until_ms = 0;
+}
+
+static void lane_timer(void *context)
+{
+    lane_pump(context);
+}
+
+void lane_clear_backoff(struct lane *lane)
+{
+    struct engine *engine = lane->engine;
+    lane->transport_failures = 0;
+    lane->blocked_until_ms = 0;
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (!claim->is_used || claim->lane != lane || !claim->pending ||
+            !claim->pending->next_unix_ms)
+            continue;
+        queue_forget(engine->due, id);
+        claim_retry(engine, id);
+    }
+}
+
+// ---- settings -----------------------------------------------------------------------------------
+
+static void view_refresh(struct lane *lane)
+{
+    lane->view.name = lane->name;
+    lane->view.book = lane->book;
+    lane->view.is_open = lane->seat != NULL;
+}
+
+void seat_unref(struct seat *seat)
+{
+    if (!seat || --seat->refs)
+        return;
+    seat->provider->close(seat->at);
+    free(seat);
+}
+
+static void lane_close_seat(struct lane *lane)
+{
+    seat_unref(lane->seat);
+    lane->seat = NULL;
+}
+
+static bool lane_open_seat(struct lane *lane, const struct value *config, struct error *err)
+{
+    const struct seat_setup setup = {.config = config,
+                                     .secret = lane->secret,
+                                     .previous = lane->previous_secret,
+                                     .previous_until_ms = lane->previous_until_ms};
+    void *at;
+    if (!lane->provider->open(&setup, &at, err))
+        return false;
+    lane_close_seat(lane);
+    lane->seat = mem_new_of(struct seat);
+    *lane->seat = (struct seat){.provider = lane->provider, .at = at, .refs = 1};
+    return true;
+}
+
+static void lane_question_due(void *context);
+
+static struct lane *lane_new(struct engine *engine, const struct lane_want *want)
+{
+    struct lane *lane = mem_new_of(struct lane);
+    lane->engine = engine;
+    lane->name = mem_copy_text(want->name);
+    lane->book = mem_copy_text("");
+    lane->owner = NO_ID;
+    lane->opened_ms = loop_mono_ms(engine->loop);
+    lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
+    lane->timer = (struct loop_timer){.call = lane_timer, .context = lane};
+    lane->question_timer = (struct loop_timer){.call = lane_question_due, .context = lane};
+    lane->next = engine->lanes;
+    engine->lanes = lane;
+    view_refresh(lane);
+    return lane;
+}
+
+static bool lane_is_same(const struct lane *lane, const struct lane_want *want, const char *config)
+{
+    return (lane->seat || lane->has_refused) && lane->config && !strcmp(lane->config, config) &&
+           !strcmp(lane->book, want->book) && !strcmp(lane->provider->name, want->provider) &&
+           secret_equal(lane->secret, want->secret) &&
+           (lane->has_refused || (lane->view.fault.fault == want->fault.fault &&
+                                  !strcmp(lane->view.fault.text, want->fault.text)));
+}
+
+static void lane_set_numbers(struct lane *lane, const struct lane_want *want)
+{
+    lane->max_in_flight = want->max_in_flight ? want->max_in_flight : 1;
+    lane->retry_base_ms = want->retry_base_ms;
+    lane->retry_max_ms = want->retry_max_ms;
+    lane->retry_attempts = want->retry_attempts;
+    lane->retry_slow_ms = want->retry_slow_ms;
+    lane->linger_ms = want->linger_ms;
+    lane->learn_ms = want->learn_ms;
+}
+
+static void lane_set_secret(struct lane *lane, struct secret *secret)
+{
+    if (secret_equal(lane->secret, secret))
+        return;
+    secret_unref(lane->previous_secret);
+    lane->previous_secret = lane->secret;
+    lane->previous_until_ms = loop_mono_ms(lane->engine->loop) + PREVIOUS_SECRET_MS;
+    lane->secret = secret_ref(secret);
+}
+
+static void lane_set_book(struct lane *lane, const char *book)
+{
+    if (!strcmp(lane->book, book))
+        return;
+    free(lane->book);
+    lane->book = mem_copy_text(book);
+    lane->opened_ms = loop_mono_ms(lane->engine->loop);
+    lane->is_learning = lane->learn_ms > 0;
+    lane->view.answer = NULL;
+    lane->view.answered_s = 0;
+    lane->asked_ms = 0;
+}
+
+static void lane_changed(struct lane *lane)
+{
+    view_refresh(lane);
+    lane_clear_backoff(lane);
+    gather_wake_lane(lane->engine, lane->name);
+    engine_schedule(lane->engine);
+}
+
+static const struct provider *provider_of(const struct engine *engine, const char *name)
+{
+    for (size_t i = 0; i < engine->options.provider_count; i++)
+        if (!strcmp(engine->options.providers[i]->name, name))
+            return engine->options.providers[i];
+    return NULL;
+}
+
+// Usable as wanted: takes over address, keys and numbers. Talks under way keep the seat that they
+// began with and end with their own receipt.
+static bool lane_take_over(struct lane *lane, const struct lane_want *want, char *config,
+                           struct error *err)
+{
+    const struct provider *provider = provider_of(lane->engine, want->provider);
+    must(provider != NULL);
+    lane_set_numbers(lane, want);
+    lane->provider = provider;
+    lane_set_secret(lane, want->secret);
+    free(lane->config);
+    lane->config = config;
+    lane->has_refused = !lane_open_seat(lane, want->config, err);
+    lane_set_book(lane, want->book);
+    if (lane->has_refused)
+        return false;
+    lane->view.is_lingering = false;
+    loop_timer_cancel(lane->engine->loop, &lane->linger_timer);
+    return true;
+}
+
+static void lane_linger_end(void *context)
+{
+    struct lane *lane = context;
+    lane_close_seat(lane);
+    lane->view.is_lingering = false;
+    lane_changed(lane);
+}
+
+static void lane_linger(struct lane *lane)
+{
+    if (lane->view.is_lingering || !lane->seat)
+        return;
+    lane->view.is_lingering = true;
+    lane->linger_timer = (struct loop_timer){
+        .call = lane_linger_end, .context = lane, .handle = lane->linger_timer.handle};
+    loop_timer_set(lane->engine->loop, &lane->linger_timer, lane->linger_ms);
+}
+
+static char *config_text(const struct value *config)
+{
+    struct buffer out = {0};
+    value_write_json(&out, config);
+    return buffer_steal(&out);
+}
+
+bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owner,
+              struct lane **out, struct error *err)
+{
+    struct lane *lane = lane_find(engine, want->name);
+    if (!lane)
+        lane = lane_new(engine, want);
+    *out = lane;
+    lane->owner = owner;
+    lane->is_owned = true;
+    char *config = config_text(want->config);
+    if (lane_is_same(lane, want, config)) {
+        lane_set_numbers(lane, want);
+        free(config);
+        return true;
+    }
+    lane->view.fault = want->fault;
+    bool is_ok = true;
+    if (want->fault.fault == FAULT_NONE) {
+        is_ok = lane_take_over(lane, want, config, err);
+        if (!is_ok && err)
+            lane->view.fault = *err;
+    } else {
+        free(config);
+        lane->linger_ms = want->linger_ms;
+        lane_linger(lane);
+    }
+    lane_changed(lane);
+    return is_ok;
+}
+
+void lane_release(struct engine *engine, struct lane *lane)
+{
+    (void)engine;
+    lane->owner = NO_ID;
+    lane->is_owned = false;
+    error_set(&lane->view.fault, FAULT_WAIT, "", "its owner is gone");
+    loop_timer_cancel(lane->engine->loop, &lane->question_timer);
+    lane->has_question = false;
+    lane_linger(lane);
+    lane_changed(lane);
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+static void lane_question_due(void *context)
+{
+    struct lane *lane = context;
+    if (!lane->seat || !lane->has_question || lane->reading || !lane->engine->is_leading ||
+        lane->view.fault.fault != FAULT_NONE)
+        return;
+    lane->asked_ms = loop_mono_ms(lane->engine->loop);
+    flight_begin_health(lane, NULL);
+}
+
+void lane_ask(struct lane *lane, const struct question *question)
+{
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    bool is_new = !lane->has_question || lane->question_epoch != question->epoch;
+    lane->has_question = true;
+    lane->question_epoch = question->epoch;
+    lane->good_for_ms = question->good_for_ms;
+    if (!lane->seat || (lane->reading && !is_new))
+        return;
+    int64_t due_ms = lane->asked_ms && !is_new ? lane->asked_ms + lane->good_for_ms : now_ms;
+    loop_timer_set(lane->engine->loop, &lane->question_timer,
+                   due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+void lane_answered(struct lane *lane, const struct job *job)
+{
+    struct arena *arena = arena_new();
+    bool was_ok = lane->view.is_answer_ok && lane->view.answered_s;
+    bool is_ok = job->health.is_done;
+    lane->view.answered_s = loop_unix_ms(lane->engine->loop) / 1000;
+    lane->view.is_answer_ok = is_ok;
+    lane->view.answer = job->answer ? value_copy(arena, job->answer) : NULL;
+    lane->view.note = job->health.note ? arena_copy_text(arena, job->health.note) : NULL;
+    error_clear(&lane->view.answer_error);
+    if (job->health.error)
+        lane->view.answer_error = *job->health.error;
+    arena_free(lane->answer_arena);
+    lane->answer_arena = arena;
+    uint64_t hash =
+        lane->view.answer ? value_hash(value_find(lane->view.answer, "capabilities")) : 0;
+    bool is_learned = lane->is_learning || hash != lane->answer_hash;
+    lane->answer_hash = hash;
+    lane->is_learning = false;
+    if (is_ok && !was_ok)
+        lane_clear_backoff(lane);
+    if (lane->owner != NO_ID)
+        key_wake(lane->engine, lane->owner, QUEUE_USER);
+    if (is_learned)
+        gather_wake_lane(lane->engine, lane->name);
+    if (lane->has_question)
+        loop_timer_set(lane->engine->loop, &lane->question_timer, lane->good_for_ms);
+    engine_schedule(lane->engine);
+}
+
+// ---- ending -------------------------------------------------------------------------------------
+
+static void lane_free(struct lane *lane)
+{
+    struct loop *loop = lane->engine->loop;
+    while (lane->flights)
+        flight_abort(lane->flights);
+    lane_close_seat(lane);
+    loop_timer_cancel(loop, &lane->timer);
+    loop_timer_cancel(loop, &lane->question_timer);
+    loop_timer_cancel(loop, &lane->linger_timer);
+    for (struct wish *wish = lane->first_wish, *next; wish; wish = next) {
+        next = wish->next;
+        wish_free(wish);
+    }
+    secret_unref(lane->secret);
+    secret_unref(lane->previous_secret);
+    arena_free(lane->answer_arena);
+    free(lane->config);
+    free(lane->name);
+    free(lane->book);
+    free(lane);
+}
+
+void lanes_free(struct engine *engine)
+{
+    for (struct lane *lane = engine->lanes, *next; lane; lane = next) {
+        next = lane->next;
+        lane_free(lane);
+    }
+    engine->lanes = NULL;
+}

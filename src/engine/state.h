@@ -1,0 +1,380 @@
+#pragma once
+
+#include "engine/engine.h"
+
+#include "base/table.h"
+#include "dns/plan.h"
+#include "store/queue.h"
+
+// The engine's own state, shared by the files of this room. Ids index slabs: a key is one object of
+// one controller, a claim is one record set that a key claims in a book, a wish is a door's.
+
+#define NO_ID UINT32_MAX
+
+struct lane;
+struct flight;
+
+// ---- metrics ------------------------------------------------------------------------------------
+
+enum { SECONDS_BUCKETS = 12 };
+struct histogram {
+    uint64_t buckets[SECONDS_BUCKETS + 1];
+    double sum;
+    uint64_t count;
+};
+extern const double seconds_bounds[SECONDS_BUCKETS];
+// Answers by HTTP status class; [0] none came.
+struct counts {
+    uint64_t by_class[6];
+};
+void histogram_add(struct histogram *histogram, int64_t ms);
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+// What only few keys have.
+struct key_extra {
+    void *memo;
+    struct lane *lane; // that this key keeps open
+    unsigned write_failures;
+};
+
+struct key {
+    const struct object *object;   // NULL: the slot is free
+    const struct object *previous; // when its claims were settled last, if it differs now
+    struct key_extra *extra;
+    uint32_t first_claim;
+    uint8_t controller;
+    bool is_writing; // a store call is under way
+    bool is_dirty;   // wants a turn when that ends
+    bool is_seen;    // had its first turn
+    bool is_gone;    // the object was deleted: to be forgotten in its next turn
+};
+
+// ---- joins: who wants which string --------------------------------------------------------------
+
+// Entries are hints: a key that ceased to want stays until the list is looked through again.
+struct join_value {
+    char *text;
+    uint32_t *keys;
+    size_t key_count;
+    size_t key_capacity;
+    size_t live; // keys that want it now
+    const struct object **offers;
+    size_t offer_count;
+    size_t offer_capacity;
+};
+struct join {
+    struct join_value *values;
+    size_t value_count;
+    size_t value_capacity;
+    struct table by_text;
+};
+
+// ---- claims and books ---------------------------------------------------------------------------
+
+// The last failure, in one allocation.
+struct failure {
+    enum fault fault;
+    int status;
+    int64_t at_ms;
+    const char *reason;
+    const char *code;
+    const char *text;
+    char trace[33];
+    char octets[];
+};
+
+// What a claim has only while something is to be done.
+struct pending {
+    struct record_set *content; // SET: what shall stand there; one allocation
+    struct failure *failure;
+    unsigned attempts;
+    int64_t next_unix_ms;
+    int64_t since_ms; // mono: when it became due first
+    struct flight *flight;
+    uint32_t next_due; // lane's line
+    uint32_t previous_due;
+    bool is_due; // stands in the lane's line
+    bool is_background;
+};
+
+enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET };
+
+struct claim {
+    char *name; // owner name: subdomain (with its length below) and domain
+    struct pending *pending;
+    struct lane *lane;
+    uint32_t key;
+    uint32_t next_of_key;
+    uint32_t next_of_name;
+    uint32_t settled_s;
+    uint32_t epoch;
+    uint16_t book;
+    uint8_t subdomain_len; // 0: "@"
+    uint8_t type;
+    uint8_t intent;
+    uint8_t there;
+    uint8_t state; // enum receipt_state
+    bool is_held : 1;
+    bool is_used : 1;
+    bool is_forgotten : 1; // by its key, but in flight
+    bool was_created : 1;
+    bool was_sent : 1;
+    bool is_inherited : 1;
+    bool is_uncertain : 1;
+    bool has_wanted : 1; // wanted_hash is meant
+    uint8_t wanted_hash[8];
+    uint8_t there_hash[8];
+    uint32_t loser_to; // claim id while LOST
+};
+
+// ---- wishes -------------------------------------------------------------------------------------
+
+struct wish {
+    enum change_op op;
+    struct record_set *content; // one allocation
+    struct lane *lane;
+    struct wish *next;
+    wish_done *done;
+    void *context;
+    struct flight *flight;
+    struct loop_timer timer; // its deadline
+    bool is_answered;
+    char trace[33];
+};
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+struct line_of_claims {
+    uint32_t first;
+    uint32_t last;
+};
+
+// A provider's place at a backend, kept until the last talk that began with it ends.
+struct seat {
+    const struct provider *provider;
+    void *at;
+    unsigned refs;
+};
+
+struct lane {
+    struct engine *engine;
+    struct lane *next;
+    struct lane_view view; // as told to others; strings below
+    char *name;
+    char *book;
+    const struct provider *provider;
+    struct seat *seat;
+    char *config;     // JSON, to see a change
+    bool has_refused; // the provider refused this config
+    struct secret *secret;
+    struct secret *previous_secret;
+    int64_t previous_until_ms;
+    unsigned max_in_flight;
+    int64_t retry_base_ms;
+    int64_t retry_max_ms;
+    unsigned retry_attempts;
+    int64_t retry_slow_ms;
+    int64_t linger_ms;
+    int64_t learn_ms;
+    int64_t opened_ms;
+    bool is_learning; // waits for the first health answer
+    bool is_owned;    // by a key
+    uint32_t owner;
+    // the line
+    struct line_of_claims due[2]; // user, background
+    size_t due_count;
+    struct wish *first_wish;
+    struct wish *last_wish;
+    size_t wish_count;
+    size_t in_flight; // jobs
+    size_t reading;   // health jobs
+    int64_t idle_since_ms;
+    int64_t collect_until_ms; // 0: not collecting
+    int64_t blocked_until_ms; // told to slow down
+    unsigned transport_failures;
+    struct loop_timer timer; // collecting, blocked, learning
+    // health
+    bool has_question;
+    int64_t good_for_ms;
+    uint64_t question_epoch;
+    int64_t asked_ms; // mono; 0 never
+    struct loop_timer question_timer;
+    struct loop_timer linger_timer;
+    struct arena *answer_arena;
+    uint64_t answer_hash;
+    struct flight *flights; // all of this lane
+    // counters
+    struct counts requests[4]; // by operation: upsert, delete, get, health
+    struct histogram request_seconds;
+};
+
+// One talk under way.
+struct flight {
+    struct engine *engine;
+    struct lane *lane;
+    struct flight *next;
+    struct job job;
+    void *talk;
+    struct http_call *http;
+    struct dns_call *dns;
+    struct loop_timer timer;
+    int64_t begun_ms;
+    struct seat *seat;
+    uint32_t *claims; // per change; NO_ID where it is a wish
+    struct wish **wishes;
+    uint8_t (*hashes)[8]; // what a SET will have put there
+    uint32_t *busy;       // names taken
+    bool is_stepping;
+    char trace[33];
+};
+
+struct controller_state {
+    const struct controller *controller;
+    const void *settings;
+    struct table keys;  // by namespace and name
+    struct join *joins; // one per gather
+    struct join lane_join;
+    uint64_t turns_ok;
+    uint64_t turns_failed;
+    struct histogram turn_seconds;
+    struct histogram programmed_seconds;
+};
+
+struct engine {
+    struct engine_options options;
+    struct loop *loop;
+    struct log *log;
+    int64_t started_unix_ms;
+    struct arena *arena;   // of the turn
+    struct arena *scratch; // within one function
+    struct controller_state *controllers;
+    bool *kind_synced; // per controller kind and gather kind, see kinds
+    const struct kind **kinds;
+    size_t kind_count;
+    const char *unsynced_why;
+    bool is_leading;
+    bool is_started;
+    bool is_stopping;
+    bool is_first_pass_due;
+    bool is_first_pass_done;
+
+    struct key *keys;
+    size_t key_capacity;
+    uint32_t key_used;
+    uint32_t free_key; // chained through first_claim
+    struct queue *queue;
+    struct loop_timer timer;
+    bool is_turning; // a slice is scheduled
+
+    struct claim *claims;
+    size_t claim_capacity;
+    uint32_t claim_used;
+    uint32_t free_claim;
+    struct table by_name; // first claim of each (book, name)
+    char **books;
+    size_t book_count;
+    size_t book_capacity;
+    struct queue *due; // claims whose back-off ends
+    struct loop_timer due_timer;
+
+    struct lane *lanes;
+    struct table busy_names; // names in flight: ids of `busy`
+    struct busy_name *busy;
+    size_t busy_capacity;
+    uint32_t busy_used;
+    uint32_t free_busy;
+
+    uint32_t *batch; // keys of the event batch under way
+    size_t batch_count;
+    size_t batch_capacity;
+    bool is_batch_initial;
+
+    size_t writes_in_flight;
+    size_t flights_in_air;
+    void (*stopped)(void *context);
+    void *stopped_context;
+    struct loop_timer stop_timer;
+    struct loop_timer sweep_timer;
+
+    uint64_t notes_told;
+};
+
+struct busy_name {
+    uint16_t book;
+    uint32_t next_free;
+    char *name;
+};
+
+// keys.c
+uint32_t key_find(struct engine *engine, size_t controller, struct text namespace_,
+                  struct text name);
+uint32_t key_make(struct engine *engine, size_t controller, const struct object *object);
+void key_set_object(struct engine *engine, uint32_t id, const struct object *object);
+void key_forget(struct engine *engine, uint32_t id);
+struct key_extra *key_extra(struct key *key);
+void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
+void keys_free(struct engine *engine);
+
+// gather.c
+void join_done(struct join *join);
+void gather_index_key(struct engine *engine, uint32_t id, const struct object *old,
+                      const struct object *new_);
+void gather_index_offer(struct engine *engine, const struct object *old, const struct object *new_);
+// Wakes every key whose gathers meet the object (old or new state).
+void gather_wake(struct engine *engine, const struct object *old, const struct object *new_);
+void gather_wake_lane(struct engine *engine, const char *lane);
+void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot);
+bool gather_is_synced(const struct engine *engine, const struct controller *controller);
+
+// book.c
+uint16_t book_get(struct engine *engine, const char *book);
+// Replaces all claims of the key. True when its receipts changed by it.
+bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count);
+void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
+void book_replan(struct engine *engine, uint32_t claim);
+bool book_is_settled(const struct engine *engine, uint32_t key);
+struct text claim_domain(const struct claim *claim);
+struct text claim_subdomain(const struct claim *claim);
+void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
+                  const uint8_t hash[8], const char *trace);
+void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
+void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
+void books_free(struct engine *engine);
+
+// lane.c
+struct lane *lane_find(const struct engine *engine, const char *name);
+bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owner,
+              struct lane **out, struct error *err);
+void lane_release(struct engine *engine, struct lane *lane); // its owner is gone
+void lane_ask(struct lane *lane, const struct question *question);
+bool lane_can_send(const struct lane *lane, enum claim_intent intent);
+void lane_queue(struct lane *lane, uint32_t claim); // due now
+void lane_unqueue(struct lane *lane, uint32_t claim);
+void lane_pump(struct lane *lane);
+void lane_clear_backoff(struct lane *lane);
+void lane_answered(struct lane *lane, const struct job *job);
+void seat_unref(struct seat *seat);
+void lanes_free(struct engine *engine);
+
+// flight.c
+bool busy_has(struct engine *engine, uint16_t book, const char *name);
+void busy_free(struct engine *engine);
+void flight_begin(struct lane *lane, const uint32_t *claims, struct wish **wishes, size_t count);
+void flight_begin_health(struct lane *lane, struct wish *wish);
+void flight_abort(struct flight *flight);
+
+// content.c
+// A copy of the set with all its texts in one allocation; free() it.
+struct record_set *content_new(const struct record_set *set);
+
+// wish.c
+void wish_write_name(const struct wish *wish, char *out, size_t size);
+void wish_answer(struct wish *wish, const struct outcome *outcome); // frees it
+void wish_free(struct wish *wish);
+
+// turn.c
+void engine_schedule(struct engine *engine);
+void turn_take(struct engine *engine, uint32_t key);
+void engine_trace(struct engine *engine, char out[33]);
+void engine_maybe_stopped(struct engine *engine);

@@ -1,0 +1,415 @@
+#include "engine/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+
+enum {
+    ROUNDS_MAX = 4,
+    SLICE_KEYS = 256,
+    SLICE_MS = 5,
+    RACE_WAIT_MS = 5000,
+    WRITE_RETRY_BASE_MS = 5,
+    WRITE_RETRY_MAX_MS = 1000000,
+};
+
+void engine_trace(struct engine *engine, char out[33])
+{
+    uint8_t octets[16];
+    random_fill(engine->options.world->random, octets, sizeof octets);
+    hex_encode(octets, sizeof octets, out);
+}
+
+// ---- deciding -----------------------------------------------------------------------------------
+
+static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
+                          struct snapshot *snapshot)
+{
+    const struct key *key = &engine->keys[id];
+    *snapshot = (struct snapshot){
+        .arena = engine->arena,
+        .namespace_ = object_namespace(key->object),
+        .name = object_name(key->object),
+        .subject = key->object,
+        .previous = key->previous,
+        .now_ms = loop_unix_ms(engine->loop),
+        .started_ms = engine->started_unix_ms,
+        .settings = engine->controllers[key->controller].settings,
+        .trace = trace,
+    };
+    gather_fill(engine, id, snapshot);
+    book_fill_receipts(engine, id, snapshot);
+}
+
+static void keep_memo(struct engine *engine, struct key *key, const struct verdict *verdict)
+{
+    const struct controller *controller = engine->controllers[key->controller].controller;
+    if (verdict->is_memo_set && (verdict->memo || key->extra))
+        key_extra(key)->memo = verdict->memo;
+    if (engine->options.drops_memos && key->extra && key->extra->memo) {
+        if (controller->memo_free)
+            controller->memo_free(key->extra->memo);
+        key->extra->memo = NULL;
+    }
+}
+
+static void drop_lane_secret(struct verdict *verdict)
+{
+    if (verdict->lane)
+        secret_unref(verdict->lane->secret);
+}
+
+// Decides until the receipts that the claims bring about have been seen.
+static void decide(struct engine *engine, uint32_t id, const char *trace, struct verdict *verdict)
+{
+    const struct controller *controller =
+        engine->controllers[engine->keys[id].controller].controller;
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        struct snapshot snapshot;
+        if (round)
+            drop_lane_secret(verdict);
+        arena_reset(engine->arena);
+        fill_snapshot(engine, id, trace, &snapshot);
+        *verdict = (struct verdict){0};
+        struct key *key = &engine->keys[id];
+        controller->decide(&snapshot, key->extra ? key->extra->memo : NULL, verdict);
+        keep_memo(engine, key, verdict);
+        if (!book_submit(engine, id, verdict->claims, verdict->claim_count))
+            return;
+    }
+}
+
+void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text)
+{
+    if (verdict->note_count < VERDICT_NOTES_MAX)
+        verdict->notes[verdict->note_count++] = (struct verdict_note){is_warning, reason, text};
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+// One store call of one key; what is to be told with its success.
+struct write {
+    struct engine *engine;
+    uint32_t key;
+    const struct object *object;
+    struct arena *arena;
+    struct verdict_note *notes;
+    size_t note_count;
+    struct verdict_line *lines;
+    size_t line_count;
+    bool wants_turn;
+};
+
+static const struct log_attr *copy_attrs(struct arena *arena, const struct log_attr *attrs)
+{
+    size_t count = 0;
+    while (attrs && attrs[count].type != LOG_ATTR_END)
+        count++;
+    struct log_attr *copy = arena_new_array(arena, struct log_attr, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = attrs[i];
+        copy[i].text.at =
+            attrs[i].text.at ? arena_copy(arena, attrs[i].text.at, attrs[i].text.len) : NULL;
+    }
+    copy[count] = LOG_END;
+    return copy;
+}
+
+static void copy_told(struct write *write, const struct verdict *verdict)
+{
+    write->notes = arena_new_array(write->arena, struct verdict_note, verdict->note_count + 1);
+    write->lines = arena_new_array(write->arena, struct verdict_line, verdict->line_count + 1);
+    write->note_count = verdict->note_count;
+    write->line_count = verdict->line_count;
+    for (size_t i = 0; i < verdict->note_count; i++) {
+        write->notes[i] = verdict->notes[i];
+        write->notes[i].text = arena_copy_text(write->arena, verdict->notes[i].text);
+    }
+    for (size_t i = 0; i < verdict->line_count; i++) {
+        write->lines[i] = verdict->lines[i];
+        write->lines[i].attrs = copy_attrs(write->arena, verdict->lines[i].attrs);
+    }
+}
+
+static struct write *write_new(struct engine *engine, uint32_t key, const struct verdict *verdict)
+{
+    struct write *write = mem_new_of(struct write);
+    write->engine = engine;
+    write->key = key;
+    write->object = object_ref(engine->keys[key].object);
+    if (verdict->note_count || verdict->line_count) {
+        write->arena = arena_new();
+        copy_told(write, verdict);
+    }
+    engine->keys[key].is_writing = true;
+    engine->writes_in_flight++;
+    return write;
+}
+
+static void tell(struct write *write)
+{
+    struct engine *engine = write->engine;
+    for (size_t i = 0; i < write->note_count; i++) {
+        const struct store_note note = {.regarding = write->object,
+                                        .is_warning = write->notes[i].is_warning,
+                                        .reason = write->notes[i].reason,
+                                        .action = "Reconcile",
+                                        .text = write->notes[i].text};
+        store_note(engine->options.store, &note);
+    }
+    for (size_t i = 0; i < write->line_count; i++)
+        log_attrs(engine->log, write->lines[i].level, write->lines[i].message,
+                  write->lines[i].attrs);
+}
+
+static void write_refused(struct engine *engine, uint32_t id, const struct error *error)
+{
+    struct key *key = &engine->keys[id];
+    struct key_extra *extra = key_extra(key);
+    int64_t delay = WRITE_RETRY_BASE_MS;
+    struct buffer name = {0};
+    extra->write_failures++;
+    for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
+        delay *= 2;
+    if (error->fault == FAULT_RACE)
+        delay = RACE_WAIT_MS;
+    if (error->retry_ms > delay)
+        delay = error->retry_ms;
+    queue_after(engine->queue, id, loop_mono_ms(engine->loop) + delay);
+    if (error->fault == FAULT_RACE || (extra->write_failures & (extra->write_failures - 1)))
+        return;
+    object_write_name(&name, key->object);
+    log_line(engine->log, LOG_ERROR, "cannot write to the store", LOG_TEXT("object", name.at),
+             LOG_TEXT("error", error->text), LOG_INT("attempts", extra->write_failures), LOG_END);
+    buffer_done(&name);
+}
+
+static void file_written(struct engine *engine, uint32_t id, const struct object *object)
+{
+    struct key *key = &engine->keys[id];
+    if (!object || key->is_gone)
+        return;
+    arena_reset(engine->arena);
+    gather_index_offer(engine, key->object, object);
+    gather_index_key(engine, id, key->object, object);
+    key_set_object(engine, id, object);
+}
+
+static void write_free(struct write *write)
+{
+    object_unref(write->object);
+    arena_free(write->arena);
+    free(write);
+}
+
+static void write_done(void *context, const struct store_reply *reply)
+{
+    struct write *write = context;
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    key->is_writing = false;
+    engine->writes_in_flight--;
+    if (reply->is_ok) {
+        file_written(engine, write->key, reply->object);
+        if (key->extra)
+            key->extra->write_failures = 0;
+        tell(write);
+    } else {
+        write_refused(engine, write->key, &reply->error);
+    }
+    if (key->is_dirty || (reply->is_ok && write->wants_turn)) {
+        key->is_dirty = false;
+        key_wake(engine, write->key, QUEUE_USER);
+    }
+    write_free(write);
+    engine_schedule(engine);
+}
+
+static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct object *object = engine->keys[id].object;
+    bool adds = verdict->finalizer == FINALIZER_ADD && !object->has_finalizer;
+    if (!adds && !verdict->annotation_count)
+        return false;
+    struct store_annotation annotations[VERDICT_ANNOTATIONS_MAX];
+    for (size_t i = 0; i < verdict->annotation_count; i++)
+        annotations[i] =
+            (struct store_annotation){verdict->annotations[i].key, verdict->annotations[i].value};
+    struct verdict silent = {0};
+    struct write *write = write_new(engine, id, &silent);
+    write->wants_turn = true;
+    store_apply(engine->options.store,
+                &(struct store_apply){.object = object,
+                                      .add_finalizer = adds,
+                                      .annotations = annotations,
+                                      .annotation_count = verdict->annotation_count},
+                write_done, write);
+    return true;
+}
+
+static bool write_finalizer_away(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct object *object = engine->keys[id].object;
+    if (verdict->finalizer != FINALIZER_REMOVE || !object->has_finalizer)
+        return false;
+    struct write *write = write_new(engine, id, verdict);
+    write->wants_turn = !object->deleted_s;
+    store_remove_finalizer(engine->options.store, object, write_done, write);
+    return true;
+}
+
+// The status as it would be stored: fields that go leave no trace.
+static uint64_t stored_hash(struct arena *arena, const struct value *status)
+{
+    struct value *kept = value_make(arena, VALUE_MAP);
+    value_each (item, status) {
+        if (item->type == VALUE_NULL)
+            continue;
+        struct value *link = arena_new_of(arena, struct value);
+        *link = *item;
+        link->next = NULL;
+        value_set(kept, item->key, link);
+    }
+    return value_hash(kept);
+}
+
+static bool write_status(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct object *object = engine->keys[id].object;
+    if (!verdict->status || stored_hash(engine->arena, verdict->status) == object->status_hash)
+        return false;
+    struct write *write = write_new(engine, id, verdict);
+    store_patch_status(engine->options.store, object, verdict->status, write_done, write);
+    return true;
+}
+
+// ---- a turn -------------------------------------------------------------------------------------
+
+static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    struct key *key = &engine->keys[id];
+    struct lane *old = key->extra ? key->extra->lane : NULL;
+    struct lane *lane = NULL;
+    struct error err = {0};
+    if (verdict->lane)
+        lane_set(engine, verdict->lane, id, &lane, &err);
+    if (old && old != lane)
+        lane_release(engine, old);
+    if (lane || key->extra)
+        key_extra(key)->lane = lane;
+    if (lane && verdict->question)
+        lane_ask(lane, verdict->question);
+}
+
+static void turn_forget(struct engine *engine, uint32_t id)
+{
+    struct key *key = &engine->keys[id];
+    book_submit(engine, id, NULL, 0);
+    if (key->extra && key->extra->lane)
+        lane_release(engine, key->extra->lane);
+    gather_index_key(engine, id, key->object, NULL);
+    key_forget(engine, id);
+}
+
+static void settle_previous(struct engine *engine, uint32_t id)
+{
+    struct key *key = &engine->keys[id];
+    if (!key->previous || !book_is_settled(engine, id))
+        return;
+    object_unref(key->previous);
+    key->previous = NULL;
+}
+
+void turn_take(struct engine *engine, uint32_t id)
+{
+    struct controller_state *state = &engine->controllers[engine->keys[id].controller];
+    struct verdict verdict;
+    char trace[33];
+    arena_reset(engine->arena);
+    if (engine->keys[id].is_gone) {
+        turn_forget(engine, id);
+        return;
+    }
+    if (!gather_is_synced(engine, state->controller))
+        return;
+    int64_t begun_ms = loop_mono_ms(engine->loop);
+    engine_trace(engine, trace);
+    engine->keys[id].is_seen = true;
+    queue_cancel_timer(engine->queue, id);
+    decide(engine, id, trace, &verdict);
+    keep_lane(engine, id, &verdict);
+    drop_lane_secret(&verdict);
+    settle_previous(engine, id);
+    if (verdict.wake_ms)
+        queue_after(engine->queue, id,
+                    loop_mono_ms(engine->loop) + verdict.wake_ms - loop_unix_ms(engine->loop));
+    if (engine->is_leading)
+        (void)(write_ahead(engine, id, &verdict) || write_finalizer_away(engine, id, &verdict) ||
+               write_status(engine, id, &verdict));
+    histogram_add(&state->turn_seconds, loop_mono_ms(engine->loop) - begun_ms);
+    if (verdict.fault.fault == FAULT_NONE)
+        state->turns_ok++;
+    else
+        state->turns_failed++;
+}
+
+// ---- the slice of work between two looks at the loop --------------------------------------------
+
+static void ring_backoffs(struct engine *engine)
+{
+    uint32_t claim;
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    while (queue_pop(engine->due, now_ms, &claim))
+        claim_retry(engine, claim);
+    int64_t next_ms = queue_next_ms(engine->due);
+    if (next_ms != INT64_MAX)
+        loop_timer_set(engine->loop, &engine->due_timer, next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+static void take_turns(struct engine *engine)
+{
+    int64_t begun_ms = loop_mono_ms(engine->loop);
+    uint32_t id;
+    for (int i = 0; i < SLICE_KEYS; i++) {
+        if (!queue_pop(engine->queue, loop_mono_ms(engine->loop), &id))
+            return;
+        if (engine->keys[id].is_writing)
+            engine->keys[id].is_dirty = true;
+        else
+            turn_take(engine, id);
+        if (loop_mono_ms(engine->loop) - begun_ms > SLICE_MS)
+            return;
+    }
+}
+
+static void slice(void *context)
+{
+    struct engine *engine = context;
+    engine->is_turning = false;
+    ring_backoffs(engine);
+    take_turns(engine);
+    if (!engine->is_stopping)
+        for (struct lane *lane = engine->lanes; lane; lane = lane->next)
+            lane_pump(lane);
+    int64_t next_ms = queue_next_ms(engine->queue);
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    if (next_ms <= now_ms)
+        engine_schedule(engine);
+    else if (next_ms != INT64_MAX)
+        loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);
+    if (engine->is_first_pass_due && !queue_depth(engine->queue)) {
+        engine->is_first_pass_due = false;
+        engine->is_first_pass_done = true;
+    }
+    engine_maybe_stopped(engine);
+}
+
+void engine_schedule(struct engine *engine)
+{
+    if (engine->is_turning)
+        return;
+    engine->is_turning = true;
+    loop_defer(engine->loop, slice, engine);
+}
