@@ -1,25 +1,17 @@
 #include "io/disk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/must.h"
-#include "io/disk_name.h"
+#include "io/disk_private.h"
 
-enum {
-    TEMPORARY_STEM_MAX = 200, // octets of the target's name in that of its temporary file
-    LIST_MAX = 1000000,       // names in one folder
-    READ_STEP = 64 * 1024,
-};
+enum { TEMPORARY_STEM_MAX = 200 }; // octets of the target's name in that of its temporary file
 
 struct disk_file {
     int fd;
@@ -34,8 +26,8 @@ static const struct {
     {ENOSPC, "free some space there"},
     {EDQUOT, "free some space there or raise the quota"},
     {EROFS, "mount it writable or name another folder"},
-    {EACCES, "give this process's user the right to"},
-    {EPERM, "give this process's user the right to"},
+    {EACCES, "the user of this process needs the right"},
+    {EPERM, "the user of this process needs the right"},
     {ENOENT, "check the path"},
     {ENOTDIR, "a part of the path is no folder"},
     {EISDIR, "name a file instead of a folder"},
@@ -47,8 +39,7 @@ static const struct {
     {ESTALE, "mount the network file system again"},
 };
 
-// "cannot write /a/b (free some space there): no space left on device"
-static bool fail(struct error *err, int number, const char *verb, const char *path)
+bool disk_fail(struct error *err, int number, const char *verb, const char *path)
 {
     const char *advice = NULL;
     for (size_t i = 0; i < COUNT_OF(advices) && !advice; i++)
@@ -59,29 +50,9 @@ static bool fail(struct error *err, int number, const char *verb, const char *pa
     return error_set_errno(err, number, "cannot %s %s (%s)", verb, path, advice);
 }
 
-static bool refuse(struct error *err, int number, const char *reason, const char *path,
-                   const char *why)
+bool disk_name_is_temporary(const char *name)
 {
-    error_set(err, FAULT_SPEC, reason, "%s %s", path, why);
-    if (err)
-        err->status = number;
-    return false;
-}
-
-static void fd_cleanup(const int *fd)
-{
-    int kept = errno;
-    if (*fd >= 0)
-        close(*fd);
-    errno = kept;
-}
-#define AUTO_FD __attribute__((cleanup(fd_cleanup))) int
-
-static int fd_steal(int *fd)
-{
-    int stolen = *fd;
-    *fd = -1;
-    return stolen;
+    return name[0] == '.' && text_ends(text_of(name), DISK_TEMPORARY_END);
 }
 
 static const char *base_name(const char *path)
@@ -98,11 +69,6 @@ static char *folder_of(const char *path)
     char *folder = mem_copy_text(path);
     folder[len > 1 ? len - 1 : 1] = '\0';
     return folder;
-}
-
-bool disk_name_is_temporary(const char *name)
-{
-    return name[0] == '.' && text_ends(text_of(name), DISK_TEMPORARY_END);
 }
 
 static bool write_all(int fd, struct text content)
@@ -125,9 +91,9 @@ static bool sync_folder_of(const char *path, struct error *err)
     autofree char *folder = folder_of(path);
     AUTO_FD fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return fail(err, errno, "open", folder);
+        return disk_fail(err, errno, "open", folder);
     if (fsync(fd) < 0 && errno != EINVAL)
-        return fail(err, errno, "sync", folder);
+        return disk_fail(err, errno, "sync", folder);
     return true;
 }
 
@@ -165,11 +131,11 @@ static bool system_replace(struct disk *disk, const char *path, struct text cont
     (void)disk;
     autofree char *temporary = temporary_path(path);
     if (!write_temporary(temporary, content, mode, is_synced))
-        return fail(err, errno, "write", path);
+        return disk_fail(err, errno, "write", path);
     if (rename(temporary, path) < 0) {
         int number = errno;
         unlink(temporary);
-        return fail(err, number, "replace", path);
+        return disk_fail(err, number, "replace", path);
     }
     return !is_synced || sync_folder_of(path, err);
 }
@@ -184,7 +150,7 @@ static struct disk_file *system_append_open(struct disk *disk, const char *path,
     if (fd < 0 && errno == EEXIST)
         fd = open(path, flags);
     if (fd < 0) {
-        fail(err, errno, "open", path);
+        disk_fail(err, errno, "open", path);
         return NULL;
     }
     if (is_created && !sync_folder_of(path, err))
@@ -214,12 +180,12 @@ static bool system_append(struct disk *disk, struct disk_file *file, struct text
         return false;
     struct stat before;
     if (fstat(file->fd, &before) < 0)
-        return fail(err, errno, "look at", file->path);
+        return disk_fail(err, errno, "look at", file->path);
     if (write_all(file->fd, content))
         return true;
     int number = errno;
     file->is_broken = ftruncate(file->fd, before.st_size) < 0;
-    return fail(err, number, "write", file->path);
+    return disk_fail(err, number, "write", file->path);
 }
 
 // A failed sync leaves pages that the kernel takes for clean, so a second one would lie.
@@ -231,7 +197,7 @@ static bool system_sync(struct disk *disk, struct disk_file *file, struct error 
     if (fdatasync(file->fd) == 0)
         return true;
     file->is_broken = true;
-    return fail(err, errno, "sync", file->path);
+    return disk_fail(err, errno, "sync", file->path);
 }
 
 static void system_append_close(struct disk *disk, struct disk_file *file)
@@ -247,7 +213,7 @@ static bool system_remove(struct disk *disk, const char *path, struct error *err
     (void)disk;
     if (unlink(path) == 0 || errno == ENOENT)
         return true;
-    return fail(err, errno, "remove", path);
+    return disk_fail(err, errno, "remove", path);
 }
 
 static bool is_folder(const char *path)
@@ -263,7 +229,7 @@ static bool make_one_folder(const char *path, mode_t mode, struct error *err)
     int number = errno;
     if (is_folder(path))
         return true;
-    return fail(err, number == EEXIST ? ENOTDIR : number, "make folder", path);
+    return disk_fail(err, number == EEXIST ? ENOTDIR : number, "make folder", path);
 }
 
 static bool system_make_folder(struct disk *disk, const char *path, mode_t mode, struct error *err)
@@ -298,194 +264,4 @@ struct disk *disk_system(void)
     };
     static struct disk system = {.ops = &ops};
     return &system;
-}
-
-// O_NONBLOCK so that a pipe that someone put there cannot hold up the process.
-static int open_regular(const char *path, struct stat *stat_of_file, struct error *err)
-{
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, stat_of_file) < 0) {
-        fail(err, errno, "read", path);
-        return -1;
-    }
-    if (S_ISDIR(stat_of_file->st_mode)) {
-        fail(err, EISDIR, "read", path);
-        return -1;
-    }
-    if (!S_ISREG(stat_of_file->st_mode)) {
-        refuse(err, EINVAL, "NotAFile", path, "is not a regular file; name one");
-        return -1;
-    }
-    return fd_steal(&fd);
-}
-
-static bool refuse_size(const char *path, size_t limit, struct error *err)
-{
-    error_set(err, FAULT_SPEC, "TooLarge", "%s is larger than %zu octets; split it", path, limit);
-    if (err)
-        err->status = EFBIG;
-    return false;
-}
-
-// Reads to the end whatever the size says: files of /proc and /sys claim 0.
-static bool read_all(struct buffer *out, int fd, const char *path, size_t limit, struct error *err)
-{
-    size_t start = out->len;
-    for (;;) {
-        size_t room = limit - (out->len - start) + 1;
-        if (out->capacity - out->len < 2)
-            buffer_reserve(out, room < READ_STEP ? room : READ_STEP);
-        size_t free_octets = out->capacity - out->len - 1;
-        ssize_t got = read(fd, out->at + out->len, room < free_octets ? room : free_octets);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(err, errno, "read", path);
-        if (got == 0)
-            return true;
-        out->len += (size_t)got;
-        out->at[out->len] = '\0';
-        if (out->len - start > limit)
-            return refuse_size(path, limit, err);
-    }
-}
-
-static void cut_back(struct buffer *out, size_t len)
-{
-    out->len = len;
-    if (out->at)
-        out->at[len] = '\0';
-}
-
-bool disk_read(struct buffer *out, const char *path, size_t limit, struct error *err)
-{
-    must(limit < SIZE_MAX / 2);
-    struct stat stat_of_file;
-    AUTO_FD fd = open_regular(path, &stat_of_file, err);
-    if (fd < 0)
-        return false;
-    if (stat_of_file.st_size > 0 && (uint64_t)stat_of_file.st_size > limit)
-        return refuse_size(path, limit, err);
-    size_t start = out->len;
-    buffer_reserve(out, (size_t)stat_of_file.st_size + 2);
-    if (read_all(out, fd, path, limit, err))
-        return true;
-    cut_back(out, start);
-    return false;
-}
-
-bool disk_stat(const char *path, struct disk_stat *out, struct error *err)
-{
-    struct stat found;
-    if (stat(path, &found) < 0)
-        return fail(err, errno, "look at", path);
-    *out = (struct disk_stat){
-        .device = found.st_dev,
-        .inode = found.st_ino,
-        .size = found.st_size,
-        .mtime_ns = (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec,
-        .mode = found.st_mode & 07777,
-        .is_folder = S_ISDIR(found.st_mode),
-        .is_file = S_ISREG(found.st_mode),
-    };
-    return true;
-}
-
-struct name_list {
-    char **names;
-    size_t count;
-    size_t capacity;
-};
-
-static void name_list_cleanup(struct name_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->names[i]);
-    free(list->names);
-}
-
-static void folder_cleanup(DIR **folder)
-{
-    if (*folder)
-        closedir(*folder);
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool read_names(DIR *folder, struct name_list *list)
-{
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(folder);
-        if (!entry)
-            return errno == 0;
-        if (is_dots(entry->d_name))
-            continue;
-        if (list->count == LIST_MAX) {
-            errno = EOVERFLOW;
-            return false;
-        }
-        mem_reserve(&list->names, &list->capacity, list->count + 1);
-        list->names[list->count++] = mem_copy_text(entry->d_name);
-    }
-}
-
-bool disk_list(const char *path, char ***names, size_t *count, struct error *err)
-{
-    __attribute__((cleanup(folder_cleanup))) DIR *folder = opendir(path);
-    if (!folder)
-        return fail(err, errno, "list", path);
-    __attribute__((cleanup(name_list_cleanup))) struct name_list list = {0};
-    if (!read_names(folder, &list))
-        return errno == EOVERFLOW
-                   ? refuse(err, errno, "TooLarge", path,
-                            "holds more than 1000000 names; spread them over folders")
-                   : fail(err, errno, "list", path);
-    if (list.count)
-        qsort(list.names, list.count, sizeof *list.names, compare_names);
-    *count = list.count;
-    *names = steal(list.names);
-    list.count = 0;
-    return true;
-}
-
-char *disk_real_path(const char *path, struct error *err)
-{
-    char *real = realpath(path, NULL);
-    if (!real)
-        fail(err, errno, "resolve", path);
-    return real;
-}
-
-int disk_lock(const char *path, bool *is_held, struct error *err)
-{
-    *is_held = false;
-    AUTO_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (fd < 0) {
-        fail(err, errno, "open", path);
-        return -1;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd_steal(&fd);
-    *is_held = errno == EWOULDBLOCK;
-    if (*is_held)
-        error_set(err, FAULT_WAIT, "Locked", "%s is locked by another process; wait or stop it",
-                  path);
-    else
-        fail(err, errno, "lock", path);
-    return -1;
-}
-
-void disk_unlock(int fd)
-{
-    if (fd >= 0)
-        close(fd);
 }

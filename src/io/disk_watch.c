@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "io/disk_name.h"
+#include "io/disk_private.h"
 #include "io/loop.h"
 
 enum {
