@@ -45,7 +45,10 @@ struct field {
     const char *const *choices; // NULL-terminated, or NULL
     const char *fallback;       // the default that the CRD stores; nearly always NULL
     const char *doc;            // one sentence for CRD and reference page
-    const char *required_text;  // error text when absent ("spec.type is required"); NULL: generic
+    const char *required_text;  // error text when absent or empty ("spec.type is required"); NULL:
+                                // generic
+    const char *refused_text;   // error text when choices or pattern refuse the value; behind it
+                                // stands ": value" for choices. NULL: generic
 };
 
 // A CEL rule of the CRD with its message. `path` is the map it stands on.
@@ -70,12 +73,26 @@ struct finding {
     uint32_t line;    // 0 when unknown
     uint32_t column;
 };
+// Compiled patterns, kept between checks: compiling one costs fifty times as much as using it. One
+// resident of whoever checks many objects.
+struct kind_patterns;
+struct kind_patterns *kind_patterns_new(void);
+void kind_patterns_free(struct kind_patterns *patterns);
+// `patterns` may be NULL: then the pattern is compiled for this once.
+bool kind_pattern_matches(struct kind_patterns *patterns, const char *pattern, struct text text);
+DEFINE_CLEANUP(kind_patterns, kind_patterns_free)
+
+enum { FINDINGS_MAX = 256 }; // per level; what comes behind is not kept
+
 // All faults of one object, in the order found; texts live in the arena.
+//
+//     struct findings findings = {.arena = arena, .patterns = patterns};
 struct findings {
     struct arena *arena;
     struct finding *items;
     size_t count;
-    size_t capacity; // grown by arena copies
+    size_t capacity;                // grown by arena copies
+    struct kind_patterns *patterns; // borrowed; may be NULL
 };
 void findings_add(struct findings *findings, enum finding_level level, const char *path,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -117,15 +134,23 @@ struct kind {
     bool (*has_secret)(const struct value *object);
 };
 
-// Shape: apiVersion, kind, metadata (RFC 1123 name, namespace present exactly when namespaced,
-// label and annotation maps), unknown fields with the nearest known one, types, ranges, lengths,
-// patterns, choices, required. Texts as "spec.ttl: expected a number, found text: remove the
-// quotes". A plain boolean or number where text is wanted says `quote it`.
+// Shape: apiVersion, kind, metadata (RFC 1123 name; a namespace only where the kind has one, absent
+// is the store's default; label and annotation maps), unknown fields with the nearest known one,
+// types, ranges, lengths, patterns, choices, required. Bounds that a field lacks are those that the
+// CRD puts in their place, so a folder refuses what a cluster would. `status` is skipped. Texts as
+// "spec.ttl: expected a number, found text: remove the quotes". A plain boolean or number where
+// text is wanted says `quote it`. null counts as absent in metadata and foreign kinds only.
+// Findings carry line and column of the key.
 void kind_check(const struct kind *kind, const struct value *object, struct findings *findings);
-// Immutable fields of old and new; texts "spec.x is immutable".
+// Immutable fields of old and new; texts "spec.x is immutable". An absent field with a fallback is
+// equal to that. Rows below a list cannot be immutable: mark the list.
 void kind_check_update(const struct kind *kind, const struct value *old, const struct value *new_,
                        struct findings *findings);
+// By path in an object or in the table: "spec.values[2]" finds the row "spec.values[]". NULL when
+// unknown.
 const struct field *kind_find_field(const struct kind *kind, const char *path);
+// The upper bound that check and CRD apply: max, or what stands in for 0. INT64_MAX: none.
+int64_t kind_field_max(const struct kind *kind, const struct field *field);
 // apiextensions.k8s.io/v1 CustomResourceDefinition as YAML with a leading "---".
 void kind_write_crd(struct buffer *out, const struct kind *kind);
 // "dns.homelab.mortenolsen.pro/v1alpha1" or "v1".

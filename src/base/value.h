@@ -66,8 +66,9 @@ struct value *value_copy(struct arena *arena, const struct value *value); // dee
 // Reading. All accept NULL and give NULL, absent or the fallback for what is not there.
 struct value *value_find(const struct value *map, const char *key);
 struct value *value_find_text(const struct value *map, struct text key);
-// Path of dotted keys and [n]: "spec.values[2]". The deepest existing ancestor goes to *nearest
-// (may be NULL) so that a fault of a missing field can name a line.
+// Path of dotted keys, [n] and [key.with/dots]: "spec.values[2]", "metadata.labels[a.b/c]". The
+// deepest node that exists on the way goes to *nearest (may be NULL) so that a fault of a missing
+// field can name a line.
 struct value *value_at(const struct value *root, const char *path, const struct value **nearest);
 struct text value_text(const struct value *value); // absent unless VALUE_TEXT
 struct text value_text_at(const struct value *map, const char *path);
@@ -78,12 +79,14 @@ size_t value_count(const struct value *value); // 0 unless LIST or MAP
     for (struct value *item = (parent) ? (parent)->first : NULL; item; item = item->next)
 
 bool value_equal(const struct value *a, const struct value *b); // map order does not matter
-// RFC 7386. Returns the patched tree (shares nodes with both); target may be NULL.
+// RFC 7386. Returns the patched tree, which shares nodes with both; the target stays as it was and
+// may be NULL.
 struct value *value_merge_patch(struct arena *arena, struct value *target,
                                 const struct value *patch);
 
 // JSON (RFC 8259), strict: UTF-8 checked, duplicate keys refused, integers outside int64 are
-// FLOAT, nothing behind the document. Error texts start with "line:column: ".
+// FLOAT, whole numbers up to 2^53 INT however written (1e3), nothing behind the document. NULL on
+// failure; error texts start with "line:column: ". The values themselves have line 0.
 struct value *value_read_json(struct arena *arena, struct text text,
                               const struct value_limits *limits, struct error *err);
 // Canonical JSON: no blanks, keys in tree order, `/` bare; control characters escaped.
@@ -96,7 +99,7 @@ void value_write_json_text(struct buffer *out, struct text text); // one quoted 
 struct yaml_reader;
 struct yaml_reader *yaml_reader_new(struct text text, const struct value_limits *limits);
 void yaml_reader_free(struct yaml_reader *reader);
-// Next document into *out (NULL value for an empty document, with *has set). At the end *has is
+// Next document into *out (NULL for an empty document, with *has set). At the end *has is
 // false. False on a syntax error, with "line:column: " in front of the text: the rest of the
 // stream is unreadable then.
 bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,

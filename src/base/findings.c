@@ -1,0 +1,78 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/kind.h"
+#include "base/memory.h"
+#include "base/must.h"
+
+static size_t count_level(const struct findings *findings, enum finding_level level)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += findings->items[i].level == level;
+    return count;
+}
+
+static void grow(struct findings *findings)
+{
+    size_t capacity = findings->capacity ? findings->capacity * 2 : 8;
+    struct finding *items = arena_new_array(findings->arena, struct finding, capacity);
+    if (findings->count)
+        memcpy(items, findings->items, findings->count * sizeof *items);
+    findings->items = items;
+    findings->capacity = capacity;
+}
+
+void findings_add(struct findings *findings, enum finding_level level, const char *path,
+                  const char *format, ...)
+{
+    if (count_level(findings, level) >= FINDINGS_MAX)
+        return;
+    if (findings->count == findings->capacity)
+        grow(findings);
+    AUTO_BUFFER text = {0};
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(&text, format, args);
+    va_end(args);
+    findings->items[findings->count++] = (struct finding){
+        .level = level,
+        .path = arena_copy_text(findings->arena, path),
+        .text = arena_copy(findings->arena, buffer_text(&text).at, text.len),
+    };
+}
+
+size_t findings_errors(const struct findings *findings)
+{
+    return count_level(findings, FINDING_ERROR);
+}
+
+const char *findings_join(const struct findings *findings, enum finding_level level)
+{
+    AUTO_BUFFER joined = {0};
+    if (!count_level(findings, level))
+        return NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].level != level)
+            continue;
+        if (joined.len)
+            buffer_add_text(&joined, "; ");
+        buffer_add_text(&joined, findings->items[i].text);
+    }
+    return arena_copy(findings->arena, buffer_text(&joined).at, joined.len);
+}
+
+void findings_locate(struct findings *findings, const struct value *object)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        const struct value *nearest;
+        if (finding->line)
+            continue;
+        value_at(object, finding->path, &nearest);
+        if (!nearest)
+            continue;
+        finding->line = nearest->key_line ? nearest->key_line : nearest->line;
+        finding->column = nearest->key_line ? nearest->key_column : nearest->column;
+    }
+}

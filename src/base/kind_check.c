@@ -1,0 +1,448 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/kind_private.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/when.h"
+
+enum { SHOWN_MAX = 64, CANDIDATES_MAX = 128 };
+
+static void check_value(const struct check *check, const struct field *row,
+                        const struct spot *spot);
+
+static void add_step(struct buffer *out, const struct spot *spot)
+{
+    if (!spot->name.at) {
+        buffer_printf(out, "[%zu]", spot->index);
+        return;
+    }
+    bool has_dot = memchr(spot->name.at, '.', spot->name.len);
+    if (has_dot)
+        buffer_add_char(out, '[');
+    else if (out->len)
+        buffer_add_char(out, '.');
+    text_clean(out, spot->name, SHOWN_MAX * 4);
+    if (has_dot)
+        buffer_add_char(out, ']');
+}
+
+static void add_path(struct buffer *out, const struct spot *spot)
+{
+    if (!spot->parent)
+        return;
+    add_path(out, spot->parent);
+    add_step(out, spot);
+}
+
+const char *spot_path(struct arena *arena, const struct spot *spot)
+{
+    AUTO_BUFFER path = {0};
+    add_path(&path, spot);
+    return arena_copy(arena, buffer_text(&path).at, path.len);
+}
+
+static void place(struct finding *finding, const struct spot *spot)
+{
+    while (spot && !spot->value)
+        spot = spot->parent;
+    if (!spot)
+        return;
+    finding->line = spot->value->key_line ? spot->value->key_line : spot->value->line;
+    finding->column = spot->value->key_line ? spot->value->key_column : spot->value->column;
+}
+
+static void add(const struct check *check, const struct spot *spot, const char *path,
+                const char *text)
+{
+    size_t before = check->findings->count;
+    findings_add(check->findings, FINDING_ERROR, path, "%s", text);
+    if (check->findings->count > before)
+        place(&check->findings->items[before], spot);
+}
+
+static void fail(const struct check *check, const struct spot *spot, const char *between,
+                 const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+
+static void fail(const struct check *check, const struct spot *spot, const char *between,
+                 const char *format, va_list args)
+{
+    AUTO_BUFFER text = {0};
+    const char *path = spot_path(check->findings->arena, spot);
+    if (*path)
+        buffer_printf(&text, "%s%s", path, between);
+    buffer_vprintf(&text, format, args);
+    add(check, spot, path, text.at);
+}
+
+void check_fail(const struct check *check, const struct spot *spot, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(check, spot, ": ", format, args);
+    va_end(args);
+}
+
+void check_fail_bare(const struct check *check, const struct spot *spot, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(check, spot, " ", format, args);
+    va_end(args);
+}
+
+void check_fail_unknown(const struct check *check, const struct spot *spot,
+                        const char *const *candidates, size_t count)
+{
+    const char *nearest = text_nearest(spot->name, candidates, count);
+    if (nearest)
+        check_fail(check, spot, "unknown field; did you mean %s?", nearest);
+    else
+        check_fail(check, spot, "unknown field");
+}
+
+static const char *phrase(enum value_type type)
+{
+    static const char *const phrases[] = {
+        [VALUE_NULL] = "null",      [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number",
+        [VALUE_FLOAT] = "a number", [VALUE_TEXT] = "text",      [VALUE_LIST] = "a list",
+        [VALUE_MAP] = "a map",
+    };
+    return phrases[type];
+}
+
+static const char *remedy(const struct value *value, enum value_type wanted)
+{
+    int64_t integer;
+    if (wanted == VALUE_TEXT && value->is_plain && value->type != VALUE_NULL)
+        return ": quote it";
+    if (value->type != VALUE_TEXT)
+        return "";
+    if (wanted == VALUE_INT && text_to_int64(value->text, &integer))
+        return ": remove the quotes";
+    bool is_boolean = text_is(value->text, "true") || text_is(value->text, "false");
+    return wanted == VALUE_BOOL && is_boolean ? ": remove the quotes" : "";
+}
+
+bool check_type(const struct check *check, const struct spot *spot, enum value_type wanted)
+{
+    enum value_type type = spot->value->type;
+    if (type == wanted)
+        return true;
+    if (wanted == VALUE_INT && type == VALUE_FLOAT)
+        check_fail(check, spot, "expected a whole number within 64 bits");
+    else
+        check_fail(check, spot, "expected %s, found %s%s", phrase(wanted), phrase(type),
+                   remedy(spot->value, wanted));
+    return false;
+}
+
+// The text of a field that is absent, or empty where something has to stand.
+static void fail_required(const struct check *check, const struct field *row,
+                          const struct spot *spot)
+{
+    if (row->required_text)
+        add(check, spot, spot_path(check->findings->arena, spot), row->required_text);
+    else if (row->flags & FIELD_REQUIRED)
+        check_fail_bare(check, spot, "is required");
+    else
+        check_fail_bare(check, spot, "cannot be empty");
+}
+
+static bool check_count(const struct check *check, const struct field *row, const struct spot *spot,
+                        size_t count, const char *unit)
+{
+    int64_t max = kind_field_max(check->kind, row);
+    if (count == 0 && row->min > 0) {
+        fail_required(check, row, spot);
+        return false;
+    }
+    if ((int64_t)count < row->min)
+        check_fail(check, spot, "must have at least %lld %s, has %zu", (long long)row->min, unit,
+                   count);
+    if ((int64_t)count > max)
+        check_fail(check, spot, "must have at most %lld %s, has %zu", (long long)max, unit, count);
+    return (int64_t)count >= row->min && (int64_t)count <= max;
+}
+
+static bool is_choice(const struct field *row, struct text text)
+{
+    for (const char *const *choice = row->choices; *choice; choice++) {
+        if (text_is(text, *choice))
+            return true;
+    }
+    return false;
+}
+
+static void add_choices(struct buffer *out, const char *const *choices)
+{
+    for (size_t i = 0; choices[i]; i++) {
+        if (i)
+            buffer_add_text(out, choices[i + 1] ? ", " : " or ");
+        buffer_add_text(out, choices[i]);
+    }
+}
+
+static void fail_choice(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    AUTO_BUFFER text = {0};
+    bool is_secret = row->flags & FIELD_SECRET;
+    if (row->refused_text) {
+        buffer_printf(&text, "%s%s", row->refused_text, is_secret ? "" : ": ");
+        if (!is_secret)
+            text_clean(&text, spot->value->text, SHOWN_MAX);
+        add(check, spot, spot_path(check->findings->arena, spot), text.at);
+        return;
+    }
+    add_choices(&text, row->choices);
+    check_fail_bare(check, spot, "must be %s", text.at);
+}
+
+static void fail_pattern(const struct check *check, const struct field *row,
+                         const struct spot *spot)
+{
+    if (row->refused_text)
+        add(check, spot, spot_path(check->findings->arena, spot), row->refused_text);
+    else
+        check_fail(check, spot, "must match %s", row->pattern);
+}
+
+static bool is_base64(struct text text)
+{
+    size_t digits = 0;
+    size_t padding = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        if (c == '\n' || c == '\r' || c == ' ')
+            continue;
+        bool is_digit = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                        (c >= '0' && c <= '9') || c == '+' || c == '/';
+        if ((!is_digit && c != '=') || (is_digit && padding))
+            return false;
+        digits += is_digit;
+        padding += !is_digit;
+    }
+    return (digits + padding) % 4 == 0 && padding <= 2 && (digits || !padding);
+}
+
+static void check_form(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    struct text text = spot->value->text;
+    int64_t unix_ms;
+    struct error err;
+    if (row->choices && !is_choice(row, text))
+        fail_choice(check, row, spot);
+    else if (row->pattern && !kind_pattern_matches(check->findings->patterns, row->pattern, text))
+        fail_pattern(check, row, spot);
+    else if ((row->flags & FIELD_BYTES) && !is_base64(text))
+        check_fail(check, spot, "must be base64");
+    else if ((row->flags & FIELD_TIME) && !when_parse(text, &unix_ms, &err))
+        check_fail(check, spot, "must be a time such as 2025-12-30T10:00:00Z");
+}
+
+static void check_text(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    if (!check_type(check, spot, VALUE_TEXT))
+        return;
+    // A choice of the wrong length is told as what it is.
+    if (row->choices && spot->value->text.len)
+        check_form(check, row, spot);
+    else if (check_count(check, row, spot, spot->value->text.len, "octets"))
+        check_form(check, row, spot);
+}
+
+static void check_int(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    int64_t max = kind_field_max(check->kind, row);
+    if (!check_type(check, spot, VALUE_INT))
+        return;
+    if (spot->value->integer >= row->min && spot->value->integer <= max)
+        return;
+    if (max == INT64_MAX)
+        check_fail(check, spot, "must be at least %lld", (long long)row->min);
+    else
+        check_fail(check, spot, "must be between %lld and %lld", (long long)row->min,
+                   (long long)max);
+}
+
+static void check_bool(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    (void)row;
+    check_type(check, spot, VALUE_BOOL);
+}
+
+static void check_any(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    (void)check;
+    (void)row;
+    (void)spot;
+}
+
+// A list map has each key once.
+static void check_keys(const struct check *check, const struct spot *spot)
+{
+    size_t index = 0;
+    value_each (item, spot->value) {
+        struct text key = value_text(value_find(item, "type"));
+        const struct spot at = {.parent = spot, .value = item, .index = index++};
+        const struct value *first = spot->value->first;
+        while (first != item && !text_equal(value_text(value_find(first, "type")), key))
+            first = first->next;
+        if (key.at && first != item)
+            check_fail(check, &at, "the same type stands in the list before");
+    }
+}
+
+static void check_list(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    const struct field *items = kind_items(check->kind, row);
+    size_t index = 0;
+    if (!check_type(check, spot, VALUE_LIST) ||
+        !check_count(check, row, spot, spot->value->count, "entries") || !items)
+        return;
+    value_each (item, spot->value) {
+        const struct spot at = {.parent = spot, .value = item, .index = index++};
+        check_value(check, items, &at);
+    }
+    if (row->flags & FIELD_LIST_MAP)
+        check_keys(check, spot);
+}
+
+void check_text_map(const struct check *check, const struct spot *spot)
+{
+    if (!check_type(check, spot, VALUE_MAP))
+        return;
+    value_each (item, spot->value) {
+        const struct spot at = {.parent = spot, .value = item, .name = item->key};
+        check_type(check, &at, VALUE_TEXT);
+    }
+}
+
+// Go's decoding, which foreign kinds are made of, takes null for absent.
+static bool is_skipped(const struct check *check, const struct value *value)
+{
+    return check->kind->is_foreign && value->type == VALUE_NULL;
+}
+
+static void check_text_field(const struct check *check, const struct field *row,
+                             const struct spot *spot)
+{
+    if (!check_type(check, spot, VALUE_MAP) ||
+        !check_count(check, row, spot, spot->value->count, "entries"))
+        return;
+    value_each (item, spot->value) {
+        const struct spot at = {.parent = spot, .value = item, .name = item->key};
+        if (is_skipped(check, item) || !check_type(check, &at, VALUE_TEXT))
+            continue;
+        if (!check->kind->is_foreign && item->text.len > KIND_TEXT_MAX)
+            check_fail(check, &at, "must have at most %d octets, has %zu", KIND_TEXT_MAX,
+                       item->text.len);
+        if ((row->flags & FIELD_BYTES) && !is_base64(item->text))
+            check_fail(check, &at, "must be base64");
+    }
+}
+
+static const char *const common[] = {"apiVersion", "kind", "metadata", "status"};
+
+static bool is_common(struct text key)
+{
+    for (size_t i = 0; i < COUNT_OF(common); i++) {
+        if (text_is(key, common[i]))
+            return true;
+    }
+    return false;
+}
+
+static void fail_unknown(const struct check *check, const struct field *row,
+                         const struct spot *spot)
+{
+    const char *names[CANDIDATES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; !row && i < COUNT_OF(common); i++)
+        names[count++] = common[i];
+    for (size_t i = 0; i < check->kind->field_count && count < CANDIDATES_MAX; i++) {
+        struct text name;
+        if (kind_is_child(row, &check->kind->fields[i], &name))
+            names[count++] = name.at;
+    }
+    check_fail_unknown(check, spot, names, count);
+}
+
+static void check_required(const struct check *check, const struct field *row,
+                           const struct spot *spot)
+{
+    size_t from = row ? (size_t)(row - check->kind->fields) + 1 : 0;
+    for (size_t i = from; i < check->kind->field_count; i++) {
+        const struct field *child = &check->kind->fields[i];
+        struct spot at = {.parent = spot};
+        if (!(child->flags & FIELD_REQUIRED) || !kind_is_child(row, child, &at.name))
+            continue;
+        const struct value *value = value_find_text(spot->value, at.name);
+        if ((!value || is_skipped(check, value)) && (row || !is_common(at.name)))
+            fail_required(check, child, &at);
+    }
+}
+
+static void check_children(const struct check *check, const struct field *row,
+                           const struct spot *spot)
+{
+    value_each (item, spot->value) {
+        const struct spot at = {.parent = spot, .value = item, .name = item->key};
+        const struct field *child = kind_child(check->kind, row, item->key);
+        if (is_skipped(check, item) || (!row && is_common(item->key)))
+            continue;
+        if (child)
+            check_value(check, child, &at);
+        else if (!check->kind->is_foreign)
+            fail_unknown(check, row, &at);
+    }
+    check_required(check, row, spot);
+}
+
+static void check_map(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    if (check_type(check, spot, VALUE_MAP))
+        check_children(check, row, spot);
+}
+
+static void check_value(const struct check *check, const struct field *row, const struct spot *spot)
+{
+    static void (*const by_type[])(const struct check *, const struct field *,
+                                   const struct spot *) = {
+        [FIELD_TEXT] = check_text, [FIELD_INT] = check_int,   [FIELD_BOOL] = check_bool,
+        [FIELD_MAP] = check_map,   [FIELD_LIST] = check_list, [FIELD_TEXT_MAP] = check_text_field,
+        [FIELD_ANY] = check_any,
+    };
+    by_type[row->type](check, row, spot);
+}
+
+static void check_name(const struct check *check, const struct spot *root, const char *key,
+                       const char *wanted)
+{
+    const struct value *value = value_find(root->value, key);
+    const struct spot at = {.parent = root, .value = value, .name = text_of(key)};
+    AUTO_BUFFER found = {0};
+    if (!value) {
+        check_fail_bare(check, &at, "is required");
+        return;
+    }
+    if (!check_type(check, &at, VALUE_TEXT) || text_is(value->text, wanted))
+        return;
+    text_clean(&found, value->text, SHOWN_MAX);
+    check_fail(check, &at, "expected %s, found %s", wanted, buffer_text(&found).at);
+}
+
+void kind_check(const struct kind *kind, const struct value *object, struct findings *findings)
+{
+    static const struct value nothing = {.type = VALUE_NULL};
+    const struct check check = {kind, findings};
+    const struct spot root = {.value = object ? object : &nothing};
+    if (!check_type(&check, &root, VALUE_MAP))
+        return;
+    AUTO_BUFFER api_version = {0};
+    kind_api_version(&api_version, kind);
+    check_name(&check, &root, "apiVersion", api_version.at);
+    check_name(&check, &root, "kind", kind->name);
+    check_metadata(&check, root.value);
+    check_children(&check, NULL, &root);
+}

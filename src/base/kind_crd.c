@@ -1,0 +1,308 @@
+#include <string.h>
+
+#include "base/kind_private.h"
+#include "base/memory.h"
+#include "base/must.h"
+
+// The CRD is built as a tree and written by value_write_yaml, so quoting is nobody's business here.
+struct crd {
+    const struct kind *kind;
+    struct arena *arena;
+};
+
+static struct value *schema_of(const struct crd *crd, const struct field *row);
+
+static struct value *add(const struct crd *crd, struct value *map, const char *key,
+                         enum value_type type)
+{
+    struct value *value = value_make(crd->arena, type);
+    value_set(map, text_of(key), value);
+    return value;
+}
+
+static void add_text(const struct crd *crd, struct value *map, const char *key, const char *text)
+{
+    value_set(map, text_of(key), value_make_text(crd->arena, text_of(text)));
+}
+
+static void add_int(const struct crd *crd, struct value *map, const char *key, int64_t integer)
+{
+    value_set(map, text_of(key), value_make_int(crd->arena, integer));
+}
+
+static void add_bool(const struct crd *crd, struct value *map, const char *key, bool boolean)
+{
+    value_set(map, text_of(key), value_make_bool(crd->arena, boolean));
+}
+
+static void add_texts(const struct crd *crd, struct value *map, const char *key,
+                      const char *const *texts)
+{
+    if (!texts || !texts[0])
+        return;
+    struct value *list = add(crd, map, key, VALUE_LIST);
+    for (; *texts; texts++)
+        value_append(list, value_make_text(crd->arena, text_of(*texts)));
+}
+
+static void add_rule(const struct crd *crd, struct value *schema, const char *rule,
+                     const char *message)
+{
+    static const char key[] = "x-kubernetes-validations";
+    struct value *rules = value_find(schema, key);
+    if (!rules)
+        rules = add(crd, schema, key, VALUE_LIST);
+    struct value *entry = value_make(crd->arena, VALUE_MAP);
+    add_text(crd, entry, "message", message);
+    add_text(crd, entry, "rule", rule);
+    value_append(rules, entry);
+}
+
+static void add_rules(const struct crd *crd, struct value *schema, const char *path)
+{
+    for (size_t i = 0; i < crd->kind->rule_count; i++) {
+        const struct kind_rule *rule = &crd->kind->rules[i];
+        if (strcmp(rule->path, path) == 0)
+            add_rule(crd, schema, rule->rule, rule->message);
+    }
+}
+
+static const char *immutable_text(const struct crd *crd, const struct field *row)
+{
+    return arena_printf(crd->arena, "%s is immutable", row->path);
+}
+
+// CEL writes a reserved word between underscores.
+static const char *cel_name(const struct crd *crd, const char *name)
+{
+    static const char *const reserved[] = {
+        "true",     "false",   "null",      "in",     "as",     "break", "const",
+        "continue", "else",    "for",       "if",     "import", "let",   "loop",
+        "function", "package", "namespace", "return", "var",    "void",  "while",
+    };
+    for (size_t i = 0; i < COUNT_OF(reserved); i++) {
+        if (strcmp(name, reserved[i]) == 0)
+            return arena_printf(crd->arena, "__%s__", name);
+    }
+    return name;
+}
+
+// A rule on a field is skipped where old or new lack it, so an optional one also needs a rule on
+// the map around it.
+static void add_presence_rule(const struct crd *crd, struct value *schema, const struct field *row,
+                              const char *name)
+{
+    if (!(row->flags & FIELD_IMMUTABLE) || (row->flags & FIELD_REQUIRED))
+        return;
+    const char *safe = cel_name(crd, name);
+    add_rule(crd, schema, arena_printf(crd->arena, "has(self.%s) == has(oldSelf.%s)", safe, safe),
+             immutable_text(crd, row));
+}
+
+static void add_text_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    add_text(crd, schema, "type", "string");
+    if (row->flags & FIELD_TIME)
+        add_text(crd, schema, "format", "date-time");
+    if (row->flags & FIELD_BYTES)
+        add_text(crd, schema, "format", "byte");
+    add_texts(crd, schema, "enum", row->choices);
+    if (row->pattern)
+        add_text(crd, schema, "pattern", row->pattern);
+    if (row->min > 0)
+        add_int(crd, schema, "minLength", row->min);
+    add_int(crd, schema, "maxLength", kind_field_max(crd->kind, row));
+}
+
+static void add_int_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    int64_t max = kind_field_max(crd->kind, row);
+    add_text(crd, schema, "type", "integer");
+    add_text(crd, schema, "format", row->flags & FIELD_INT64 ? "int64" : "int32");
+    add_int(crd, schema, "minimum", row->min);
+    if (max != INT64_MAX)
+        add_int(crd, schema, "maximum", max);
+}
+
+static void add_bool_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    (void)row;
+    add_text(crd, schema, "type", "boolean");
+}
+
+static void add_properties(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    struct value *properties = NULL;
+    struct value *required = NULL;
+    struct text name;
+    size_t from = row ? (size_t)(row - crd->kind->fields) + 1 : 0;
+    for (size_t i = from; i < crd->kind->field_count; i++) {
+        const struct field *child = &crd->kind->fields[i];
+        if (!kind_is_child(row, child, &name))
+            continue;
+        properties = value_find(schema, "properties");
+        if (!properties)
+            properties = add(crd, schema, "properties", VALUE_MAP);
+        value_set(properties, name, schema_of(crd, child));
+        add_presence_rule(crd, schema, child, name.at);
+        if (!(child->flags & FIELD_REQUIRED))
+            continue;
+        if (!required)
+            required = value_make(crd->arena, VALUE_LIST);
+        value_append(required, value_make_text(crd->arena, name));
+    }
+    if (required)
+        value_set(schema, TEXT("required"), required);
+}
+
+static void add_map_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    add_text(crd, schema, "type", "object");
+    add_properties(crd, schema, row);
+}
+
+static void add_list_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    const struct field *items = kind_items(crd->kind, row);
+    must(items);
+    add_text(crd, schema, "type", "array");
+    if (row->min > 0)
+        add_int(crd, schema, "minItems", row->min);
+    add_int(crd, schema, "maxItems", kind_field_max(crd->kind, row));
+    value_set(schema, TEXT("items"), schema_of(crd, items));
+    if (!(row->flags & FIELD_LIST_MAP))
+        return;
+    add_text(crd, schema, "x-kubernetes-list-type", "map");
+    add_texts(crd, schema, "x-kubernetes-list-map-keys", (const char *const[]){"type", NULL});
+}
+
+static void add_text_map_limits(const struct crd *crd, struct value *schema,
+                                const struct field *row)
+{
+    add_text(crd, schema, "type", "object");
+    struct value *values = add(crd, schema, "additionalProperties", VALUE_MAP);
+    add_text(crd, values, "type", "string");
+    if (row->flags & FIELD_BYTES)
+        add_text(crd, values, "format", "byte");
+    add_int(crd, values, "maxLength", KIND_TEXT_MAX);
+    if (row->min > 0)
+        add_int(crd, schema, "minProperties", row->min);
+    add_int(crd, schema, "maxProperties", kind_field_max(crd->kind, row));
+}
+
+static void add_any(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    (void)row;
+    add_bool(crd, schema, "x-kubernetes-preserve-unknown-fields", true);
+}
+
+static void add_default(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    int64_t integer = 0;
+    if (!row->fallback)
+        return;
+    must(row->type == FIELD_TEXT || row->type == FIELD_INT || row->type == FIELD_BOOL);
+    if (row->type == FIELD_TEXT)
+        add_text(crd, schema, "default", row->fallback);
+    else if (row->type == FIELD_BOOL)
+        add_bool(crd, schema, "default", strcmp(row->fallback, "true") == 0);
+    else if (text_to_int64(text_of(row->fallback), &integer))
+        add_int(crd, schema, "default", integer);
+}
+
+static struct value *schema_of(const struct crd *crd, const struct field *row)
+{
+    static void (*const by_type[])(const struct crd *, struct value *, const struct field *) = {
+        [FIELD_TEXT] = add_text_limits, [FIELD_INT] = add_int_limits,
+        [FIELD_BOOL] = add_bool_limits, [FIELD_MAP] = add_map_limits,
+        [FIELD_LIST] = add_list_limits, [FIELD_TEXT_MAP] = add_text_map_limits,
+        [FIELD_ANY] = add_any,
+    };
+    struct value *schema = value_make(crd->arena, VALUE_MAP);
+    if (row->doc)
+        add_text(crd, schema, "description", row->doc);
+    by_type[row->type](crd, schema, row);
+    add_default(crd, schema, row);
+    add_rules(crd, schema, row->path);
+    if (row->flags & FIELD_IMMUTABLE)
+        add_rule(crd, schema, "self == oldSelf", immutable_text(crd, row));
+    return schema;
+}
+
+static struct value *root_schema(const struct crd *crd)
+{
+    static const char *const texts[] = {"apiVersion", "kind"};
+    struct value *schema = value_make(crd->arena, VALUE_MAP);
+    if (crd->kind->doc)
+        add_text(crd, schema, "description", crd->kind->doc);
+    add_text(crd, schema, "type", "object");
+    struct value *properties = add(crd, schema, "properties", VALUE_MAP);
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        add_text(crd, add(crd, properties, texts[i], VALUE_MAP), "type", "string");
+    add_text(crd, add(crd, properties, "metadata", VALUE_MAP), "type", "object");
+    add_properties(crd, schema, NULL);
+    add_rules(crd, schema, "");
+    return schema;
+}
+
+static void add_columns(const struct crd *crd, struct value *version)
+{
+    if (!crd->kind->column_count)
+        return;
+    struct value *columns = add(crd, version, "additionalPrinterColumns", VALUE_LIST);
+    for (size_t i = 0; i < crd->kind->column_count; i++) {
+        const struct kind_column *column = &crd->kind->columns[i];
+        struct value *entry = value_make(crd->arena, VALUE_MAP);
+        add_text(crd, entry, "jsonPath", column->json_path);
+        add_text(crd, entry, "name", column->name);
+        if (column->priority)
+            add_int(crd, entry, "priority", column->priority);
+        add_text(crd, entry, "type", column->type);
+        value_append(columns, entry);
+    }
+}
+
+static void add_names(const struct crd *crd, struct value *spec)
+{
+    const struct kind *kind = crd->kind;
+    struct value *names = add(crd, spec, "names", VALUE_MAP);
+    add_texts(crd, names, "categories", kind->categories);
+    add_text(crd, names, "kind", kind->name);
+    add_text(crd, names, "listKind", arena_printf(crd->arena, "%sList", kind->name));
+    add_text(crd, names, "plural", kind->plural);
+    add_texts(crd, names, "shortNames", kind->short_names);
+    add_text(crd, names, "singular", kind->singular);
+}
+
+static void add_version(const struct crd *crd, struct value *spec)
+{
+    struct value *version = value_make(crd->arena, VALUE_MAP);
+    value_append(add(crd, spec, "versions", VALUE_LIST), version);
+    add_columns(crd, version);
+    add_text(crd, version, "name", crd->kind->version);
+    struct value *schema = add(crd, version, "schema", VALUE_MAP);
+    value_set(schema, TEXT("openAPIV3Schema"), root_schema(crd));
+    add_bool(crd, version, "served", true);
+    add_bool(crd, version, "storage", true);
+    if (crd->kind->has_status)
+        add(crd, add(crd, version, "subresources", VALUE_MAP), "status", VALUE_MAP);
+}
+
+void kind_write_crd(struct buffer *out, const struct kind *kind)
+{
+    must(!kind->is_foreign);
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct crd crd = {kind, arena};
+    struct value *root = value_make(arena, VALUE_MAP);
+    add_text(&crd, root, "apiVersion", "apiextensions.k8s.io/v1");
+    add_text(&crd, root, "kind", "CustomResourceDefinition");
+    struct value *metadata = add(&crd, root, "metadata", VALUE_MAP);
+    add_text(&crd, metadata, "name", arena_printf(arena, "%s.%s", kind->plural, kind->group));
+    struct value *spec = add(&crd, root, "spec", VALUE_MAP);
+    add_text(&crd, spec, "group", kind->group);
+    add_names(&crd, spec);
+    add_text(&crd, spec, "scope", kind->is_namespaced ? "Namespaced" : "Cluster");
+    add_version(&crd, spec);
+    buffer_add_text(out, "---\n");
+    value_write_yaml(out, root, 0);
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/value.h"
+
+// What the files behind value.h share with each other and with nobody else.
+
+enum {
+    VALUE_NODES_MAX = 1 << 20, // per document: a node costs about 100 octets
+    VALUE_DEPTH_MAX = 1024,    // the most that value_limits may ask for; reading recurses
+};
+
+// What a plain YAML scalar means to kubectl: fills type and content of *out. Not finite numbers
+// (".inf") come out as FLOAT; the caller refuses them.
+void scalar_resolve(struct text typed, struct value *out);
+// Sets a number: an integer where it is one exactly (at most 2^53), so that 1e3 and 1000 are equal.
+void scalar_set_real(struct value *out, double real);
+
+// 1-based line and column (in characters) of an octet offset.
+void value_position(struct text text, size_t offset, unsigned *line, unsigned *column);
+
+// RFC 8259 to the letter, in front of json-c, which lets much through. Fails with "line:column: ".
+struct json_check {
+    size_t members;       // object members seen: fewer of them in the tree means duplicate keys
+    struct buffer *wider; // the text with ".0" behind integers beyond int64; empty: none of them
+};
+bool json_check_text(struct json_check *check, struct text text, const struct value_limits *limits,
+                     struct error *err);
+// The slow pass that finds the duplicate key. Always false.
+bool json_fail_duplicate(struct text text, struct error *err);

@@ -1,0 +1,620 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/value_private.h"
+
+enum {
+    COPIES_MAX = 1 << 16,     // nodes made through aliases, per document
+    MERGED_MAX = 1024,        // keys that one `<<` brings
+    PAIRWISE_MAX = 16,        // entries up to which keys are compared without sorting
+    TAG_DIRECTIVES_MAX = 256, // libyaml compares each with all before it
+};
+
+struct anchor {
+    struct text name;
+    const struct value *value; // NULL while its node is being read
+    struct anchor *older;
+};
+
+struct yaml_reader {
+    struct text text;
+    const struct value_limits *limits;
+    yaml_parser_t parser;
+    bool is_started;
+    bool is_over;
+    bool is_broken;
+    struct error broken;
+    // Of the document that is being read:
+    struct arena *arena;
+    struct anchor *anchors;
+    unsigned aliases;
+    size_t nodes;
+    size_t copies;
+    size_t copied_octets;
+};
+
+static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
+                      struct value **out, struct error *err);
+
+static void event_done(yaml_event_t *event)
+{
+    yaml_event_delete(event);
+}
+#define AUTO_EVENT __attribute__((cleanup(event_done))) yaml_event_t
+
+static bool fail_at(yaml_mark_t mark, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool fail_at(yaml_mark_t mark, struct error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_setv(err, FAULT_SPEC, "InvalidYAML", format, args);
+    va_end(args);
+    return error_prefix(err, "%zu:%zu: ", mark.line + 1, mark.column + 1);
+}
+
+static bool fail_octets(const struct yaml_reader *reader, struct error *err)
+{
+    unsigned line;
+    unsigned column;
+    value_position(reader->text, reader->parser.problem_offset, &line, &column);
+    return error_set(err, FAULT_SPEC, "InvalidYAML", "%u:%u: %s", line, column,
+                     reader->parser.problem);
+}
+
+static bool fail_syntax(const struct yaml_reader *reader, struct error *err)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    must(parser->error != YAML_MEMORY_ERROR);
+    if (parser->error == YAML_READER_ERROR)
+        return fail_octets(reader, err);
+    const char *problem = parser->problem ? parser->problem : "not YAML";
+    if (!parser->context)
+        return fail_at(parser->problem_mark, err, "%s", problem);
+    return fail_at(parser->problem_mark, err, "%s %s that began at %zu:%zu", problem,
+                   parser->context, parser->context_mark.line + 1, parser->context_mark.column + 1);
+}
+
+static bool next_event(struct yaml_reader *reader, yaml_event_t *event, struct error *err)
+{
+    return yaml_parser_parse(&reader->parser, event) || fail_syntax(reader, err);
+}
+
+static struct text octets_of(const yaml_char_t *at, size_t len)
+{
+    return (struct text){(const char *)at, len};
+}
+
+static struct text copy_text(struct yaml_reader *reader, struct text text)
+{
+    return (struct text){arena_copy(reader->arena, text.at, text.len), text.len};
+}
+
+static bool make_node(struct yaml_reader *reader, yaml_mark_t mark, struct value **out,
+                      struct error *err)
+{
+    if (++reader->nodes > VALUE_NODES_MAX)
+        return fail_at(mark, err, "too many values in one document");
+    *out = value_make(reader->arena, VALUE_NULL);
+    (*out)->line = (uint32_t)mark.line + 1;
+    (*out)->column = (uint32_t)mark.column + 1;
+    return true;
+}
+
+static void link_last(struct value *parent, struct value *item)
+{
+    item->next = NULL;
+    if (parent->last)
+        parent->last->next = item;
+    else
+        parent->first = item;
+    parent->last = item;
+    parent->count++;
+}
+
+static struct anchor *add_anchor(struct yaml_reader *reader, const yaml_char_t *name)
+{
+    if (!name)
+        return NULL;
+    struct anchor *anchor = arena_new_of(reader->arena, struct anchor);
+    anchor->name = copy_text(reader, octets_of(name, strlen((const char *)name)));
+    anchor->older = reader->anchors;
+    reader->anchors = anchor;
+    return anchor;
+}
+
+static void set_anchor(struct anchor *anchor, const struct value *value)
+{
+    if (anchor)
+        anchor->value = value;
+}
+
+static bool find_anchor(struct yaml_reader *reader, const yaml_event_t *event,
+                        const struct value **out, struct error *err)
+{
+    struct text name = text_of((const char *)event->data.alias.anchor);
+    const struct anchor *anchor = reader->anchors;
+    while (anchor && !text_equal(anchor->name, name))
+        anchor = anchor->older;
+    if (++reader->aliases > reader->limits->aliases)
+        return fail_at(event->start_mark, err, "more than %u aliases in one document",
+                       reader->limits->aliases);
+    if (!anchor)
+        return fail_at(event->start_mark, err, "unknown alias *%.*s", TEXT_ARGS(name));
+    if (!anchor->value)
+        return fail_at(event->start_mark, err, "alias *%.*s stands inside of what it names",
+                       TEXT_ARGS(name));
+    *out = anchor->value;
+    return true;
+}
+
+// Each use of an alias is a copy of its own, so that a tree has no shared nodes; texts are shared.
+static bool copy_tree(struct yaml_reader *reader, const struct value *from, unsigned depth,
+                      struct value **out)
+{
+    reader->copied_octets += from->text.len + from->key.len;
+    if (++reader->copies > COPIES_MAX || reader->copied_octets > reader->limits->octets)
+        return false;
+    struct value *copy = arena_new_of(reader->arena, struct value);
+    *copy = *from;
+    *out = copy;
+    if (from->type != VALUE_LIST && from->type != VALUE_MAP)
+        return true;
+    if (depth >= reader->limits->depth)
+        return false;
+    copy->first = copy->last = NULL;
+    copy->count = 0;
+    value_each (item, from) {
+        struct value *child;
+        if (!copy_tree(reader, item, depth + 1, &child))
+            return false;
+        link_last(copy, child);
+    }
+    return true;
+}
+
+static bool read_alias(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
+                       struct value **out, struct error *err)
+{
+    const struct value *target = NULL;
+    return find_anchor(reader, event, &target, err) &&
+           (copy_tree(reader, target, depth, out) ||
+            fail_at(event->start_mark, err, "aliases make the document too large or too deep"));
+}
+
+// Of the tags only those of the JSON types are known: any other would be misread in silence.
+static bool find_tag(const yaml_event_t *event, const yaml_char_t *tag, const char **out,
+                     struct error *err)
+{
+    static const char prefix[] = "tag:yaml.org,2002:";
+    static const char *const known[] = {"str", "int", "float", "bool", "null", "map", "seq"};
+    const char *text = (const char *)tag;
+    *out = NULL;
+    if (!text)
+        return true;
+    if (strcmp(text, "!") == 0)
+        text = "tag:yaml.org,2002:str";
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (strncmp(text, prefix, sizeof prefix - 1) == 0 &&
+            strcmp(text + sizeof prefix - 1, known[i]) == 0) {
+            *out = known[i];
+            return true;
+        }
+    }
+    return fail_at(event->start_mark, err, "tag %.100s is not supported", text);
+}
+
+static bool has_tagged_type(const char *tag, enum value_type type)
+{
+    static const char *const names[] = {
+        [VALUE_NULL] = "null", [VALUE_BOOL] = "bool", [VALUE_INT] = "int", [VALUE_FLOAT] = "float",
+        [VALUE_TEXT] = "str",  [VALUE_LIST] = "seq",  [VALUE_MAP] = "map",
+    };
+    if (!tag)
+        return true;
+    return strcmp(names[type], tag) == 0 || (type == VALUE_INT && strcmp(tag, "float") == 0);
+}
+
+static bool fill_scalar(struct yaml_reader *reader, const yaml_event_t *event, struct value *value,
+                        struct error *err)
+{
+    struct text typed =
+        copy_text(reader, octets_of(event->data.scalar.value, event->data.scalar.length));
+    const char *tag;
+    if (!find_tag(event, event->data.scalar.tag, &tag, err))
+        return false;
+    bool is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    bool is_text = tag ? strcmp(tag, "str") == 0 : !is_plain;
+    value->is_plain = is_plain && !tag;
+    value->type = VALUE_TEXT;
+    value->text = typed;
+    if (!is_text)
+        scalar_resolve(typed, value);
+    if (!has_tagged_type(tag, value->type))
+        return fail_at(event->start_mark, err, "%.100s is not of type %s", typed.at, tag);
+    if (value->type == VALUE_FLOAT && !isfinite(value->real))
+        return fail_at(event->start_mark, err, "%.100s is not a number that JSON has: quote it",
+                       typed.at);
+    return true;
+}
+
+static bool read_scalar(struct yaml_reader *reader, const yaml_event_t *event, struct value **out,
+                        struct error *err)
+{
+    if (!make_node(reader, event->start_mark, out, err) || !fill_scalar(reader, event, *out, err))
+        return false;
+    set_anchor(add_anchor(reader, event->data.scalar.anchor), *out);
+    return true;
+}
+
+static bool enter(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
+                  const yaml_char_t *typed_tag, enum value_type type, struct value **out,
+                  struct error *err)
+{
+    const char *tag;
+    if (depth >= reader->limits->depth)
+        return fail_at(event->start_mark, err, "lists and maps are nested deeper than %u",
+                       reader->limits->depth);
+    if (!find_tag(event, typed_tag, &tag, err) || !make_node(reader, event->start_mark, out, err))
+        return false;
+    (*out)->type = type;
+    (*out)->count = 0;
+    return has_tagged_type(tag, type) ||
+           fail_at(event->start_mark, err, "a %s is not of type %s", value_type_name(type), tag);
+}
+
+static bool read_list(struct yaml_reader *reader, const yaml_event_t *start, unsigned depth,
+                      struct value **out, struct error *err)
+{
+    if (!enter(reader, start, depth, start->data.sequence_start.tag, VALUE_LIST, out, err))
+        return false;
+    struct anchor *anchor = add_anchor(reader, start->data.sequence_start.anchor);
+    for (;;) {
+        AUTO_EVENT event = {0};
+        struct value *item;
+        if (!next_event(reader, &event, err))
+            return false;
+        if (event.type == YAML_SEQUENCE_END_EVENT)
+            break;
+        if (!read_node(reader, &event, depth + 1, &item, err))
+            return false;
+        link_last(*out, item);
+    }
+    set_anchor(anchor, *out);
+    return true;
+}
+
+struct key {
+    struct text text;
+    yaml_mark_t mark;
+    bool is_merge;
+};
+
+// kubectl turns keys into text: `on: x` has the key "true", `0x50: x` the key "80".
+static bool name_key(struct yaml_reader *reader, const struct value *value, struct key *key,
+                     struct error *err)
+{
+    switch (value->type) {
+    case VALUE_TEXT:
+        key->text = value->text;
+        return true;
+    case VALUE_BOOL:
+        key->text = value->boolean ? TEXT("true") : TEXT("false");
+        return true;
+    case VALUE_INT:
+    case VALUE_FLOAT: {
+        AUTO_BUFFER out = {0};
+        value_write_json(&out, value);
+        key->text = copy_text(reader, buffer_text(&out));
+        return true;
+    }
+    case VALUE_NULL:
+    case VALUE_LIST:
+    case VALUE_MAP:
+        break;
+    }
+    return fail_at(key->mark, err, "a key must be text");
+}
+
+static bool read_key(struct yaml_reader *reader, const yaml_event_t *event, struct key *key,
+                     struct error *err)
+{
+    struct value own = {0}; // a key seldom needs a node that stays
+    struct value *value = &own;
+    *key = (struct key){.mark = event->start_mark};
+    if (event->type == YAML_ALIAS_EVENT) {
+        if (!read_alias(reader, event, reader->limits->depth, &value, err))
+            return false;
+    } else if (event->type != YAML_SCALAR_EVENT) {
+        return fail_at(key->mark, err, "a key must be text");
+    } else if (event->data.scalar.anchor) {
+        if (!read_scalar(reader, event, &value, err))
+            return false;
+    } else if (!fill_scalar(reader, event, value, err)) {
+        return false;
+    }
+    key->is_merge = value->is_plain && text_is(value->text, "<<");
+    return name_key(reader, value, key, err);
+}
+
+static bool fail_duplicate(const struct value *a, const struct value *b, struct error *err)
+{
+    bool is_later =
+        a->key_line > b->key_line || (a->key_line == b->key_line && a->key_column > b->key_column);
+    const struct value *later = is_later ? a : b;
+    const struct value *first = is_later ? b : a;
+    return error_set(err, FAULT_SPEC, "InvalidYAML",
+                     "%u:%u: duplicate key \"%.200s\", first at %u:%u", later->key_line,
+                     later->key_column, later->key.at, first->key_line, first->key_column);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct value *const *x = a;
+    const struct value *const *y = b;
+    return text_compare((*x)->key, (*y)->key);
+}
+
+static bool check_few(const struct value *map, struct error *err)
+{
+    value_each (a, map) {
+        for (const struct value *b = a->next; b; b = b->next) {
+            if (text_equal(a->key, b->key))
+                return fail_duplicate(a, b, err);
+        }
+    }
+    return true;
+}
+
+static const struct value **sort_entries(const struct value *map)
+{
+    const struct value **entries = mem_new(map->count, sizeof *entries);
+    size_t n = 0;
+    value_each (item, map)
+        entries[n++] = item;
+    qsort(entries, n, sizeof *entries, compare_keys);
+    return entries;
+}
+
+static bool check_many(const struct value *map, struct error *err)
+{
+    autofree const struct value **entries = sort_entries(map);
+    for (size_t i = 1; i < map->count; i++) {
+        if (text_equal(entries[i - 1]->key, entries[i]->key))
+            return fail_duplicate(entries[i - 1], entries[i], err);
+    }
+    return true;
+}
+
+static bool check_unique(const struct value *map, struct error *err)
+{
+    return map->count <= PAIRWISE_MAX ? check_few(map, err) : check_many(map, err);
+}
+
+struct merge {
+    struct value *into;
+    const struct value **own; // sorted; explicit keys win
+    size_t own_count;
+    struct value *added; // first entry that came through the merge
+    size_t added_count;
+};
+
+static bool merge_has(const struct merge *merge, const struct value *entry)
+{
+    for (const struct value *item = merge->added; item; item = item->next) {
+        if (text_equal(item->key, entry->key))
+            return true;
+    }
+    return merge->own_count &&
+           bsearch(&entry, merge->own, merge->own_count, sizeof *merge->own, compare_keys);
+}
+
+static bool merge_map(struct merge *merge, const struct value *source)
+{
+    struct value *next;
+    if (source->type != VALUE_MAP || source->count > MERGED_MAX)
+        return false;
+    for (struct value *item = source->first; item; item = next) {
+        next = item->next;
+        if (merge_has(merge, item))
+            continue;
+        if (++merge->added_count > MERGED_MAX)
+            return false;
+        link_last(merge->into, item);
+        if (!merge->added)
+            merge->added = item;
+    }
+    return true;
+}
+
+static bool merge_all(struct value *map, const struct value *source, yaml_mark_t mark,
+                      struct error *err)
+{
+    autofree const struct value **own = map->count ? sort_entries(map) : NULL;
+    struct merge merge = {.into = map, .own = own, .own_count = map->count};
+    bool ok = true;
+    if (source->type != VALUE_LIST)
+        ok = merge_map(&merge, source);
+    else
+        value_each (item, source)
+            ok = ok && merge_map(&merge, item);
+    return ok || fail_at(mark, err, "<< wants a map or a list of maps, of at most %d keys in all",
+                         MERGED_MAX);
+}
+
+struct entries {
+    struct value *map;
+    struct value *merged; // the value of `<<`
+    yaml_mark_t merge_mark;
+};
+
+static bool take_entry(struct entries *entries, const struct key *key, struct value *item,
+                       struct error *err)
+{
+    item->key = key->text;
+    item->key_line = (uint32_t)key->mark.line + 1;
+    item->key_column = (uint32_t)key->mark.column + 1;
+    if (!key->is_merge) {
+        link_last(entries->map, item);
+        return true;
+    }
+    if (entries->merged)
+        return fail_duplicate(entries->merged, item, err);
+    entries->merged = item;
+    entries->merge_mark = key->mark;
+    return true;
+}
+
+// One key with its value; *is_end behind the last.
+static bool read_entry(struct yaml_reader *reader, unsigned depth, struct entries *entries,
+                       bool *is_end, struct error *err)
+{
+    AUTO_EVENT key_event = {0};
+    AUTO_EVENT event = {0};
+    struct key key;
+    struct value *item;
+    if (!next_event(reader, &key_event, err))
+        return false;
+    *is_end = key_event.type == YAML_MAPPING_END_EVENT;
+    if (*is_end)
+        return true;
+    return read_key(reader, &key_event, &key, err) && next_event(reader, &event, err) &&
+           read_node(reader, &event, depth + 1, &item, err) && take_entry(entries, &key, item, err);
+}
+
+static bool read_map(struct yaml_reader *reader, const yaml_event_t *start, unsigned depth,
+                     struct value **out, struct error *err)
+{
+    if (!enter(reader, start, depth, start->data.mapping_start.tag, VALUE_MAP, out, err))
+        return false;
+    struct anchor *anchor = add_anchor(reader, start->data.mapping_start.anchor);
+    struct entries entries = {.map = *out};
+    for (bool is_end = false; !is_end;) {
+        if (!read_entry(reader, depth, &entries, &is_end, err))
+            return false;
+    }
+    if (!check_unique(*out, err))
+        return false;
+    if (entries.merged && !merge_all(*out, entries.merged, entries.merge_mark, err))
+        return false;
+    set_anchor(anchor, *out);
+    return true;
+}
+
+static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
+                      struct value **out, struct error *err)
+{
+    if (event->type == YAML_SCALAR_EVENT)
+        return read_scalar(reader, event, out, err);
+    if (event->type == YAML_SEQUENCE_START_EVENT)
+        return read_list(reader, event, depth, out, err);
+    if (event->type == YAML_MAPPING_START_EVENT)
+        return read_map(reader, event, depth, out, err);
+    must(event->type == YAML_ALIAS_EVENT);
+    return read_alias(reader, event, depth, out, err);
+}
+
+struct yaml_reader *yaml_reader_new(struct text text, const struct value_limits *limits)
+{
+    must(limits->depth <= VALUE_DEPTH_MAX);
+    struct yaml_reader *reader = mem_new(1, sizeof *reader);
+    reader->text = text.at ? text : TEXT("");
+    reader->limits = limits;
+    must(yaml_parser_initialize(&reader->parser));
+    yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader->parser, (const yaml_char_t *)reader->text.at, text.len);
+    return reader;
+}
+
+void yaml_reader_free(struct yaml_reader *reader)
+{
+    if (!reader)
+        return;
+    yaml_parser_delete(&reader->parser);
+    free(reader);
+}
+
+static bool has_few_directives(struct text text)
+{
+    size_t count = 0;
+    const char *end = text.at + text.len;
+    const char *at = text.at;
+    while ((at = memmem(at, (size_t)(end - at), "%TAG", 4))) {
+        at += 4;
+        if (++count > TAG_DIRECTIVES_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool start(struct yaml_reader *reader, struct error *err)
+{
+    AUTO_EVENT event = {0};
+    if (reader->text.len > reader->limits->octets)
+        return error_set(err, FAULT_SPEC, "InvalidYAML", "1:1: larger than %zu octets",
+                         reader->limits->octets);
+    if (!has_few_directives(reader->text))
+        return error_set(err, FAULT_SPEC, "InvalidYAML", "1:1: more than %d %%TAG directives",
+                         TAG_DIRECTIVES_MAX);
+    if (!next_event(reader, &event, err))
+        return false;
+    must(event.type == YAML_STREAM_START_EVENT);
+    reader->is_started = true;
+    return true;
+}
+
+static void begin_document(struct yaml_reader *reader, struct arena *arena)
+{
+    reader->arena = arena;
+    reader->anchors = NULL;
+    reader->aliases = 0;
+    reader->nodes = 0;
+    reader->copies = 0;
+    reader->copied_octets = 0;
+}
+
+static bool read_root(struct yaml_reader *reader, struct value **root, struct error *err)
+{
+    AUTO_EVENT first = {0};
+    AUTO_EVENT end = {0};
+    return next_event(reader, &first, err) && read_node(reader, &first, 0, root, err) &&
+           next_event(reader, &end, err);
+}
+
+static bool read_document(struct yaml_reader *reader, struct value **root, bool *has,
+                          struct error *err)
+{
+    AUTO_EVENT event = {0};
+    *has = false;
+    if (reader->is_over)
+        return true;
+    if ((!reader->is_started && !start(reader, err)) || !next_event(reader, &event, err))
+        return false;
+    reader->is_over = event.type == YAML_STREAM_END_EVENT;
+    *has = !reader->is_over;
+    return reader->is_over || read_root(reader, root, err);
+}
+
+bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
+                      bool *has, struct error *err)
+{
+    struct value *root = NULL;
+    bool found = false;
+    if (!reader->is_broken) {
+        begin_document(reader, arena);
+        reader->is_broken = !read_document(reader, &root, &found, &reader->broken);
+    }
+    if (reader->is_broken) {
+        if (err)
+            *err = reader->broken;
+        return false;
+    }
+    *out = root && root->type == VALUE_NULL ? NULL : root;
+    *has = found;
+    return true;
+}
