@@ -1,0 +1,40 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/secret.h"
+#include "base/url.h"
+#include "providers/provider.h"
+
+// Private to the webhook provider: one class's place at its server.
+
+enum path_form {
+    PATH_FULL,     // sign what is sent
+    PATH_RELATIVE, // sign without the base path of the URL
+};
+
+struct webhook_seat {
+    struct url url;
+    char *base; // normalised URL
+    char *ca_pem;
+    char *server_name;
+    int64_t timeout_ms;
+    enum digest algorithm;
+    struct hmac_key *key;      // NULL: requests are not signed
+    struct hmac_key *previous; // before a rotation
+    int64_t previous_until_ms;
+    enum path_form path_form;
+    bool is_path_fixed;   // by configuration, by the URL, or learned
+    bool is_path_learned; // by trying
+    bool is_inline;       // MX and SRV numbers in the values
+    bool is_style_fixed;
+};
+
+extern const struct provider webhook_provider;
+
+void *webhook_begin(void *seat, struct job *job);
+enum ask_kind webhook_ask(void *talk, const struct moment *moment, struct ask *out);
+void webhook_hear(void *talk, const struct moment *moment, const struct heard *heard);
+void webhook_end(void *talk);

@@ -1,0 +1,111 @@
+#include "providers/webhook/seat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/webhook/body.h"
+
+static void webhook_close(void *at)
+{
+    struct webhook_seat *seat = at;
+    hmac_key_free(seat->key);
+    hmac_key_free(seat->previous);
+    free(seat->base);
+    free(seat->ca_pem);
+    free(seat->server_name);
+    free(seat);
+}
+
+static bool take_server(struct webhook_seat *seat, const struct value *config, struct error *err)
+{
+    struct buffer out = {0};
+    if (!url_parse(&seat->url, value_text_at(config, "server"), err))
+        return error_prefix(err, "spec.server: ");
+    url_write(&out, &seat->url);
+    seat->base = buffer_steal(&out);
+    seat->timeout_ms = 1000 * value_int_at(config, "timeoutSeconds", 30);
+    return true;
+}
+
+static void take_keys(struct webhook_seat *seat, const struct seat_setup *setup)
+{
+    bool is_long = text_is(value_text_at(setup->config, "algorithm"), "SHA512");
+    seat->algorithm = is_long ? DIGEST_SHA512 : DIGEST_SHA256;
+    if (setup->secret)
+        seat->key = hmac_key_new(seat->algorithm, setup->secret);
+    if (setup->secret && setup->previous) {
+        seat->previous = hmac_key_new(seat->algorithm, setup->previous);
+        seat->previous_until_ms = setup->previous_until_ms;
+    }
+}
+
+static void take_forms(struct webhook_seat *seat, const struct value *config)
+{
+    struct text path = value_text_at(config, "signedPath");
+    struct text style = value_text_at(config, "metadataStyle");
+    seat->path_form = text_is(path, "Relative") ? PATH_RELATIVE : PATH_FULL;
+    seat->is_path_fixed =
+        text_is(path, "Relative") || text_is(path, "Full") || !*seat->url.path || !seat->key;
+    seat->is_inline = text_is(style, "Inline");
+    seat->is_style_fixed = seat->is_inline;
+}
+
+static bool take_tls(struct webhook_seat *seat, const struct value *config, struct error *err)
+{
+    struct text bundle = value_text_at(config, "caBundle");
+    struct text name = value_text_at(config, "serverName");
+    if (bundle.at) {
+        AUTO_BUFFER pem = {0};
+        if (!base64_decode(&pem, bundle, err))
+            return error_prefix(err, "spec.tls.caBundle: ");
+        if (!pem.at || !strstr(pem.at, "-----BEGIN CERTIFICATE-----"))
+            return error_set(err, FAULT_SPEC, "InvalidConfiguration",
+                             "spec.tls.caBundle: no PEM certificate in it");
+        seat->ca_pem = buffer_steal(&pem);
+    }
+    if (name.at) {
+        struct buffer out = {0};
+        buffer_add(&out, name.at, name.len);
+        seat->server_name = buffer_steal(&out);
+    }
+    return true;
+}
+
+static bool webhook_open(const struct seat_setup *setup, void **out, struct error *err)
+{
+    struct webhook_seat *seat = mem_new_of(struct webhook_seat);
+    if (!take_server(seat, setup->config, err) || !take_tls(seat, setup->config, err)) {
+        webhook_close(seat);
+        return false;
+    }
+    take_keys(seat, setup);
+    take_forms(seat, setup->config);
+    *out = seat;
+    return true;
+}
+
+// Body and server URL: what is sent, and where to.
+static void webhook_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+{
+    const struct webhook_seat *seat = at;
+    uint8_t full[DIGEST_MAX];
+    AUTO_BUFFER body = {0};
+    body_write_upsert(&body, set, seat->is_inline);
+    buffer_add_char(&body, '\n');
+    buffer_add_text(&body, seat->base);
+    digest_of(DIGEST_SHA256, buffer_text(&body), full);
+    memcpy(out, full, 8);
+}
+
+const struct provider webhook_provider = {
+    .name = "webhook",
+    .max_changes = 1,
+    .collect_ms = 0,
+    .open = webhook_open,
+    .close = webhook_close,
+    .fingerprint = webhook_fingerprint,
+    .begin = webhook_begin,
+    .ask = webhook_ask,
+    .hear = webhook_hear,
+    .end = webhook_end,
+};
