@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
 
@@ -36,7 +37,8 @@ void hmac(enum digest digest, const struct secret *key, const struct text *piece
           uint8_t *out);
 struct hmac_key;
 struct hmac_key *hmac_key_new(enum digest digest, const struct secret *key);
-void hmac_key_free(struct hmac_key *key);
+void hmac_key_free(struct hmac_key *key); // accepts NULL
+DEFINE_CLEANUP(hmac_key, hmac_key_free)
 void hmac_with(const struct hmac_key *key, const struct text *pieces, size_t count, uint8_t *out);
 
 // Constant-time equality of `len` octets.
@@ -48,9 +50,11 @@ void hex_encode(const void *at, size_t len, char *out);
 bool hex_decode(struct text text, uint8_t *out, size_t len);
 
 // Base64 (RFC 4648 section 4) with padding. Decoding accepts and skips line breaks and blanks and
-// refuses all else. The result is appended.
+// refuses all else; nothing is appended then, and the error text shows none of it. The result is
+// appended.
 void base64_encode(struct buffer *out, const void *at, size_t len);
 bool base64_decode(struct buffer *out, struct text text, struct error *err);
 
-// 64-bit FNV-1a followed by a finaliser: for hash tables, never for security.
+// 64-bit hash by folded multiplication, 16 octets a step, the same on every machine: for hash
+// tables, never for security.
 uint64_t hash_octets(const void *at, size_t len);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 // Secret octets: kept in cleansed memory, opaque, impossible to print. Immutable and shared by
@@ -19,6 +20,7 @@ struct secret;
 struct secret *secret_new(const void *octets, size_t len);
 struct secret *secret_ref(struct secret *secret); // NULL stays NULL
 void secret_unref(struct secret *secret);         // accepts NULL
+DEFINE_CLEANUP(secret, secret_unref)
 size_t secret_len(const struct secret *secret);
 // Constant time in the content; NULL equals only NULL.
 bool secret_equal(const struct secret *a, const struct secret *b);
