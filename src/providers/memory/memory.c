@@ -1,0 +1,213 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/table.h"
+#include "providers/provider.h"
+
+// One record set in one allocation: texts behind the struct.
+struct held {
+    struct record_set set;
+    bool is_used;
+    uint32_t next_free;
+    char *octets;
+};
+
+struct memory_seat {
+    struct held *items;
+    size_t capacity;
+    uint32_t used;
+    uint32_t free;
+    struct table by_key;
+};
+
+struct memory_talk {
+    struct memory_seat *seat;
+    struct job *job;
+};
+
+static uint64_t key_hash(const struct record_set *set)
+{
+    uint64_t parts[3] = {hash_octets(set->domain.at, set->domain.len),
+                         hash_octets(set->subdomain.at, set->subdomain.len), set->type};
+    return hash_octets(parts, sizeof parts);
+}
+
+static bool held_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct memory_seat *seat = context;
+    const struct record_set *held = &seat->items[id].set;
+    const struct record_set *set = wanted;
+    return held->type == set->type && text_equal(held->subdomain, set->subdomain) &&
+           text_equal(held->domain, set->domain);
+}
+
+static uint64_t held_hash(const void *context, uint32_t id)
+{
+    const struct memory_seat *seat = context;
+    return key_hash(&seat->items[id].set);
+}
+
+static const struct table_ops held_ops = {held_matches, held_hash};
+
+static bool memory_open(const struct seat_setup *setup, void **out, struct error *err)
+{
+    (void)setup;
+    (void)err;
+    struct memory_seat *seat = mem_new_of(struct memory_seat);
+    seat->free = TABLE_NONE;
+    seat->by_key.ops = &held_ops;
+    seat->by_key.context = seat;
+    *out = seat;
+    return true;
+}
+
+static void memory_close(void *at)
+{
+    struct memory_seat *seat = at;
+    for (uint32_t i = 0; i < seat->used; i++)
+        free(seat->items[i].octets);
+    free(seat->items);
+    table_done(&seat->by_key);
+    free(seat);
+}
+
+static void memory_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+{
+    (void)at;
+    uint8_t full[DIGEST_MAX];
+    struct digest_state *state = digest_begin(DIGEST_SHA256);
+    const int32_t numbers[] = {(int32_t)set->type, (int32_t)set->ttl_s, set->priority, set->weight,
+                               set->port};
+    digest_add(state, numbers, sizeof numbers);
+    for (size_t i = 0; i < set->value_count; i++) {
+        digest_add(state, set->values[i].at, set->values[i].len);
+        digest_add(state, "\n", 1);
+    }
+    digest_end(state, full);
+    memcpy(out, full, 8);
+}
+
+static uint32_t find(const struct memory_seat *seat, const struct record_set *set)
+{
+    return table_find(&seat->by_key, key_hash(set), set);
+}
+
+static struct text put(char **at, struct text text)
+{
+    struct text copy = {*at, text.len};
+    memcpy(*at, text.at, text.len);
+    *at += text.len;
+    return copy;
+}
+
+static void hold(struct held *held, const struct record_set *set)
+{
+    size_t octets = set->value_count * sizeof(struct text) + set->domain.len + set->subdomain.len;
+    for (size_t i = 0; i < set->value_count; i++)
+        octets += set->values[i].len;
+    char *block = mem_new(1, octets + 1);
+    struct text *values = (struct text *)(void *)block;
+    char *at = block + set->value_count * sizeof(struct text);
+    held->set = *set;
+    held->set.domain = put(&at, set->domain);
+    held->set.subdomain = put(&at, set->subdomain);
+    for (size_t i = 0; i < set->value_count; i++)
+        values[i] = put(&at, set->values[i]);
+    held->set.values = values;
+    free(held->octets);
+    held->octets = block;
+    held->is_used = true;
+}
+
+static void set_record(struct memory_seat *seat, struct change *change)
+{
+    uint32_t id = find(seat, &change->set);
+    change->outcome.is_done = true;
+    if (id != TABLE_NONE) {
+        hold(&seat->items[id], &change->set);
+        return;
+    }
+    id = seat->free;
+    if (id != TABLE_NONE) {
+        seat->free = seat->items[id].next_free;
+    } else {
+        mem_reserve(&seat->items, &seat->capacity, (size_t)seat->used + 1);
+        id = seat->used++;
+    }
+    seat->items[id] = (struct held){.next_free = TABLE_NONE};
+    hold(&seat->items[id], &change->set);
+    table_add(&seat->by_key, key_hash(&change->set), id);
+    change->outcome.was_created = true;
+}
+
+static void remove_record(struct memory_seat *seat, struct change *change)
+{
+    uint32_t id = find(seat, &change->set);
+    change->outcome.is_done = true;
+    change->outcome.was_absent = id == TABLE_NONE;
+    if (id == TABLE_NONE)
+        return;
+    table_remove(&seat->by_key, key_hash(&change->set), id);
+    free(seat->items[id].octets);
+    seat->items[id] = (struct held){.next_free = seat->free};
+    seat->free = id;
+}
+
+static void read_record(struct memory_seat *seat, struct job *job, struct change *change)
+{
+    uint32_t id = find(seat, &change->set);
+    change->outcome.is_done = true;
+    change->outcome.was_absent = id == TABLE_NONE;
+    if (id == TABLE_NONE)
+        return;
+    struct record_set *found = arena_new_of(job->arena, struct record_set);
+    *found = record_set_copy(job->arena, &seat->items[id].set);
+    change->outcome.found = found;
+}
+
+static void *memory_begin(void *seat, struct job *job)
+{
+    struct memory_talk *talk = mem_new_of(struct memory_talk);
+    *talk = (struct memory_talk){seat, job};
+    return talk;
+}
+
+static enum ask_kind memory_ask(void *at, const struct moment *moment, struct ask *out)
+{
+    struct memory_talk *talk = at;
+    struct job *job = talk->job;
+    (void)moment;
+    (void)out;
+    job->health.is_done = true;
+    for (size_t i = 0; i < job->change_count; i++) {
+        struct change *change = &job->changes[i];
+        if (change->op == CHANGE_SET)
+            set_record(talk->seat, change);
+        else if (change->op == CHANGE_REMOVE)
+            remove_record(talk->seat, change);
+        else
+            read_record(talk->seat, job, change);
+    }
+    return ASK_DONE;
+}
+
+static void memory_hear(void *at, const struct moment *moment, const struct heard *heard)
+{
+    (void)at;
+    (void)moment;
+    (void)heard;
+}
+
+extern const struct provider memory_provider;
+const struct provider memory_provider = {
+    .name = "memory",
+    .max_changes = 64,
+    .open = memory_open,
+    .close = memory_close,
+    .fingerprint = memory_fingerprint,
+    .begin = memory_begin,
+    .ask = memory_ask,
+    .hear = memory_hear,
+    .end = free,
+};
