@@ -41,6 +41,7 @@ def test_long_table_is_no_function(tmp_path):
     "f(); // NOLINT", "f(); // NOLINTNEXTLINE(cert-*)", "// cppcheck-suppress leak",
     "#pragma GCC diagnostic ignored \"-Wall\"", "#  pragma clang diagnostic push",
     "_Pragma(\"GCC x\")", "// clang-format off", "// TODO later", "p = alloca(3);", "goto out;",
+    "char a[] = \"\u202e\";",
 ])
 @pytest.mark.parametrize("name", ["src/base/x.c", "src/base/x.h", "tests/model/x.c"])
 def test_what_is_switched_off_or_left_open_is_a_breach(tmp_path, line, name):
