@@ -362,15 +362,12 @@ static void on_pause_over(void *context)
 struct method {
     enum evhttp_cmd_type type;
     const char *name;
-    bool has_body;
 };
 
 static const struct method methods[] = {
-    {EVHTTP_REQ_POST, "POST", true},        {EVHTTP_REQ_GET, "GET", false},
-    {EVHTTP_REQ_DELETE, "DELETE", false},   {EVHTTP_REQ_PUT, "PUT", true},
-    {EVHTTP_REQ_PATCH, "PATCH", true},      {EVHTTP_REQ_HEAD, "HEAD", false},
-    {EVHTTP_REQ_OPTIONS, "OPTIONS", false}, {EVHTTP_REQ_TRACE, "TRACE", false},
-    {EVHTTP_REQ_CONNECT, "CONNECT", false},
+    {EVHTTP_REQ_POST, "POST"},       {EVHTTP_REQ_GET, "GET"},     {EVHTTP_REQ_DELETE, "DELETE"},
+    {EVHTTP_REQ_PUT, "PUT"},         {EVHTTP_REQ_PATCH, "PATCH"}, {EVHTTP_REQ_HEAD, "HEAD"},
+    {EVHTTP_REQ_OPTIONS, "OPTIONS"}, {EVHTTP_REQ_TRACE, "TRACE"}, {EVHTTP_REQ_CONNECT, "CONNECT"},
 };
 
 static const struct method *method_of(const struct http_exchange *exchange)
@@ -384,10 +381,10 @@ static const struct method *method_of(const struct http_exchange *exchange)
     return NULL;
 }
 
-// evhttp leaves the body of a DELETE in the stream, where it would be read as the next request.
+// Where evhttp expects no body (GET, HEAD), it would read one as the next request.
 static bool leaves_body(const struct http_exchange *exchange)
 {
-    if (method_of(exchange)->has_body)
+    if (evbuffer_get_length(evhttp_request_get_input_buffer(exchange->request)) > 0)
         return false;
     const char *length = http_exchange_header(exchange, "Content-Length", 0);
     return (length && strcmp(length, "0") != 0) ||
@@ -403,6 +400,14 @@ static bool has_clear_length(const struct http_exchange *exchange)
         return false;
     return !coding || (!length && strcasecmp(coding, "chunked") == 0 &&
                        !http_exchange_header(exchange, "Transfer-Encoding", 1));
+}
+
+static bool has_clean_target(const struct http_exchange *exchange)
+{
+    const unsigned char *at = (const unsigned char *)evhttp_request_get_uri(exchange->request);
+    while (*at > ' ' && *at != 0x7f)
+        at++;
+    return *at == '\0';
 }
 
 // While the answer takes its time, the stream is read on for the sake of its end alone: evhttp
@@ -429,7 +434,7 @@ static void on_request(struct evhttp_request *request, void *context)
     exchange->deadline_ms = 0;
     exchange->data = NULL;
     exchange->must_close = leaves_body(exchange);
-    if (!has_clear_length(exchange)) {
+    if (!has_clear_length(exchange) || !has_clean_target(exchange)) {
         exchange->must_close = true;
         http_answer(exchange, 400, "text/plain", TEXT("bad request\n"), NULL, 0);
         return;
