@@ -3,11 +3,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 // Structured log lines: Go slog's JSON (time, level, msg, then attributes), or readable text on a
 // terminal. Only engine, doors and commands log. Every value is escaped, so no line feed or
-// terminal code from outside survives; a struct secret cannot be passed.
+// terminal code from outside survives; one above 4096 octets is cut. A struct secret cannot be
+// passed.
+//
+//     {"time":"2026-01-02T03:04:05.678Z","level":"INFO","msg":"record created","ttl":60}
+//     03:04:05 INFO  record created  ttl=60
 //
 //     log_line(log, LOG_INFO, "record created", LOG_TEXT("record", name), LOG_INT("ttl", ttl),
 //              LOG_END);
@@ -37,7 +42,8 @@ struct log_sink {
     void *context;
 };
 struct log *log_new(const struct log_sink *sink, enum log_format format, enum log_level level);
-void log_free(struct log *log);
+void log_free(struct log *log); // accepts NULL
+DEFINE_CLEANUP(log, log_free)
 void log_set_level(struct log *log, enum log_level level);
 bool log_has(const struct log *log, enum log_level level); // NULL log: false
 // Attributes end with LOG_END. An absent text attribute is left out. A NULL log swallows lines.

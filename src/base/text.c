@@ -269,8 +269,7 @@ struct text utf8_prefix(struct text a, size_t limit)
     return (struct text){a.at, is_boundary ? len : limit};
 }
 
-// Besides C0, DEL and C1: line separators and the marks that turn the reading direction.
-static bool is_control(uint32_t point)
+bool utf8_is_control(uint32_t point)
 {
     static const struct {
         uint32_t first;
@@ -292,7 +291,7 @@ static struct text clean_step(struct text *foreign)
     if (len == 0) {
         piece = TEXT("\xef\xbf\xbd");
         len = 1;
-    } else if (is_control(point)) {
+    } else if (utf8_is_control(point)) {
         piece = TEXT(" ");
     }
     foreign->at += len;
@@ -303,7 +302,7 @@ static struct text clean_step(struct text *foreign)
 static bool starts_with_control(struct text foreign)
 {
     uint32_t point;
-    return foreign.len && utf8_decode(foreign, &point) && is_control(point);
+    return foreign.len && utf8_decode(foreign, &point) && utf8_is_control(point);
 }
 
 // Hands out clean pieces until `limit` octets are full. A run of controls is one blank.

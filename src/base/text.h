@@ -64,9 +64,12 @@ size_t utf8_decode(struct text a, uint32_t *code_point);
 // The longest prefix of at most `limit` octets that does not cut a character in two.
 struct text utf8_prefix(struct text a, size_t limit);
 
+// What a terminal or a viewer may obey: C0, DEL, C1, line separators and the marks that turn the
+// reading direction.
+bool utf8_is_control(uint32_t code_point);
+
 // Foreign text made fit to show: appends at most `limit` octets, cut on a character boundary. A run
-// of control characters (C0, DEL, C1, line separators, marks that turn the reading direction)
-// becomes one blank, an invalid UTF-8 octet becomes U+FFFD. Nothing a terminal would obey stays.
+// of controls becomes one blank, an invalid UTF-8 octet becomes U+FFFD.
 void text_clean(struct buffer *out, struct text foreign, size_t limit);
 // The same into `size` octets with a NUL; never allocates. Returns the length.
 size_t text_clean_into(char *out, size_t size, struct text foreign);

@@ -15,7 +15,9 @@ struct url {
     char path[1024]; // prefix with leading and without trailing "/", or ""
 };
 
-// Error texts name what is wrong: "user info is not allowed", ...
+// Error texts name what is wrong: "user info is not allowed", ... Names are letters, digits, "-"
+// and "_" (an international one in its xn-- form); addresses come out in canonical form; "." and
+// ".." segments are refused.
 bool url_parse(struct url *url, struct text text, struct error *err);
 // Normalised: lower-case scheme and host, default port and trailing "/" dropped.
 void url_write(struct buffer *out, const struct url *url);
@@ -23,7 +25,7 @@ void url_write(struct buffer *out, const struct url *url);
 void url_write_host(struct buffer *out, const struct url *url);
 
 // "ADDR:PORT", "[v6]:PORT", ":PORT", bare ADDR when default_port is not 0. Host may be a name only
-// if allow_names.
+// if allow_names. Port 0 (the system chooses) is let through.
 struct hostport {
     char host[256]; // "" for the wildcard
     uint16_t port;
