@@ -323,53 +323,64 @@ static bool read_question(struct reading *reading, bool is_first)
     return true;
 }
 
-static struct text join_strings(struct arena *arena, const ldns_rr *rr)
+static bool join_strings(struct arena *arena, struct wire *rdata, struct text *out)
 {
-    size_t total = 0, fields = ldns_rr_rd_count(rr);
-    for (size_t i = 0; i < fields; i++)
-        total += ldns_rdf_size(ldns_rr_rdf(rr, i)) - 1;
-    char *joined = arena_alloc(arena, total + 1, 1);
-    size_t at = 0;
-    for (size_t i = 0; i < fields; i++) {
-        const ldns_rdf *string = ldns_rr_rdf(rr, i);
-        memcpy(joined + at, ldns_rdf_data(string) + 1, ldns_rdf_size(string) - 1);
-        at += ldns_rdf_size(string) - 1;
+    size_t total = 0;
+    char *joined = arena_alloc(arena, rdata->len - rdata->position + 1, 1);
+    if (rdata->position == rdata->len)
+        return false;
+    while (rdata->position < rdata->len) {
+        size_t len = rdata->at[rdata->position];
+        const uint8_t *string = rdata->at + rdata->position + 1;
+        if (!wire_skip(rdata, 1 + len))
+            return false;
+        memcpy(joined + total, string, len);
+        total += len;
     }
-    return (struct text){joined, total};
+    *out = (struct text){joined, total};
+    return true;
 }
 
-static struct text address_text(struct arena *arena, int family, const ldns_rdf *address)
+static bool read_address(struct arena *arena, struct wire *rdata, int family, struct text *out)
 {
     char written[INET6_ADDRSTRLEN];
-    must(inet_ntop(family, ldns_rdf_data(address), written, sizeof written));
-    return text_of(arena_copy_text(arena, written));
+    const uint8_t *address = rdata->at + rdata->position;
+    if (!wire_skip(rdata, family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr)))
+        return false;
+    must(inet_ntop(family, address, written, sizeof written));
+    *out = text_of(arena_copy_text(arena, written));
+    return true;
 }
 
-// How many fields of each type's rdata are numbers before the name, as ldns lays them out.
+static bool read_target(struct arena *arena, struct wire *rdata, struct text *out)
+{
+    AUTO_RDF *name = wire_read_name(rdata);
+    if (!name)
+        return false;
+    *out = name_text(arena, name);
+    return true;
+}
+
 static size_t number_count(enum record_type type)
 {
     return type == RECORD_SRV ? 3 : type == RECORD_MX ? 1 : 0;
 }
 
-static bool decode_value(struct arena *arena, const ldns_rr *rr, struct answer *answer)
+static bool decode_value(struct arena *arena, struct wire *rdata, struct answer *answer)
 {
-    size_t numbers = number_count(answer->type), fields = ldns_rr_rd_count(rr);
-    if (answer->type == RECORD_TXT) {
-        answer->value = join_strings(arena, rr);
-        return fields > 0;
+    for (size_t i = 0; i < number_count(answer->type); i++) {
+        uint16_t number;
+        if (!wire_read_u16(rdata, &number))
+            return false;
+        answer->numbers[i] = number;
     }
-    if (fields != numbers + 1)
-        return false;
-    for (size_t i = 0; i < numbers; i++)
-        answer->numbers[i] = ldns_rdf2native_int16(ldns_rr_rdf(rr, i));
-    const ldns_rdf *last = ldns_rr_rdf(rr, numbers);
     if (answer->type == RECORD_A)
-        answer->value = address_text(arena, AF_INET, last);
-    else if (answer->type == RECORD_AAAA)
-        answer->value = address_text(arena, AF_INET6, last);
-    else
-        answer->value = name_text(arena, last);
-    return true;
+        return read_address(arena, rdata, AF_INET, &answer->value);
+    if (answer->type == RECORD_AAAA)
+        return read_address(arena, rdata, AF_INET6, &answer->value);
+    if (answer->type == RECORD_TXT)
+        return join_strings(arena, rdata, &answer->value);
+    return read_target(arena, rdata, &answer->value);
 }
 
 static uint64_t hash_of_set(const struct answer *answer)
@@ -379,13 +390,15 @@ static uint64_t hash_of_set(const struct answer *answer)
     return hash_octets(parts, sizeof parts);
 }
 
-static bool keep_answer(struct reading *reading, const ldns_rr *rr, const ldns_rdf *owner,
+static bool keep_answer(struct reading *reading, struct wire *rdata, const ldns_rdf *owner,
                         enum record_type type, uint32_t ttl_s)
 {
     struct answer *answer = &reading->answers[reading->count];
-    *answer = (struct answer){.type = type, .ttl_s = ttl_s, .numbers = {-1, -1, -1}};
-    if (!decode_value(reading->arena, rr, answer))
+    *answer = (struct answer){.type = type, .numbers = {-1, -1, -1}};
+    if (!decode_value(reading->arena, rdata, answer))
         return false;
+    // RFC 2181 section 8: a TTL with the highest bit set counts as 0.
+    answer->ttl_s = ttl_s > INT32_MAX ? 0 : ttl_s;
     answer->owner = name_text(reading->arena, owner);
     answer->set_hash = hash_of_set(answer);
     answer->value_hash = hash_octets(answer->value.at, answer->value.len);
@@ -393,13 +406,11 @@ static bool keep_answer(struct reading *reading, const ldns_rr *rr, const ldns_r
     return true;
 }
 
-static bool keep_serial(struct reading *reading, const ldns_rr *rr)
+static bool keep_serial(struct reading *reading, struct wire *rdata)
 {
-    if (ldns_rr_rd_count(rr) != 7)
-        return false;
     reading->message.has_soa = true;
-    reading->message.soa_serial = ldns_rdf2native_int32(ldns_rr_rdf(rr, 2));
-    return true;
+    return wire_skip_name(rdata) && wire_skip_name(rdata) &&
+           wire_read_u32(rdata, &reading->message.soa_serial) && wire_skip(rdata, 16);
 }
 
 static bool find_type(uint16_t number, enum record_type *type)
@@ -413,42 +424,25 @@ static bool find_type(uint16_t number, enum record_type *type)
     return false;
 }
 
-// The rest of a record that is not of ours: its rdata is not looked at.
-static bool skip_rdata(struct reading *reading)
-{
-    uint16_t len;
-    reading->message.skipped_count++;
-    return wire_read_u16(&reading->wire, &len) && wire_skip(&reading->wire, len);
-}
-
-static bool read_rdata(struct reading *reading, ldns_rr *rr, uint16_t type)
-{
-    ldns_rr_set_type(rr, (ldns_rr_type)type);
-    struct wire *wire = &reading->wire;
-    return wire->len - wire->position >= 2 &&
-           ldns_wire2rdf(rr, wire->at, wire->len, &wire->position) == LDNS_STATUS_OK;
-}
-
 static bool read_answer(struct reading *reading)
 {
-    uint16_t number, class;
+    struct wire *wire = &reading->wire;
+    uint16_t number, class, rdata_len;
     uint32_t ttl_s;
-    enum record_type type = RECORD_TYPES;
-    AUTO_RDF *owner = wire_read_name(&reading->wire);
-    if (!owner || !wire_read_u16(&reading->wire, &number) ||
-        !wire_read_u16(&reading->wire, &class) || !wire_read_u32(&reading->wire, &ttl_s))
+    enum record_type type;
+    AUTO_RDF *owner = wire_read_name(wire);
+    if (!owner || !wire_read_u16(wire, &number) || !wire_read_u16(wire, &class) ||
+        !wire_read_u32(wire, &ttl_s) || !wire_read_u16(wire, &rdata_len))
         return false;
-    bool is_ours = find_type(number, &type);
-    if (class != LDNS_RR_CLASS_IN || (!is_ours && number != LDNS_RR_TYPE_SOA))
-        return skip_rdata(reading);
-    AUTO_RR *rr = ldns_rr_new();
-    must(rr);
-    if (!read_rdata(reading, rr, number))
+    struct wire rdata = {wire->at, wire->position + rdata_len, wire->position};
+    if (!wire_skip(wire, rdata_len))
         return false;
-    if (!is_ours)
-        return keep_serial(reading, rr);
-    // RFC 2181 section 8: a TTL with the highest bit set counts as 0.
-    return keep_answer(reading, rr, owner, type, ttl_s > INT32_MAX ? 0 : ttl_s);
+    if (class == LDNS_RR_CLASS_IN && find_type(number, &type))
+        return keep_answer(reading, &rdata, owner, type, ttl_s) && rdata.position == rdata.len;
+    if (class == LDNS_RR_CLASS_IN && number == LDNS_RR_TYPE_SOA)
+        return keep_serial(reading, &rdata) && rdata.position == rdata.len;
+    reading->message.skipped_count++;
+    return true;
 }
 
 // ---- records into sets --------------------------------------------------------------------------

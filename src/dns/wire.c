@@ -5,11 +5,11 @@
 #include "base/must.h"
 
 // Every octet escaped as \DDD, and dots.
-enum { NAME_TEXT_MAX = 1024, POINTER_MARK = 0xc0 };
+enum { NAME_TEXT_MAX = 1024, NAME_SHOWN_MAX = 255, POINTER_MARK = 0xc0, POINTERS_MAX = 127 };
 
 struct wire wire_of(struct text octets)
 {
-    return (struct wire){.at = (const uint8_t *)octets.at, .len = octets.len};
+    return (struct wire){.at = (const uint8_t *)(octets.at ? octets.at : ""), .len = octets.len};
 }
 
 bool wire_skip(struct wire *wire, size_t len)
@@ -53,8 +53,33 @@ bool wire_skip_name(struct wire *wire)
     return false;
 }
 
+// Every pointer leads back, behind nothing that was read: no loop, and no long way to go, which
+// ldns alone would allow.
+static bool name_is_sound(const struct wire *wire)
+{
+    size_t position = wire->position, run_start = wire->position, pointers = 0;
+    while (position < wire->len) {
+        size_t len = wire->at[position];
+        if (len == 0)
+            return true;
+        if (len < POINTER_MARK) {
+            position += 1 + len;
+            continue;
+        }
+        if (position + 2 > wire->len || ++pointers > POINTERS_MAX)
+            return false;
+        position = (len & 0x3f) << 8 | wire->at[position + 1];
+        if (position >= run_start)
+            return false;
+        run_start = position;
+    }
+    return false;
+}
+
 ldns_rdf *wire_read_name(struct wire *wire)
 {
+    if (!name_is_sound(wire))
+        return NULL;
     ldns_rdf *name = NULL;
     size_t position = wire->position;
     if (ldns_wire2dname(&name, wire->at, wire->len, &position) != LDNS_STATUS_OK)
@@ -83,6 +108,6 @@ ldns_rdf *wire_name_new(struct text name, struct error *err)
     }
     if (!is_fit)
         error_set(err, FAULT_SPEC, "ValidationFailed", "'%.*s' is not a domain name",
-                  TEXT_ARGS(name));
+                  (int)(name.len < NAME_SHOWN_MAX ? name.len : NAME_SHOWN_MAX), name.at);
     return is_fit ? rdf : NULL;
 }
