@@ -1,0 +1,103 @@
+#include "doors/provider_api/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/when.h"
+#include "providers/webhook/sign.h"
+
+enum { WINDOW_MS = 300000, NONCE_OCTETS_MAX = 128 };
+
+static bool refuse(struct error *err, int status, const char *code, const char *text)
+{
+    error_set(err, status == 429 ? FAULT_LIMIT : FAULT_AUTH, "AuthenticationFailed", "%s", text);
+    if (err) {
+        err->status = status;
+        snprintf(err->code, sizeof err->code, "%s", code);
+    }
+    return false;
+}
+
+static bool headers_are_there(const struct verify_input *input)
+{
+    return !input->has_doubles && input->timestamp && input->nonce && input->signature &&
+           *input->nonce && strlen(input->nonce) <= NONCE_OCTETS_MAX;
+}
+
+static bool stamp_is_fresh(const struct verifier *verifier, const struct verify_input *input,
+                           int64_t now_ms, int64_t *stamp_s, struct error *err)
+{
+    int64_t stamp_ms;
+    if (!when_parse(text_of(input->timestamp), &stamp_ms, NULL))
+        return refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
+    int64_t age_ms = now_ms - stamp_ms;
+    if (age_ms >= WINDOW_MS || age_ms <= -WINDOW_MS)
+        return refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
+    *stamp_s = stamp_ms / 1000;
+    bool is_young = now_ms / 1000 - verifier->start_s < WINDOW_MS / 1000;
+    if (is_young && *stamp_s < verifier->start_s) {
+        refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
+        if (err)
+            err->retry_ms = 1000 * (verifier->start_s - *stamp_s + 1);
+        return false;
+    }
+    return true;
+}
+
+static bool signature_is_by(const struct verifier *verifier, const struct hmac_key *key,
+                            const struct verify_input *input, const char *path)
+{
+    char expected[SIGNATURE_MAX];
+    const struct sign_input signed_input = {.method = input->method,
+                                            .path = text_of(path),
+                                            .timestamp = text_of(input->timestamp),
+                                            .nonce = text_of(input->nonce),
+                                            .body = input->body};
+    sign_request(key, verifier->algorithm, &signed_input, expected);
+    return strlen(input->signature) == strlen(expected) &&
+           octets_equal(input->signature, expected, strlen(expected));
+}
+
+static bool signature_holds(const struct verifier *verifier, const struct verify_input *input)
+{
+    size_t base = strlen(verifier->base_path);
+    char prefixed[4096];
+    const char *paths[4] = {input->path, NULL, NULL, NULL};
+    if (strcmp(input->path, input->decoded))
+        paths[1] = input->decoded;
+    if (base && !strncmp(input->path, verifier->base_path, base))
+        paths[2] = input->path + base;
+    else if (base && base + strlen(input->path) < sizeof prefixed) {
+        snprintf(prefixed, sizeof prefixed, "%s%s", verifier->base_path, input->path);
+        paths[2] = prefixed;
+    }
+    bool is_good = false;
+    for (size_t k = 0; k < verifier->key_count; k++)
+        for (size_t p = 0; p < 4; p++)
+            if (paths[p])
+                is_good |= signature_is_by(verifier, verifier->keys[k], input, paths[p]);
+    return is_good;
+}
+
+bool verify_request(const struct verifier *verifier, const struct verify_input *input,
+                    int64_t now_ms, int64_t *stamp_s, struct error *err)
+{
+    if (!headers_are_there(input))
+        return refuse(err, 401, "AUTH_FAILED", "missing HMAC headers");
+    if (!stamp_is_fresh(verifier, input, now_ms, stamp_s, err))
+        return false;
+    if (!signature_holds(verifier, input))
+        return refuse(err, 401, "AUTH_FAILED", "signature verification failed");
+    switch (nonces_use(verifier->nonces, text_of(input->nonce), *stamp_s, now_ms / 1000)) {
+    case NONCE_NEW:
+        return true;
+    case NONCE_USED:
+        return refuse(err, 401, "NONCE_REUSED", "nonce has been reused");
+    case NONCE_FULL:
+        break;
+    }
+    refuse(err, 429, "RATE_LIMITED", "too many live nonces; slow down");
+    if (err)
+        err->retry_ms = 10000;
+    return false;
+}
