@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/when.h"
 #include "providers/webhook/sign.h"
 
@@ -58,22 +59,23 @@ static bool signature_is_by(const struct verifier *verifier, const struct hmac_k
            octets_equal(input->signature, expected, strlen(expected));
 }
 
+// The path as received, as decoded, and each with or without the base path.
 static bool signature_holds(const struct verifier *verifier, const struct verify_input *input)
 {
     size_t base = strlen(verifier->base_path);
-    char prefixed[4096];
-    const char *paths[4] = {input->path, NULL, NULL, NULL};
+    AUTO_BUFFER prefixed = {0};
+    const char *paths[3] = {input->path, NULL, NULL};
     if (strcmp(input->path, input->decoded))
         paths[1] = input->decoded;
-    if (base && !strncmp(input->path, verifier->base_path, base))
+    if (base && !strncmp(input->path, verifier->base_path, base)) {
         paths[2] = input->path + base;
-    else if (base && base + strlen(input->path) < sizeof prefixed) {
-        snprintf(prefixed, sizeof prefixed, "%s%s", verifier->base_path, input->path);
-        paths[2] = prefixed;
+    } else if (base) {
+        buffer_printf(&prefixed, "%s%s", verifier->base_path, input->path);
+        paths[2] = prefixed.at;
     }
     bool is_good = false;
     for (size_t k = 0; k < verifier->key_count; k++)
-        for (size_t p = 0; p < 4; p++)
+        for (size_t p = 0; p < COUNT_OF(paths); p++)
             if (paths[p])
                 is_good |= signature_is_by(verifier, verifier->keys[k], input, paths[p]);
     return is_good;
