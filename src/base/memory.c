@@ -3,12 +3,11 @@
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/must.h"
+#include "base/text.h"
 
 enum {
     BLOCK_SIZE = 16 * 1024,
@@ -216,17 +215,12 @@ char *arena_copy(struct arena *arena, const void *at, size_t len)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
+    AUTO_BUFFER made = {0};
     va_list args;
-    va_list again;
     va_start(args, format);
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    must(len >= 0);
-    char *made = arena_alloc(arena, (size_t)len + 1, 1);
-    vsnprintf(made, (size_t)len + 1, format, again);
-    va_end(again);
+    buffer_vprintf(&made, format, args);
     va_end(args);
-    return made;
+    return arena_copy(arena, made.at, made.len);
 }
 
 size_t arena_used(const struct arena *arena)
