@@ -9,6 +9,14 @@
 
 #include "base/text.h"
 
+// Under AddressSanitizer, what an arena has not handed out, or not any more, may not be touched.
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
+#define ASAN_UNPOISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
+#endif
+
 enum {
     BLOCK_SIZE = 16 * 1024,
     BLOCKS_KEPT = 64,
@@ -98,6 +106,7 @@ static struct block *block_new(size_t size)
         out_of_memory();
     struct block *block = mem_resize(NULL, sizeof(struct block) + size, 1);
     *block = (struct block){.size = size};
+    ASAN_POISON_MEMORY_REGION(block->octets, size);
     return block;
 }
 
@@ -131,6 +140,7 @@ static void keep_or_free(struct arena *arena, struct block *block)
         free(block);
         return;
     }
+    ASAN_POISON_MEMORY_REGION(block->octets, block->size);
     block->used = 0;
     block->next = arena->spare;
     arena->spare = block;
@@ -182,7 +192,8 @@ static size_t rounded(size_t size)
 
 void *arena_alloc(struct arena *arena, size_t count, size_t size)
 {
-    size_t need = rounded(product(count, size));
+    size_t asked = product(count, size);
+    size_t need = rounded(asked);
     struct block *block;
     if (need > BLOCK_SIZE / 4) {
         block = block_new(need);
@@ -193,9 +204,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
         block = arena->open;
     }
     void *made = block->octets + block->used;
+    ASAN_UNPOISON_MEMORY_REGION(made, asked);
     block->used += need;
     arena->used += need;
-    return memset(made, 0, need);
+    return memset(made, 0, asked);
 }
 
 char *arena_copy_text(struct arena *arena, const char *text)

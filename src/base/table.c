@@ -45,7 +45,7 @@ static void put(struct table *table, uint64_t hash, uint32_t id)
     table->slots[i] = id;
 }
 
-// At most half full afterwards; drops tombstones, and shrinks if much was removed.
+// At most half full afterwards, and without tombstones.
 static void rebuild(struct table *table)
 {
     uint32_t *old = table->slots;

@@ -6,7 +6,8 @@
 
 // A hash table of uint32 ids, open addressing, 4 octets a slot: the caller keeps the things in an
 // array and the table finds an id by content. Iteration order is not defined; never let it reach
-// an outcome.
+// an outcome. `context` is handed to the operations: let it be what owns the array, not the array,
+// which may move. A thing must still be whole while its id is removed.
 //
 //     struct table by_name = {.ops = &ops, .context = zones};
 //     uint32_t id = table_find(&by_name, hash, &name);
