@@ -326,10 +326,10 @@ bool engine_open_lane(struct engine *engine, const struct lane_want *want, struc
 static struct store_check check_of_engine(const struct engine *engine)
 {
     if (!all_kinds_synced(engine))
-        return (struct store_check){"synced", false, "the first list is not complete"};
+        return (struct store_check){.name = "synced", .text = "the first list is not complete"};
     if (!engine->is_first_pass_done)
-        return (struct store_check){"synced", false, "the first pass is not complete"};
-    return (struct store_check){"synced", true, ""};
+        return (struct store_check){.name = "synced", .text = "the first pass is not complete"};
+    return (struct store_check){.name = "synced", .is_ok = true, .text = ""};
 }
 
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity)

@@ -66,6 +66,7 @@ struct store_note { // an Event
 struct store_check { // one line of /readyz
     const char *name;
     bool is_ok;
+    bool is_advice; // shown by ?verbose, but never makes the whole unready
     const char *text;
 };
 

@@ -1,0 +1,370 @@
+#include "commands/option.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "base/url.h"
+#include "base/value.h"
+#include "base/when.h"
+#include "io/disk.h"
+
+enum { CONFIG_OCTETS_MAX = 1 << 20, NAMES_MAX = 256 };
+
+void option_write_variable(struct buffer *out, const struct option *option)
+{
+    buffer_add_text(out, "SIGNPOST_");
+    for (const char *at = option->name; *at; at++)
+        buffer_add_char(out, *at == '-' ? '_' : (char)toupper((unsigned char)*at));
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+static void collect(struct invocation *out, const struct command *command)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
+        count += command->groups[g].count;
+    out->values = arena_new_array(out->arena, struct option_value, count + 1);
+    for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
+        for (size_t i = 0; i < command->groups[g].count; i++)
+            out->values[out->value_count++].option = &command->groups[g].items[i];
+}
+
+static struct option_value *find(const struct invocation *invocation, struct text name)
+{
+    for (size_t i = 0; i < invocation->value_count; i++) {
+        const struct option *option = invocation->values[i].option;
+        if (text_is(name, option->name) || (option->alias && text_is(name, option->alias)))
+            return &invocation->values[i];
+    }
+    return NULL;
+}
+
+static const struct option_value *get(const struct invocation *invocation, const char *name)
+{
+    const struct option_value *value = find(invocation, text_of(name));
+    must(value != NULL);
+    return value;
+}
+
+// ---- checking -----------------------------------------------------------------------------------
+
+static bool check_choice(const struct option *option, struct text text, struct error *err)
+{
+    struct buffer all = {0};
+    for (const char *const *choice = option->choices; *choice; choice++) {
+        if (text_is(text, *choice)) {
+            buffer_done(&all);
+            return true;
+        }
+        buffer_printf(&all, "%s%s", all.len ? ", " : "", *choice);
+    }
+    error_set(err, FAULT_SPEC, "", "expected one of %s", all.at);
+    buffer_done(&all);
+    return false;
+}
+
+static bool check_bounds(const struct option *option, int64_t number, struct error *err)
+{
+    if (number >= option->min && (!option->max || number <= option->max))
+        return true;
+    if (option->type == OPTION_DURATION) {
+        char least[WHEN_TEXT_MAX];
+        duration_write(option->min, least);
+        return error_set(err, FAULT_SPEC, "", "must be at least %s", least);
+    }
+    if (!option->max)
+        return error_set(err, FAULT_SPEC, "", "must be at least %lld", (long long)option->min);
+    return error_set(err, FAULT_SPEC, "", "must be between %lld and %lld", (long long)option->min,
+                     (long long)option->max);
+}
+
+static bool check_number(const struct option *option, struct text text, struct error *err)
+{
+    int64_t number;
+    if (option->type == OPTION_DURATION) {
+        if (!duration_parse(text, &number, err))
+            return false;
+    } else if (!text_to_int64(text, &number)) {
+        return error_set(err, FAULT_SPEC, "", "expected a whole number");
+    }
+    return check_bounds(option, number, err);
+}
+
+static bool check(const struct option *option, const char *given, struct error *err)
+{
+    struct hostport at;
+    struct text text = text_of(given);
+    switch (option->type) {
+    case OPTION_FLAG:
+        if (text_is(text, "true") || text_is(text, "false"))
+            return true;
+        return error_set(err, FAULT_SPEC, "", "expected true or false");
+    case OPTION_INT:
+    case OPTION_DURATION:
+        return check_number(option, text, err);
+    case OPTION_CHOICE:
+        return check_choice(option, text, err);
+    case OPTION_ADDRESS:
+        return text_is(text, "0") || hostport_parse(&at, text, 0, false, err);
+    case OPTION_TEXT:
+    case OPTION_LIST:
+        return true;
+    }
+    return true;
+}
+
+static bool set(struct invocation *out, struct option_value *value, const char *text,
+                const char *source, struct error *err)
+{
+    if (!check(value->option, text, err))
+        return error_prefix(err, "%s: \"%s\": ", source, text);
+    bool adds = value->option->type == OPTION_LIST && value->text && value->source == source;
+    value->text = adds ? arena_printf(out->arena, "%s,%s", value->text, text) : text;
+    value->source = source;
+    return true;
+}
+
+// ---- sources ------------------------------------------------------------------------------------
+
+static bool unknown_flag(const struct invocation *out, struct text name, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < out->value_count && count < NAMES_MAX; i++)
+        names[count++] = out->values[i].option->name;
+    const char *nearest = text_nearest(name, names, count);
+    if (nearest)
+        return error_set(err, FAULT_SPEC, "", "unknown flag --%.*s; did you mean --%s?",
+                         TEXT_ARGS(name), nearest);
+    return error_set(err, FAULT_SPEC, "", "unknown flag --%.*s; `signpost help %s` lists them",
+                     TEXT_ARGS(name), out->command->name);
+}
+
+static bool take_flag(struct invocation *out, int count, char **words, int *at, struct error *err)
+{
+    struct text rest = text_of(words[*at] + 2);
+    struct text name;
+    text_cut(&rest, '=', &name);
+    if (text_is(name, "help")) {
+        out->wants_help = true;
+        return true;
+    }
+    struct option_value *value = find(out, name);
+    if (!value)
+        return unknown_flag(out, name, err);
+    const char *source =
+        value->source ? value->source : arena_printf(out->arena, "flag --%s", value->option->name);
+    if (rest.at)
+        return set(out, value, rest.at, source, err);
+    if (value->option->type == OPTION_FLAG)
+        return set(out, value, "true", source, err);
+    if (*at + 1 >= count)
+        return error_set(err, FAULT_SPEC, "", "flag --%s: expects %s", value->option->name,
+                         value->option->placeholder);
+    return set(out, value, words[++*at], source, err);
+}
+
+static bool take_words(struct invocation *out, int count, char **words, struct error *err)
+{
+    bool is_behind = false;
+    out->arguments = arena_new_array(out->arena, const char *, (size_t)count + 1);
+    for (int i = 0; i < count; i++) {
+        if (!is_behind && !strcmp(words[i], "--")) {
+            is_behind = true;
+        } else if (!is_behind && !strcmp(words[i], "-h")) {
+            out->wants_help = true;
+        } else if (!is_behind && !strncmp(words[i], "--", 2)) {
+            if (!take_flag(out, count, words, &i, err))
+                return false;
+        } else if (!is_behind && words[i][0] == '-' && words[i][1]) {
+            return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes",
+                             words[i]);
+        } else {
+            out->arguments[out->argument_count++] = words[i];
+        }
+    }
+    if (out->argument_count && !out->command->positional && !out->wants_help)
+        return error_set(err, FAULT_SPEC, "", "unexpected argument %s", out->arguments[0]);
+    return true;
+}
+
+static bool take_variable(struct invocation *out, struct option_value *value, const char *name,
+                          struct error *err)
+{
+    const char *text = getenv(name);
+    if (value->text || !text || !*text)
+        return true;
+    return set(out, value, text, arena_printf(out->arena, "environment %s", name), err);
+}
+
+static bool take_environment(struct invocation *out, struct error *err)
+{
+    for (size_t i = 0; i < out->value_count; i++) {
+        struct option_value *value = &out->values[i];
+        AUTO_BUFFER name = {0};
+        option_write_variable(&name, value->option);
+        if (!take_variable(out, value, name.at, err) ||
+            (value->option->variable && !take_variable(out, value, value->option->variable, err)))
+            return false;
+    }
+    return true;
+}
+
+static const char *config_scalar(struct invocation *out, const struct value *item)
+{
+    switch (item->type) {
+    case VALUE_TEXT:
+        return arena_copy(out->arena, item->text.at, item->text.len);
+    case VALUE_BOOL:
+        return item->boolean ? "true" : "false";
+    case VALUE_INT:
+        return arena_printf(out->arena, "%lld", (long long)item->integer);
+    case VALUE_FLOAT:
+    case VALUE_NULL:
+    case VALUE_LIST:
+    case VALUE_MAP:
+        break;
+    }
+    return NULL;
+}
+
+static const char *config_text(struct invocation *out, const struct value *item)
+{
+    struct buffer joined = {0};
+    if (item->type != VALUE_LIST)
+        return config_scalar(out, item);
+    value_each (entry, item) {
+        const char *text = config_scalar(out, entry);
+        if (text)
+            buffer_printf(&joined, "%s%s", joined.len ? "," : "", text);
+    }
+    const char *copy = arena_copy_text(out->arena, buffer_text(&joined).at);
+    buffer_done(&joined);
+    return copy;
+}
+
+static bool take_config_key(struct invocation *out, const char *path, const struct value *item,
+                            struct error *err)
+{
+    const char *source =
+        arena_printf(out->arena, "%s:%u:%u", path, item->key_line, item->key_column);
+    struct option_value *value = find(out, item->key);
+    const char *text = config_text(out, item);
+    if (!value) {
+        unknown_flag(out, item->key, err);
+        return error_prefix(err, "%s: ", source);
+    }
+    if (!text)
+        return error_set(err, FAULT_SPEC, "", "%s: %s: expected text, a number or a list", source,
+                         value->option->name);
+    return value->text || set(out, value, text, source, err);
+}
+
+static bool take_config(struct invocation *out, struct error *err)
+{
+    const struct option_value *config = find(out, TEXT("config"));
+    if (!config || !config->text)
+        return true;
+    AUTO_BUFFER content = {0};
+    struct value *tree = NULL;
+    bool has;
+    if (!disk_read(&content, config->text, CONFIG_OCTETS_MAX, err))
+        return false;
+    const char *kept = arena_copy(out->arena, content.at ? content.at : "", content.len);
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader =
+        yaml_reader_new((struct text){kept, content.len}, &value_manifest_limits);
+    if (!yaml_reader_next(reader, out->arena, &tree, &has, err))
+        return error_prefix(err, "%s:", config->text);
+    if (!has || !tree || tree->type == VALUE_NULL)
+        return true;
+    if (tree->type != VALUE_MAP)
+        return error_set(err, FAULT_SPEC, "", "%s: expected a map of options", config->text);
+    value_each (item, tree)
+        if (!take_config_key(out, config->text, item, err))
+            return false;
+    return true;
+}
+
+static void take_fallbacks(struct invocation *out)
+{
+    for (size_t i = 0; i < out->value_count; i++) {
+        struct option_value *value = &out->values[i];
+        if (value->text)
+            continue;
+        value->text = value->option->fallback;
+        value->source = "default";
+    }
+}
+
+bool invocation_parse(struct invocation *out, struct arena *arena, const struct command *command,
+                      int count, char **words, struct error *err)
+{
+    *out = (struct invocation){.command = command, .arena = arena};
+    collect(out, command);
+    if (!take_words(out, count, words, err))
+        return false;
+    if (out->wants_help)
+        return true;
+    if (!take_environment(out, err) || !take_config(out, err))
+        return false;
+    take_fallbacks(out);
+    return true;
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+const char *option_text(const struct invocation *invocation, const char *name)
+{
+    return get(invocation, name)->text;
+}
+
+bool option_is_set(const struct invocation *invocation, const char *name)
+{
+    return strcmp(get(invocation, name)->source, "default") != 0;
+}
+
+const char *option_source(const struct invocation *invocation, const char *name)
+{
+    return get(invocation, name)->source;
+}
+
+bool option_flag(const struct invocation *invocation, const char *name)
+{
+    const char *text = option_text(invocation, name);
+    return text && !strcmp(text, "true");
+}
+
+int64_t option_int(const struct invocation *invocation, const char *name)
+{
+    int64_t number = 0;
+    const char *text = option_text(invocation, name);
+    must(!text || text_to_int64(text_of(text), &number));
+    return number;
+}
+
+int64_t option_ms(const struct invocation *invocation, const char *name)
+{
+    int64_t ms = 0;
+    const char *text = option_text(invocation, name);
+    must(!text || duration_parse(text_of(text), &ms, NULL));
+    return ms;
+}
+
+size_t option_list(const struct invocation *invocation, const char *name, const char ***items)
+{
+    size_t count = 0;
+    struct text rest = text_of(option_text(invocation, name));
+    struct text piece;
+    const char **list = arena_new_array(invocation->arena, const char *, rest.len + 2);
+    while (text_cut(&rest, ',', &piece)) {
+        piece = text_trim(piece);
+        if (piece.len)
+            list[count++] = arena_copy(invocation->arena, piece.at, piece.len);
+    }
+    *items = list;
+    return count;
+}

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+// Options as tables: the flag, the environment variable, the configuration key, the help text, the
+// manual page and the shell completion all come from one row. Precedence: flag, environment,
+// file, default.
+
+enum option_type {
+    OPTION_FLAG, // present, or =true / =false
+    OPTION_TEXT,
+    OPTION_INT,
+    OPTION_DURATION, // Go syntax
+    OPTION_CHOICE,
+    OPTION_LIST,    // comma list; repeating the flag adds
+    OPTION_ADDRESS, // ADDR:PORT, :PORT, or 0 for off
+};
+
+struct option {
+    const char *name;     // "health-probe-bind-address"
+    const char *alias;    // another flag name, or NULL
+    const char *variable; // environment variable beside SIGNPOST_<NAME>, or NULL
+    enum option_type type;
+    const char *fallback;    // text form; NULL: not set
+    const char *placeholder; // "ADDR:PORT" in help
+    const char *const *choices;
+    int64_t min; // INT: value; DURATION: milliseconds
+    int64_t max; // 0: no bound
+    const char *doc;
+};
+
+struct option_group {
+    const struct option *items;
+    size_t count;
+};
+
+enum { OPTION_GROUPS_MAX = 4 };
+
+struct invocation;
+struct command {
+    const char *name;       // one word, or two ("plan apply")
+    const char *summary;    // one line
+    const char *positional; // "[PATH...]", "PROVIDER", or NULL
+    const char *doc;        // paragraphs for --help and the manual page
+    const char *examples;   // or NULL
+    struct option_group groups[OPTION_GROUPS_MAX];
+    int (*run)(struct invocation *invocation); // exit code: 0 done, 1 findings or failed, 2 usage
+};
+
+// A command with its options resolved; made by invocation_parse, lives as long as the process.
+struct option_value {
+    const struct option *option;
+    const char *text;   // as given; NULL: not set
+    const char *source; // "flag --dir", "environment SIGNPOST_DIR", "signpost.yaml:3:1", "default"
+};
+struct invocation {
+    const struct command *command;
+    struct arena *arena;
+    struct option_value *values;
+    size_t value_count;
+    const char **arguments;
+    size_t argument_count;
+    bool wants_help;
+};
+
+// Texts of faults name the source and say what to do: exit 2. A mistyped flag gets the nearest one.
+bool invocation_parse(struct invocation *out, struct arena *arena, const struct command *command,
+                      int count, char **words, struct error *err);
+
+// By name; the option must exist in the command's table.
+const char *option_text(const struct invocation *invocation, const char *name); // NULL: not set
+bool option_is_set(const struct invocation *invocation, const char *name);      // by the user
+bool option_flag(const struct invocation *invocation, const char *name);
+int64_t option_int(const struct invocation *invocation, const char *name);
+int64_t option_ms(const struct invocation *invocation, const char *name);
+size_t option_list(const struct invocation *invocation, const char *name, const char ***items);
+const char *option_source(const struct invocation *invocation, const char *name);
+// "SIGNPOST_HEALTH_PROBE_BIND_ADDRESS"
+void option_write_variable(struct buffer *out, const struct option *option);
