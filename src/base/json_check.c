@@ -212,6 +212,20 @@ static bool scan_list(struct scan *scan)
     }
 }
 
+static bool fail_duplicate(const struct scan *scan, const char *later, size_t first,
+                           const char *name)
+{
+    unsigned line;
+    unsigned column;
+    AUTO_BUFFER shown = {0};
+    value_position(scan->text, first, &line, &column);
+    text_clean(&shown, text_of(name), VALUE_SHOWN_MAX);
+    buffer_printf(&shown, "\", first at %u:%u", line, column);
+    value_position(scan->text, (size_t)(later - scan->text.at), &line, &column);
+    return error_set(scan->err, FAULT_SPEC, "InvalidJSON", "%u:%u: duplicate key \"%s", line,
+                     column, shown.at);
+}
+
 // `seen` maps the keys of one object to the offsets where they stood.
 static bool note_key(struct scan *scan, const char *from, struct json_object *seen)
 {
@@ -221,17 +235,10 @@ static bool note_key(struct scan *scan, const char *from, struct json_object *se
     struct json_object *first;
     const char *name = json_object_get_string(key);
     bool is_new = !json_object_object_get_ex(seen, name, &first);
-    if (is_new) {
+    if (is_new)
         json_object_object_add(seen, name, json_object_new_int64(from - scan->text.at));
-    } else {
-        unsigned line[2];
-        unsigned column[2];
-        value_position(scan->text, (size_t)(from - scan->text.at), &line[0], &column[0]);
-        value_position(scan->text, (size_t)json_object_get_int64(first), &line[1], &column[1]);
-        error_set(scan->err, FAULT_SPEC, "InvalidJSON",
-                  "%u:%u: duplicate key \"%.200s\", first at %u:%u", line[0], column[0], name,
-                  line[1], column[1]);
-    }
+    else
+        fail_duplicate(scan, from, (size_t)json_object_get_int64(first), name);
     json_object_put(key);
     json_tokener_free(tokener);
     return is_new;

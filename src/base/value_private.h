@@ -12,6 +12,7 @@
 
 enum {
     VALUE_NODES_MAX = 1 << 20, // per document: a node costs about 100 octets
+    VALUE_SHOWN_MAX = 64,      // of foreign text in an error
     VALUE_DEPTH_MAX = 1024,    // the most that value_limits may ask for; reading recurses
 };
 

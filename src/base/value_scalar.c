@@ -54,7 +54,7 @@ static bool resolve_word(struct text typed, struct value *out)
     if (typed.len > WORD_MAX)
         return false;
     for (size_t i = 0; i < COUNT_OF(words); i++) {
-        if (!text_is(typed, words[i].typed))
+        if (typed.at[0] != words[i].typed[0] || !text_is(typed, words[i].typed))
             continue;
         out->type = words[i].type;
         if (out->type == VALUE_BOOL)
@@ -170,6 +170,13 @@ static bool resolve_float(const char *typed, struct value *out)
     return true;
 }
 
+// Go drops every underscore of a number, but behind a leading point takes them between digits only.
+static bool is_underscore_lost(struct text typed, size_t i)
+{
+    return typed.at[0] != '.' || (i > 0 && i + 1 < typed.len && digit_of(typed.at[i - 1]) < 10 &&
+                                  digit_of(typed.at[i + 1]) < 10);
+}
+
 static void resolve_number(struct text typed, struct value *out)
 {
     char plain[NUMBER_MAX + 1];
@@ -179,7 +186,7 @@ static void resolve_number(struct text typed, struct value *out)
     for (size_t i = 0; i < typed.len; i++) {
         if (typed.at[i] != '_')
             plain[len++] = typed.at[i];
-        else if (typed.at[0] == '.')
+        else if (!is_underscore_lost(typed, i))
             return;
     }
     plain[len] = 0;

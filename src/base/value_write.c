@@ -119,10 +119,17 @@ static bool is_special(uint32_t c)
            c == 0xffff;
 }
 
-static bool is_plain_start(char c)
+static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("_/.$(^", c));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_plain_start(struct text text)
+{
+    char c = text.at[0];
+    if (c == '.')
+        return text.len > 1 && is_letter(text.at[1]);
+    return is_letter(c) || (c && strchr("_/$(^", c));
 }
 
 // Unquoted text that every YAML reader takes for the same text.
@@ -130,7 +137,7 @@ static bool is_plain(struct text text)
 {
     static const char *const traps[] = {"y", "Y", "n", "N"};
     struct value read;
-    if (!text.len || !is_plain_start(text.at[0]) || text_starts(text, "..."))
+    if (!text.len || !is_plain_start(text))
         return false;
     if (text.at[text.len - 1] == ' ' || text.at[text.len - 1] == ':')
         return false;
@@ -145,7 +152,7 @@ static bool is_plain(struct text text)
             return false;
     }
     scalar_resolve(text, &read);
-    return read.type == VALUE_TEXT && !strchr("0123456789.", text.at[0]);
+    return read.type == VALUE_TEXT;
 }
 
 // Numbers with something behind ("10.0.0.1", "5m") stay bare when no reader can take them for a

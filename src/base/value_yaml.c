@@ -145,10 +145,10 @@ static bool find_anchor(struct yaml_reader *reader, const yaml_event_t *event,
         return fail_at(event->start_mark, err, "more than %u aliases in one document",
                        reader->limits->aliases);
     if (!anchor)
-        return fail_at(event->start_mark, err, "unknown alias *%.*s", TEXT_ARGS(name));
+        return fail_at(event->start_mark, err, "unknown alias *%.64s", name.at);
     if (!anchor->value)
-        return fail_at(event->start_mark, err, "alias *%.*s stands inside of what it names",
-                       TEXT_ARGS(name));
+        return fail_at(event->start_mark, err, "alias *%.64s stands inside of what it names",
+                       name.at);
     *out = anchor->value;
     return true;
 }
@@ -206,7 +206,9 @@ static bool find_tag(const yaml_event_t *event, const yaml_char_t *tag, const ch
             return true;
         }
     }
-    return fail_at(event->start_mark, err, "tag %.100s is not supported", text);
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, text_of(text), VALUE_SHOWN_MAX);
+    return fail_at(event->start_mark, err, "tag %s is not supported", buffer_text(&shown).at);
 }
 
 static bool has_tagged_type(const char *tag, enum value_type type)
@@ -236,9 +238,10 @@ static bool fill_scalar(struct yaml_reader *reader, const yaml_event_t *event, s
     if (!is_text)
         scalar_resolve(typed, value);
     if (!has_tagged_type(tag, value->type))
-        return fail_at(event->start_mark, err, "%.100s is not of type %s", typed.at, tag);
+        return fail_at(event->start_mark, err, "%s is not of type %s", value_type_name(value->type),
+                       tag);
     if (value->type == VALUE_FLOAT && !isfinite(value->real))
-        return fail_at(event->start_mark, err, "%.100s is not a number that JSON has: quote it",
+        return fail_at(event->start_mark, err, "%s is not a number that JSON has: quote it",
                        typed.at);
     return true;
 }
@@ -348,9 +351,11 @@ static bool fail_duplicate(const struct value *a, const struct value *b, struct 
         a->key_line > b->key_line || (a->key_line == b->key_line && a->key_column > b->key_column);
     const struct value *later = is_later ? a : b;
     const struct value *first = is_later ? b : a;
-    return error_set(err, FAULT_SPEC, "InvalidYAML",
-                     "%u:%u: duplicate key \"%.200s\", first at %u:%u", later->key_line,
-                     later->key_column, later->key.at, first->key_line, first->key_column);
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, later->key, VALUE_SHOWN_MAX);
+    return error_set(err, FAULT_SPEC, "InvalidYAML", "%u:%u: duplicate key \"%s\", first at %u:%u",
+                     later->key_line, later->key_column, buffer_text(&shown).at, first->key_line,
+                     first->key_column);
 }
 
 static int compare_keys(const void *a, const void *b)
