@@ -296,7 +296,7 @@ static void copies_share_nothing_with_the_original(void **state)
     struct record_set copy = record_set_copy(arena, &original);
     memset(value, 'x', strlen(value));
     memset(domain, 'x', strlen(domain));
-    values[0] = TEXT("");
+    assert_ptr_not_equal(copy.values, original.values);
     assert_true(text_is(copy.values[0], "mail.example"));
     assert_true(text_is(copy.domain, "example.com"));
     assert_true(text_is(copy.subdomain, "www"));
