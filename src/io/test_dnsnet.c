@@ -48,6 +48,8 @@ struct story {
     struct loop_fd *tcp_watch;
     struct peer peers[MAX_CLIENTS];
     unsigned accepted;
+    unsigned ended;
+    unsigned awaited_ends;
     unsigned requests;
     void (*answer)(struct story *story, int fd, const struct sockaddr_in *to, const char *octets,
                    size_t len);
@@ -114,6 +116,8 @@ static void on_tcp(void *context, int fd, unsigned interest)
     (void)interest;
     if (recv(fd, head, sizeof(head), 0) != sizeof(head)) {
         drop_peer(peer);
+        if (++story->ended == story->awaited_ends)
+            loop_stop(story->loop);
         return;
     }
     size_t len = (size_t)head[0] << 8 | head[1];
@@ -439,6 +443,58 @@ static void a_kept_connection_that_ended_is_not_used(void **state)
     assert_int_equal(story->accepted, 2);
 }
 
+// A loop whose timers run a hundred times as fast.
+struct quick {
+    struct loop loop;
+    struct loop *slow;
+};
+
+static void quick_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
+{
+    loop_timer_set(((struct quick *)loop)->slow, timer, delay_ms / 100);
+}
+
+static void quick_timer_cancel(struct loop *loop, struct loop_timer *timer)
+{
+    loop_timer_cancel(((struct quick *)loop)->slow, timer);
+}
+
+static struct loop_fd *quick_watch_fd(struct loop *loop, int fd, unsigned interest,
+                                      loop_fd_call *call, void *context)
+{
+    return loop_watch_fd(((struct quick *)loop)->slow, fd, interest, call, context);
+}
+
+static void quick_unwatch_fd(struct loop *loop, struct loop_fd *watched)
+{
+    loop_unwatch_fd(((struct quick *)loop)->slow, watched);
+}
+
+static void a_kept_connection_is_closed_after_two_seconds(void **state)
+{
+    struct story *story = *state;
+    static const struct loop_ops ops = {.timer_set = quick_timer_set,
+                                        .timer_cancel = quick_timer_cancel,
+                                        .watch_fd = quick_watch_fd,
+                                        .unwatch_fd = quick_unwatch_fd};
+    struct quick quick = {.loop.ops = &ops, .slow = story->loop};
+    struct dns_request request = request_to(story, true);
+    dnsnet_free(story->net);
+    story->net = dnsnet_new(&quick.loop);
+    story->answer = echo;
+    request.timeout_ms = 100000;
+    assert_true(ask(story, &request)->is_answered);
+    int64_t start_ms = loop_mono_ms(story->loop);
+    story->awaited_ends = 1;
+    run_until(story, 2);
+    assert_int_equal(story->ended, 1);
+    assert_in_range(loop_mono_ms(story->loop) - start_ms, 15, 500);
+    assert_true(ask(story, &request)->is_answered);
+    assert_int_equal(story->accepted, 2);
+    dnsnet_free(story->net);
+    story->net = NULL;
+}
+
 static void never(void *context, const struct dns_reply *reply)
 {
     (void)context, (void)reply;
@@ -508,6 +564,7 @@ int main(void)
         TEST(a_query_survives_the_end_of_a_kept_connection),
         TEST(an_update_is_never_sent_twice),
         TEST(a_kept_connection_that_ended_is_not_used),
+        TEST(a_kept_connection_is_closed_after_two_seconds),
         TEST(a_cancelled_call_ends_in_silence),
         TEST(a_callback_may_free_the_net),
     };

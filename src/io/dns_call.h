@@ -1,0 +1,73 @@
+#pragma once
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "io/dnsnet.h"
+#include "io/loop.h"
+
+// Private to dnsnet: one request until its callback. dnsnet.c owns the calls and speaks UDP,
+// dns_stream.c speaks TCP.
+
+enum { DNS_MAX_OCTETS = 65535, DNS_HEADER_OCTETS = 12 };
+
+// A TCP connection: owned by the call that uses it, or kept by the net between two calls.
+struct dns_stream {
+    struct net *net;
+    struct dns_stream *next; // kept streams
+    struct hostport server;
+    struct dns_call *call; // NULL: kept
+    int fd;
+    bool is_used; // has carried an exchange before
+    bool is_writing;
+    struct loop_fd *watch;
+    struct loop_timer timer; // ends a kept stream
+    size_t sent;
+    struct buffer input; // from the length on
+};
+
+struct dns_call {
+    struct net *net;
+    struct dns_call *previous;
+    struct dns_call *next;
+    struct hostport server;
+    struct buffer octets; // TCP: with the length in front
+    struct text message;  // in octets
+    int64_t timeout_ms;
+    struct loop_timer timer;
+    struct error failure; // what to say when the timer fires, unless it is a time-out
+    bool is_failed;
+    bool is_tcp;
+    struct dns_stream *stream; // TCP
+    int fd;                    // UDP, or -1
+    struct loop_fd *watch;
+    dns_done *done;
+    void *context;
+};
+
+struct net {
+    struct dnsnet dnsnet;
+    struct loop *loop;
+    struct dns_call *calls;
+    struct dns_stream *kept;
+    size_t kept_count;
+    unsigned char *scratch; // DNS_MAX_OCTETS, for UDP
+    bool is_reporting;
+    bool is_freed;
+};
+
+// Ends the call with a reply: it is gone afterwards, and the net with it if the callback frees
+// that.
+void dns_call_report(struct dns_call *call, const struct dns_reply *reply);
+// "WHAT SERVER (tcp): DETAIL", and the same with errno's text.
+void dns_call_fail(struct dns_call *call, const char *what, const char *detail);
+void dns_call_fail_errno(struct dns_call *call, const char *what, int number);
+// For what goes wrong within dns_send, which must not call back.
+void dns_call_fail_later(struct dns_call *call, const char *what, int number);
+bool dns_call_has_id(const struct dns_call *call, const void *octets, size_t len);
+// A connected (TCP: connecting) socket, or -1 with errno.
+int dns_call_connect(const struct hostport *server, int type);
+
+// Over a kept connection, or a new one.
+void dns_stream_start(struct dns_call *call);
+void dns_stream_free(struct dns_stream *stream);

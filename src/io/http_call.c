@@ -1,0 +1,203 @@
+#include "io/http_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+
+enum {
+    DEFAULT_HEADER_OCTETS = 16 * 1024,
+    DEFAULT_BODY_OCTETS = 1024 * 1024,
+    CA_CACHE_S = 3600,
+};
+
+static bool has_header(const struct http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_line(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    must(longer);
+    *list = longer;
+}
+
+static bool set_headers(struct http_call *call, const struct http_request *request,
+                        struct error *err)
+{
+    static const char *const unwanted[] = {"Accept", "Content-Type", "Expect"};
+    AUTO_BUFFER line = {0};
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct http_header *header = &request->headers[i];
+        if (strpbrk(header->name, "\r\n:") || strpbrk(header->value, "\r\n"))
+            return error_set(err, FAULT_AGAIN, "InvalidRequest",
+                             "request to %s: header %s holds a line break", call->target,
+                             header->name);
+        buffer_clear(&line);
+        // libcurl's way to say "this header with an empty value".
+        if (*header->value)
+            buffer_printf(&line, "%s: %s", header->name, header->value);
+        else
+            buffer_printf(&line, "%s;", header->name);
+        add_line(&call->headers, line.at);
+    }
+    for (size_t i = 0; i < COUNT_OF(unwanted); i++) {
+        if (has_header(request, unwanted[i]))
+            continue;
+        buffer_clear(&line);
+        buffer_printf(&line, "%s:", unwanted[i]);
+        add_line(&call->headers, line.at);
+    }
+    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    return true;
+}
+
+static void set_body(struct http_call *call, const struct http_request *request)
+{
+    if (strcmp(request->method, "HEAD") == 0) {
+        curl_easy_setopt(call->easy, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    if (request->body.at) {
+        buffer_add(&call->body, request->body.at, request->body.len);
+        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
+        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, buffer_text(&call->body).at);
+    }
+    curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static void set_fixed(struct http_call *call)
+{
+    CURL *easy = call->easy;
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    curl_easy_setopt(easy, CURLOPT_CURLU, call->url);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, call->owner->user_agent);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    // A thread that still resolves a name must not be waited for.
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+}
+
+static void set_limits(struct http_call *call, const struct http_request *request)
+{
+    call->timeout_ms = request->timeout_ms;
+    call->connect_timeout_ms = request->connect_timeout_ms;
+    call->max_header_octets =
+        request->max_header_octets ? request->max_header_octets : DEFAULT_HEADER_OCTETS;
+    call->max_body_octets =
+        request->max_body_octets ? request->max_body_octets : DEFAULT_BODY_OCTETS;
+    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
+}
+
+// The default CA directory counts beside a blob, so it has to go.
+static void set_ca(struct http_call *call, const char *pem)
+{
+    if (!pem)
+        return;
+    struct curl_blob blob = {.len = strlen(pem), .flags = CURL_BLOB_COPY};
+    autofree char *copy = mem_copy_text(pem);
+    blob.data = copy;
+    curl_easy_setopt(call->easy, CURLOPT_CAPATH, NULL);
+    curl_easy_setopt(call->easy, CURLOPT_CAINFO, NULL);
+    curl_easy_setopt(call->easy, CURLOPT_CAINFO_BLOB, &blob);
+}
+
+struct place {
+    bool is_https;
+    char *host; // IPv6 in brackets
+    char *port;
+};
+
+static void place_done(struct place *place)
+{
+    curl_free(place->host);
+    curl_free(place->port);
+}
+
+static bool parse_place(struct http_call *call, const char *url, struct place *place,
+                        struct error *err)
+{
+    char *scheme = NULL;
+    if (curl_url_set(call->url, CURLUPART_URL, url, CURLU_PATH_AS_IS) != CURLUE_OK ||
+        curl_url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
+        return error_set(err, FAULT_AGAIN, "InvalidRequest", "not a url");
+    place->is_https = strcmp(scheme, "https") == 0;
+    bool is_http = place->is_https || strcmp(scheme, "http") == 0;
+    curl_free(scheme);
+    if (!is_http)
+        return error_set(err, FAULT_AGAIN, "InvalidRequest", "url is neither http nor https");
+    must(curl_url_get(call->url, CURLUPART_HOST, &place->host, 0) == CURLUE_OK);
+    must(curl_url_get(call->url, CURLUPART_PORT, &place->port, CURLU_DEFAULT_PORT) == CURLUE_OK);
+    snprintf(call->target, sizeof(call->target), "%s:%s", place->host, place->port);
+    return true;
+}
+
+static void set_proxy(struct http_call *call, const struct place *place)
+{
+    char host[256];
+    size_t len = strlen(place->host);
+    bool has_brackets = place->host[0] == '[' && len > 1;
+    snprintf(host, sizeof(host), "%.*s", (int)(has_brackets ? len - 2 : len),
+             place->host + (has_brackets ? 1 : 0));
+    call->proxy = http_proxies_find(&call->owner->proxies, place->is_https, host,
+                                    (uint16_t)strtoul(place->port, NULL, 10));
+    // Empty, not unset: else libcurl looks into the environment by rules of its own.
+    curl_easy_setopt(call->easy, CURLOPT_PROXY, call->proxy ? call->proxy : "");
+}
+
+// The certificate is checked against another name than the URL's: that name goes into the URL,
+// the connection to the real place and the real name into the Host header.
+static bool set_server_name(struct http_call *call, const struct http_request *request,
+                            const struct place *place, struct error *err)
+{
+    const char *name = request->tls.server_name;
+    if (!name || !place->is_https || strcasecmp(name, place->host) == 0)
+        return true;
+    AUTO_BUFFER line = {0};
+    if (curl_url_set(call->url, CURLUPART_HOST, name, 0) != CURLUE_OK)
+        return error_set(err, FAULT_AGAIN, "InvalidRequest", "server name %s is not a host name",
+                         name);
+    buffer_printf(&line, "%s:%s:%s:%s", name, place->port, place->host, place->port);
+    add_line(&call->connect_to, line.at);
+    curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, call->connect_to);
+    if (has_header(request, "Host"))
+        return true;
+    buffer_clear(&line);
+    bool is_default = strcmp(place->port, "443") == 0;
+    buffer_printf(&line, "Host: %s%s%s", place->host, is_default ? "" : ":",
+                  is_default ? "" : place->port);
+    add_line(&call->headers, line.at);
+    return true;
+}
+
+bool http_call_prepare(struct http_call *call, const struct http_request *request,
+                       struct error *err)
+{
+    __attribute__((cleanup(place_done))) struct place place = {0};
+    snprintf(call->target, sizeof(call->target), "?");
+    call->proxy = NULL;
+    if (!parse_place(call, request->url, &place, err))
+        return false;
+    set_fixed(call);
+    http_call_receive(call);
+    set_limits(call, request);
+    set_proxy(call, &place);
+    set_ca(call, request->tls.ca_pem);
+    set_body(call, request);
+    return set_server_name(call, request, &place, err) && set_headers(call, request, err);
+}

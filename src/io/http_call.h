@@ -1,0 +1,68 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include "base/text.h"
+#include "io/http.h"
+#include "io/http_proxy.h"
+#include "io/loop.h"
+
+// Private to the libcurl client: one call from http_send to its callback. http_curl.c owns the
+// calls and drives them, http_call.c fills the request in, http_reply.c gathers what comes back.
+
+struct header_at {
+    size_t name;
+    size_t value;
+};
+
+struct http_call {
+    struct curl_http *owner;
+    struct http_call *previous;
+    struct http_call *next;
+    CURL *easy;
+    CURLU *url;
+    struct curl_slist *headers;
+    struct curl_slist *connect_to;
+    struct buffer body;      // of the request
+    struct loop_timer early; // reports a request that could not even start
+    char target[300];        // host:port for error texts
+    const char *proxy;
+    int64_t timeout_ms;
+    int64_t connect_timeout_ms;
+    http_done *done;
+    void *context;
+
+    size_t max_header_octets;
+    size_t max_body_octets;
+    size_t header_octets;
+    bool is_too_big;
+    bool has_whole_head;
+    struct buffer lines; // names and values of the reply, NUL-terminated
+    struct header_at *fields;
+    size_t field_count;
+    size_t field_capacity;
+    struct buffer answer; // body of the reply
+    char trouble[CURL_ERROR_SIZE];
+};
+
+struct curl_http {
+    struct http http;
+    struct loop *loop;
+    CURLM *multi;
+    char *user_agent;
+    struct http_proxies proxies;
+    struct loop_timer timer;
+    struct http_call *running;
+    struct http_call *spare;
+    size_t spare_count;
+    bool is_reporting;
+    bool is_freed;
+};
+
+// Fills the handle in; what the request borrows is copied. False when it can never be sent.
+bool http_call_prepare(struct http_call *call, const struct http_request *request,
+                       struct error *err);
+// Has the handle hand over what it receives.
+void http_call_receive(struct http_call *call);
+// Tells the caller how the transfer ended.
+void http_call_answer(struct http_call *call, CURLcode code);

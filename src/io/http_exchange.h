@@ -1,0 +1,75 @@
+#pragma once
+
+// Before evhttp, whose HTTP_OK is a macro.
+#include "io/http_server.h"
+
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+
+#include "io/loop.h"
+
+// Private to the HTTP server. http_server.c accepts and closes connections, http_exchange.c gives
+// requests to the handler and writes its answers, http_guard.c has what evhttp lacks: deadlines
+// that a dribbling client cannot put off, and refusals without HTML.
+
+enum phase {
+    PHASE_IDLE,     // between requests
+    PHASE_HEAD,     // some of a request line or header is there
+    PHASE_BODY,     // the head is complete
+    PHASE_HANDLED,  // the handler owes an answer
+    PHASE_ANSWERED, // the answer is being written
+    PHASE_REFUSED,  // evhttp answers by itself: the request was no good
+};
+
+// evhttp takes one request at a time from a connection, so both are one struct.
+struct http_exchange {
+    struct http_server *server;
+    struct http_exchange *previous;
+    struct http_exchange *next;
+    struct bufferevent *stream;
+    struct evhttp_connection *connection; // NULL until adopted
+    struct evhttp_request *request;       // from PHASE_HANDLED until written
+    enum phase phase;
+    bool must_close;
+    bool is_line_empty;  // of the head, as far as it is here
+    int64_t deadline_ms; // 0: none
+    int64_t idle_since_ms;
+    void *data;
+};
+
+struct http_server {
+    struct http_server_options options;
+    struct loop *loop;
+    struct evhttp *evhttp;
+    struct evconnlistener *listener;
+    struct event *tidy;
+    struct loop_timer deadline;
+    struct loop_timer pause;
+    int64_t armed_ms; // when `deadline` fires; 0: not set
+    struct http_exchange *exchanges;
+    size_t count;
+    struct http_exchange **by_fd;
+    size_t by_fd_size;
+    uint16_t port;
+    bool is_ipv4_fallback;
+    bool is_draining;
+};
+
+// Arms the exchange's deadline; when it passes, the connection is cut.
+void http_guard_set(struct http_exchange *exchange, int64_t now_ms, int64_t delay_ms);
+// The timer behind all deadlines; context is the server.
+void http_guard_on_time(void *context);
+// Begins to look at what comes and goes on a connection.
+void http_guard_watch(struct http_exchange *exchange);
+void http_guard_unwatch(struct http_exchange *exchange);
+// Octets of the next request are here already.
+void http_guard_begin(struct http_exchange *exchange);
+// Replaces the page that evhttp made for a request in PHASE_REFUSED.
+void http_guard_refuse(struct http_exchange *exchange);
+
+void http_exchange_cut(struct http_exchange *exchange); // frees it
+// What evhttp calls for each request; context is the server.
+void http_exchange_begin(struct evhttp_request *request, void *context);
+// The methods that evhttp shall let through.
+unsigned http_exchange_methods(void);

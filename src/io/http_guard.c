@@ -1,0 +1,178 @@
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/http_exchange.h"
+
+// ---- deadlines ----
+
+void http_guard_set(struct http_exchange *exchange, int64_t now_ms, int64_t delay_ms)
+{
+    struct http_server *server = exchange->server;
+    exchange->deadline_ms = now_ms + delay_ms;
+    if (server->armed_ms != 0 && server->armed_ms <= exchange->deadline_ms)
+        return;
+    server->armed_ms = exchange->deadline_ms;
+    loop_timer_set(server->loop, &server->deadline, delay_ms);
+}
+
+static struct http_exchange *find_expired(struct http_server *server, int64_t now_ms)
+{
+    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+        if (at->connection && at->deadline_ms != 0 && at->deadline_ms <= now_ms)
+            return at;
+    }
+    return NULL;
+}
+
+void http_guard_on_time(void *context)
+{
+    struct http_server *server = context;
+    int64_t now_ms = loop_mono_ms(server->loop);
+    struct http_exchange *expired;
+    int64_t next_ms = 0;
+    server->armed_ms = 0;
+    // From the front each time: `gone` may end other connections.
+    while ((expired = find_expired(server, now_ms)))
+        http_exchange_cut(expired);
+    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+        if (at->deadline_ms != 0 && (next_ms == 0 || at->deadline_ms < next_ms))
+            next_ms = at->deadline_ms;
+    }
+    if (next_ms == 0)
+        return;
+    server->armed_ms = next_ms;
+    loop_timer_set(server->loop, &server->deadline, next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+// ---- what evhttp does not tell, its buffers do ----
+
+// True once the empty line behind the headers is among these octets.
+static bool ends_head(struct http_exchange *exchange, const char *at, size_t len)
+{
+    const char *end = at + len;
+    while (at < end) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = feed ? feed : end;
+        bool has_text = stop - at > 1 || (stop - at == 1 && *at != '\r');
+        if (has_text)
+            exchange->is_line_empty = false;
+        if (!feed)
+            return false;
+        if (exchange->is_line_empty)
+            return true;
+        exchange->is_line_empty = true;
+        at = feed + 1;
+    }
+    return false;
+}
+
+static void scan_head(struct http_exchange *exchange, struct evbuffer *input, size_t from,
+                      int64_t now_ms)
+{
+    struct evbuffer_ptr at;
+    struct evbuffer_iovec piece;
+    size_t len = evbuffer_get_length(input);
+    while (from < len) {
+        must(evbuffer_ptr_set(input, &at, from, EVBUFFER_PTR_SET) == 0);
+        if (evbuffer_peek(input, (ev_ssize_t)(len - from), &at, &piece, 1) < 1)
+            return;
+        if (ends_head(exchange, piece.iov_base, piece.iov_len)) {
+            exchange->phase = PHASE_BODY;
+            http_guard_set(exchange, now_ms, exchange->server->options.body_timeout_ms);
+            return;
+        }
+        from += piece.iov_len;
+    }
+}
+
+static void begin_head(struct http_exchange *exchange, struct evbuffer *input, size_t from)
+{
+    int64_t now_ms = loop_mono_ms(exchange->server->loop);
+    if (exchange->phase == PHASE_IDLE) {
+        exchange->phase = PHASE_HEAD;
+        exchange->is_line_empty = false;
+        http_guard_set(exchange, now_ms, exchange->server->options.head_timeout_ms);
+    }
+    scan_head(exchange, input, from, now_ms);
+}
+
+static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context)
+{
+    struct http_exchange *exchange = context;
+    if (info->n_added == 0 || exchange->phase > PHASE_HEAD)
+        return;
+    begin_head(exchange, input, evbuffer_get_length(input) - info->n_added);
+}
+
+void http_guard_begin(struct http_exchange *exchange)
+{
+    begin_head(exchange, bufferevent_get_input(exchange->stream), 0);
+}
+
+// Output before the handler had the request is one of evhttp's own pages, or "100 Continue".
+static void on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *context)
+{
+    struct http_exchange *exchange = context;
+    char start[12] = "";
+    if (info->n_added == 0 || exchange->phase >= PHASE_HANDLED)
+        return;
+    evbuffer_copyout(output, start, sizeof(start));
+    if (memcmp(start + 8, " 100", 4) == 0)
+        return;
+    exchange->phase = PHASE_REFUSED;
+    event_active(exchange->server->tidy, EV_TIMEOUT, 1);
+}
+
+void http_guard_watch(struct http_exchange *exchange)
+{
+    must(evbuffer_add_cb(bufferevent_get_input(exchange->stream), on_input, exchange));
+    must(evbuffer_add_cb(bufferevent_get_output(exchange->stream), on_output, exchange));
+}
+
+void http_guard_unwatch(struct http_exchange *exchange)
+{
+    evbuffer_remove_cb(bufferevent_get_input(exchange->stream), on_input, exchange);
+    evbuffer_remove_cb(bufferevent_get_output(exchange->stream), on_output, exchange);
+}
+
+// ---- refusals ----
+
+struct refusal {
+    int status;
+    const char *text;
+};
+
+static const struct refusal refusals[] = {
+    {400, "bad request"},
+    {413, "body too large"},
+    {417, "expectation not supported"},
+    {501, "method not supported"},
+};
+
+// Nothing of evhttp's page has been written yet: that takes a turn of the loop.
+void http_guard_refuse(struct http_exchange *exchange)
+{
+    struct evbuffer *output = bufferevent_get_output(exchange->stream);
+    char start[13] = "";
+    evbuffer_copyout(output, start, sizeof(start) - 1);
+    int status = atoi(start + 8);
+    const struct refusal *refusal = &refusals[COUNT_OF(refusals) - 1]; // unknown methods get 0
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        if (refusals[i].status == status)
+            refusal = &refusals[i];
+    }
+    exchange->phase = PHASE_ANSWERED;
+    evbuffer_unfreeze(output, 1);
+    evbuffer_drain(output, evbuffer_get_length(output));
+    evbuffer_freeze(output, 1);
+    evbuffer_add_printf(output,
+                        "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+                        "Connection: close\r\n\r\n%s\n",
+                        refusal->status, refusal->text, strlen(refusal->text) + 1, refusal->text);
+    http_guard_set(exchange, loop_mono_ms(exchange->server->loop),
+                   exchange->server->options.body_timeout_ms);
+}

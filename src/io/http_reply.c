@@ -1,0 +1,168 @@
+#include "base/memory.h"
+#include "io/errno_text.h"
+#include "io/http_call.h"
+
+// ---- receiving ----
+
+static void keep_field(struct http_call *call, struct text line)
+{
+    struct text value = line, name;
+    if (!text_cut(&value, ':', &name) || !value.at)
+        return;
+    value = text_trim(value);
+    mem_reserve(&call->fields, &call->field_capacity, call->field_count + 1);
+    struct header_at *field = &call->fields[call->field_count++];
+    field->name = call->lines.len;
+    buffer_add(&call->lines, name.at, name.len);
+    buffer_add_char(&call->lines, '\0');
+    field->value = call->lines.len;
+    buffer_add(&call->lines, value.at, value.len);
+    buffer_add_char(&call->lines, '\0');
+}
+
+static size_t on_header(char *at, size_t size, size_t count, void *context)
+{
+    struct http_call *call = context;
+    size_t len = size * count;
+    call->header_octets += len;
+    if (call->header_octets > call->max_header_octets) {
+        call->is_too_big = true;
+        return 0;
+    }
+    struct text line = text_trim((struct text){at, len});
+    if (line.len == 0)
+        call->has_whole_head = true;
+    if (text_starts(line, "HTTP/")) {
+        call->has_whole_head = false;
+        buffer_clear(&call->lines);
+        call->field_count = 0;
+    } else {
+        keep_field(call, line);
+    }
+    return len;
+}
+
+static size_t on_body(char *at, size_t size, size_t count, void *context)
+{
+    struct http_call *call = context;
+    size_t len = size * count;
+    if (len > call->max_body_octets - call->answer.len) {
+        call->is_too_big = true;
+        return 0;
+    }
+    buffer_add(&call->answer, at, len);
+    return len;
+}
+
+void http_call_receive(struct http_call *call)
+{
+    curl_easy_setopt(call->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(call->easy, CURLOPT_ERRORBUFFER, call->trouble);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
+}
+
+// ---- what became of it ----
+
+struct trouble {
+    CURLcode code;
+    const char *what;   // stands before the target
+    const char *detail; // NULL: libcurl's own words
+};
+
+static const struct trouble troubles[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, "cannot resolve the name of", "no address found"},
+    {CURLE_COULDNT_RESOLVE_PROXY, "cannot resolve the proxy for", "no address found"},
+    {CURLE_COULDNT_CONNECT, "cannot connect to", NULL},
+    {CURLE_SSL_CONNECT_ERROR, "tls handshake failed with", NULL},
+    {CURLE_PEER_FAILED_VERIFICATION, "cannot trust", NULL},
+    {CURLE_SSL_CACERT_BADFILE, "cannot use the ca certificates for", "not pem certificates"},
+    {CURLE_GOT_NOTHING, "no answer from", "connection closed"},
+    {CURLE_PARTIAL_FILE, "lost the connection to", "answer is incomplete"},
+    {CURLE_SEND_ERROR, "lost the connection to", NULL},
+    {CURLE_RECV_ERROR, "lost the connection to", NULL},
+    {CURLE_WEIRD_SERVER_REPLY, "no http answer from", NULL},
+    {CURLE_UNSUPPORTED_PROTOCOL, "no http answer from", NULL},
+};
+
+static const struct trouble *find_trouble(CURLcode code)
+{
+    static const struct trouble other = {CURLE_OK, "request failed at", NULL};
+    for (size_t i = 0; i < COUNT_OF(troubles); i++) {
+        if (troubles[i].code == code)
+            return &troubles[i];
+    }
+    return &other;
+}
+
+static void describe_trouble(const struct http_call *call, CURLcode code, struct error *err)
+{
+    const struct trouble *trouble = find_trouble(code);
+    long number = 0;
+    char words[CURL_ERROR_SIZE];
+    const char *detail = trouble->detail;
+    curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &number);
+    if (!detail && code == CURLE_COULDNT_CONNECT && number != 0)
+        detail = errno_text((int)number, words);
+    else if (!detail)
+        detail = lower_first(call->trouble[0] ? call->trouble : curl_easy_strerror(code), words,
+                             sizeof(words));
+    error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s", trouble->what, call->target,
+              call->proxy ? " through the proxy" : "", detail);
+    err->status = (int)number;
+}
+
+static void describe_timeout(const struct http_call *call, struct error *err)
+{
+    curl_off_t connected_us = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    int64_t limit_ms = call->timeout_ms;
+    if (connected_us == 0 && call->connect_timeout_ms > 0 &&
+        (limit_ms <= 0 || call->connect_timeout_ms < limit_ms))
+        limit_ms = call->connect_timeout_ms;
+    error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s within %lld ms",
+              connected_us == 0 ? "cannot connect to" : "no answer from", call->target,
+              (long long)limit_ms);
+}
+
+static void describe(const struct http_call *call, CURLcode code, struct http_reply *reply)
+{
+    if (call->is_too_big) {
+        reply->failure = HTTP_TOO_BIG;
+        bool is_header = call->header_octets > call->max_header_octets;
+        error_set(&reply->error, FAULT_AGAIN, "AnswerTooBig",
+                  "%s of the answer from %s is over %zu octets", is_header ? "header" : "body",
+                  call->target, is_header ? call->max_header_octets : call->max_body_octets);
+    } else if (code == CURLE_OPERATION_TIMEDOUT) {
+        reply->failure = HTTP_TIMEOUT;
+        describe_timeout(call, &reply->error);
+    } else if (code != CURLE_OK) {
+        reply->failure = HTTP_UNREACHABLE;
+        describe_trouble(call, code, &reply->error);
+    }
+}
+
+void http_call_answer(struct http_call *call, CURLcode code)
+{
+    struct http_reply reply = {.failure = HTTP_OK};
+    // To libcurl a head that breaks off is an answer with an empty body.
+    if (code == CURLE_OK && !call->has_whole_head)
+        code = CURLE_PARTIAL_FILE;
+    describe(call, code, &reply);
+    autofree struct http_header *headers = mem_new_array(struct http_header, call->field_count + 1);
+    for (size_t i = 0; i < call->field_count; i++) {
+        headers[i].name = call->lines.at + call->fields[i].name;
+        headers[i].value = call->lines.at + call->fields[i].value;
+    }
+    if (reply.failure == HTTP_OK) {
+        long status = 0;
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        reply.status = (int)status;
+        reply.body = buffer_text(&call->answer);
+        reply.headers = headers;
+        reply.header_count = call->field_count;
+    }
+    call->done(call->context, &reply);
+}
