@@ -1,9 +1,7 @@
-#include <stdio.h>
 #include <string.h>
 
 #include "base/kind.h"
 #include "base/memory.h"
-#include "base/must.h"
 
 static size_t count_level(const struct findings *findings, enum finding_level level)
 {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/kind_private.h"
-#include "base/memory.h"
 #include "base/must.h"
 
 void kind_api_version(struct buffer *out, const struct kind *kind)

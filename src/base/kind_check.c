@@ -1,148 +1,20 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/kind_private.h"
 #include "base/memory.h"
-#include "base/must.h"
 #include "base/when.h"
 
-enum { SHOWN_MAX = 64, CANDIDATES_MAX = 128 };
+enum { CANDIDATES_MAX = 128 };
 
 static void check_value(const struct check *check, const struct field *row,
                         const struct spot *spot);
-
-static void add_step(struct buffer *out, const struct spot *spot)
-{
-    if (!spot->name.at) {
-        buffer_printf(out, "[%zu]", spot->index);
-        return;
-    }
-    bool has_dot = memchr(spot->name.at, '.', spot->name.len);
-    if (has_dot)
-        buffer_add_char(out, '[');
-    else if (out->len)
-        buffer_add_char(out, '.');
-    text_clean(out, spot->name, SHOWN_MAX * 4);
-    if (has_dot)
-        buffer_add_char(out, ']');
-}
-
-static void add_path(struct buffer *out, const struct spot *spot)
-{
-    if (!spot->parent)
-        return;
-    add_path(out, spot->parent);
-    add_step(out, spot);
-}
-
-const char *spot_path(struct arena *arena, const struct spot *spot)
-{
-    AUTO_BUFFER path = {0};
-    add_path(&path, spot);
-    return arena_copy(arena, buffer_text(&path).at, path.len);
-}
-
-static void place(struct finding *finding, const struct spot *spot)
-{
-    while (spot && !spot->value)
-        spot = spot->parent;
-    if (!spot)
-        return;
-    finding->line = spot->value->key_line ? spot->value->key_line : spot->value->line;
-    finding->column = spot->value->key_line ? spot->value->key_column : spot->value->column;
-}
-
-static void add(const struct check *check, const struct spot *spot, const char *path,
-                const char *text)
-{
-    size_t before = check->findings->count;
-    findings_add(check->findings, FINDING_ERROR, path, "%s", text);
-    if (check->findings->count > before)
-        place(&check->findings->items[before], spot);
-}
-
-static void fail(const struct check *check, const struct spot *spot, const char *between,
-                 const char *format, va_list args) __attribute__((format(printf, 4, 0)));
-
-static void fail(const struct check *check, const struct spot *spot, const char *between,
-                 const char *format, va_list args)
-{
-    AUTO_BUFFER text = {0};
-    const char *path = spot_path(check->findings->arena, spot);
-    if (*path)
-        buffer_printf(&text, "%s%s", path, between);
-    buffer_vprintf(&text, format, args);
-    add(check, spot, path, text.at);
-}
-
-void check_fail(const struct check *check, const struct spot *spot, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(check, spot, ": ", format, args);
-    va_end(args);
-}
-
-void check_fail_bare(const struct check *check, const struct spot *spot, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(check, spot, " ", format, args);
-    va_end(args);
-}
-
-void check_fail_unknown(const struct check *check, const struct spot *spot,
-                        const char *const *candidates, size_t count)
-{
-    const char *nearest = text_nearest(spot->name, candidates, count);
-    if (nearest)
-        check_fail(check, spot, "unknown field; did you mean %s?", nearest);
-    else
-        check_fail(check, spot, "unknown field");
-}
-
-static const char *phrase(enum value_type type)
-{
-    static const char *const phrases[] = {
-        [VALUE_NULL] = "null",      [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number",
-        [VALUE_FLOAT] = "a number", [VALUE_TEXT] = "text",      [VALUE_LIST] = "a list",
-        [VALUE_MAP] = "a map",
-    };
-    return phrases[type];
-}
-
-static const char *remedy(const struct value *value, enum value_type wanted)
-{
-    int64_t integer;
-    if (wanted == VALUE_TEXT && value->is_plain && value->type != VALUE_NULL)
-        return ": quote it";
-    if (value->type != VALUE_TEXT)
-        return "";
-    if (wanted == VALUE_INT && text_to_int64(value->text, &integer))
-        return ": remove the quotes";
-    bool is_boolean = text_is(value->text, "true") || text_is(value->text, "false");
-    return wanted == VALUE_BOOL && is_boolean ? ": remove the quotes" : "";
-}
-
-bool check_type(const struct check *check, const struct spot *spot, enum value_type wanted)
-{
-    enum value_type type = spot->value->type;
-    if (type == wanted)
-        return true;
-    if (wanted == VALUE_INT && type == VALUE_FLOAT)
-        check_fail(check, spot, "expected a whole number within 64 bits");
-    else
-        check_fail(check, spot, "expected %s, found %s%s", phrase(wanted), phrase(type),
-                   remedy(spot->value, wanted));
-    return false;
-}
 
 // The text of a field that is absent, or empty where something has to stand.
 static void fail_required(const struct check *check, const struct field *row,
                           const struct spot *spot)
 {
     if (row->required_text)
-        add(check, spot, spot_path(check->findings->arena, spot), row->required_text);
+        check_add(check, spot, row->required_text);
     else if (row->flags & FIELD_REQUIRED)
         check_fail_bare(check, spot, "is required");
     else
@@ -190,8 +62,8 @@ static void fail_choice(const struct check *check, const struct field *row, cons
     if (row->refused_text) {
         buffer_printf(&text, "%s%s", row->refused_text, is_secret ? "" : ": ");
         if (!is_secret)
-            text_clean(&text, spot->value->text, SHOWN_MAX);
-        add(check, spot, spot_path(check->findings->arena, spot), text.at);
+            text_clean(&text, spot->value->text, KIND_SHOWN_MAX);
+        check_add(check, spot, text.at);
         return;
     }
     add_choices(&text, row->choices);
@@ -202,7 +74,7 @@ static void fail_pattern(const struct check *check, const struct field *row,
                          const struct spot *spot)
 {
     if (row->refused_text)
-        add(check, spot, spot_path(check->findings->arena, spot), row->refused_text);
+        check_add(check, spot, row->refused_text);
     else
         check_fail(check, spot, "must match %s", row->pattern);
 }
@@ -428,7 +300,7 @@ static void check_name(const struct check *check, const struct spot *root, const
     }
     if (!check_type(check, &at, VALUE_TEXT) || text_is(value->text, wanted))
         return;
-    text_clean(&found, value->text, SHOWN_MAX);
+    text_clean(&found, value->text, KIND_SHOWN_MAX);
     check_fail(check, &at, "expected %s, found %s", wanted, buffer_text(&found).at);
 }
 

@@ -7,6 +7,7 @@
 
 // What the files behind kind.h share with each other and with nobody else.
 
+enum { KIND_SHOWN_MAX = 64 }; // of foreign text in a finding
 enum { KIND_TEXT_MAX = 4096, KIND_LIST_MAX = 256, KIND_TEXT_MAP_MAX = 64, KIND_TIME_MAX = 64 };
 
 // A place in the object: its way up to the root is the path of a finding, built only when needed.
@@ -22,8 +23,9 @@ struct check {
     struct findings *findings;
 };
 
-const char *spot_path(struct arena *arena, const struct spot *spot);
-// "path: message"; the position is that of the nearest place that exists.
+// The text as it is; path and position are those of the place, or the nearest that exists.
+void check_add(const struct check *check, const struct spot *spot, const char *text);
+// "path: message".
 void check_fail(const struct check *check, const struct spot *spot, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // "path message", for texts like "spec.type is required".

@@ -26,12 +26,7 @@ static void fill_map(struct tree *tree, struct value *map, struct json_object *o
         const char *name = json_object_iter_peek_name(&at);
         struct value *item = value_from(tree, json_object_iter_peek_value(&at));
         item->key = copy_text(tree->arena, name, strlen(name));
-        if (map->last)
-            map->last->next = item;
-        else
-            map->first = item;
-        map->last = item;
-        map->count++;
+        value_link(map, item);
         tree->members++;
     }
 }

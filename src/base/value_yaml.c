@@ -9,8 +9,6 @@
 
 enum {
     COPIES_MAX = 1 << 16,     // nodes made through aliases, per document
-    MERGED_MAX = 1024,        // keys that one `<<` brings
-    PAIRWISE_MAX = 16,        // entries up to which keys are compared without sorting
     TAG_DIRECTIVES_MAX = 256, // libyaml compares each with all before it
 };
 
@@ -106,17 +104,6 @@ static bool make_node(struct yaml_reader *reader, yaml_mark_t mark, struct value
     return true;
 }
 
-static void link_last(struct value *parent, struct value *item)
-{
-    item->next = NULL;
-    if (parent->last)
-        parent->last->next = item;
-    else
-        parent->first = item;
-    parent->last = item;
-    parent->count++;
-}
-
 static struct anchor *add_anchor(struct yaml_reader *reader, const yaml_char_t *name)
 {
     if (!name)
@@ -173,7 +160,7 @@ static bool copy_tree(struct yaml_reader *reader, const struct value *from, unsi
         struct value *child;
         if (!copy_tree(reader, item, depth + 1, &child))
             return false;
-        link_last(copy, child);
+        value_link(copy, child);
     }
     return true;
 }
@@ -286,7 +273,7 @@ static bool read_list(struct yaml_reader *reader, const yaml_event_t *start, uns
             break;
         if (!read_node(reader, &event, depth + 1, &item, err))
             return false;
-        link_last(*out, item);
+        value_link(*out, item);
     }
     set_anchor(anchor, *out);
     return true;
@@ -345,113 +332,6 @@ static bool read_key(struct yaml_reader *reader, const yaml_event_t *event, stru
     return name_key(reader, value, key, err);
 }
 
-static bool fail_duplicate(const struct value *a, const struct value *b, struct error *err)
-{
-    bool is_later =
-        a->key_line > b->key_line || (a->key_line == b->key_line && a->key_column > b->key_column);
-    const struct value *later = is_later ? a : b;
-    const struct value *first = is_later ? b : a;
-    AUTO_BUFFER shown = {0};
-    text_clean(&shown, later->key, VALUE_SHOWN_MAX);
-    return error_set(err, FAULT_SPEC, "InvalidYAML", "%u:%u: duplicate key \"%s\", first at %u:%u",
-                     later->key_line, later->key_column, buffer_text(&shown).at, first->key_line,
-                     first->key_column);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct value *const *x = a;
-    const struct value *const *y = b;
-    return text_compare((*x)->key, (*y)->key);
-}
-
-static bool check_few(const struct value *map, struct error *err)
-{
-    value_each (a, map) {
-        for (const struct value *b = a->next; b; b = b->next) {
-            if (text_equal(a->key, b->key))
-                return fail_duplicate(a, b, err);
-        }
-    }
-    return true;
-}
-
-static const struct value **sort_entries(const struct value *map)
-{
-    const struct value **entries = mem_new(map->count, sizeof *entries);
-    size_t n = 0;
-    value_each (item, map)
-        entries[n++] = item;
-    qsort(entries, n, sizeof *entries, compare_keys);
-    return entries;
-}
-
-static bool check_many(const struct value *map, struct error *err)
-{
-    autofree const struct value **entries = sort_entries(map);
-    for (size_t i = 1; i < map->count; i++) {
-        if (text_equal(entries[i - 1]->key, entries[i]->key))
-            return fail_duplicate(entries[i - 1], entries[i], err);
-    }
-    return true;
-}
-
-static bool check_unique(const struct value *map, struct error *err)
-{
-    return map->count <= PAIRWISE_MAX ? check_few(map, err) : check_many(map, err);
-}
-
-struct merge {
-    struct value *into;
-    const struct value **own; // sorted; explicit keys win
-    size_t own_count;
-    struct value *added; // first entry that came through the merge
-    size_t added_count;
-};
-
-static bool merge_has(const struct merge *merge, const struct value *entry)
-{
-    for (const struct value *item = merge->added; item; item = item->next) {
-        if (text_equal(item->key, entry->key))
-            return true;
-    }
-    return merge->own_count &&
-           bsearch(&entry, merge->own, merge->own_count, sizeof *merge->own, compare_keys);
-}
-
-static bool merge_map(struct merge *merge, const struct value *source)
-{
-    struct value *next;
-    if (source->type != VALUE_MAP || source->count > MERGED_MAX)
-        return false;
-    for (struct value *item = source->first; item; item = next) {
-        next = item->next;
-        if (merge_has(merge, item))
-            continue;
-        if (++merge->added_count > MERGED_MAX)
-            return false;
-        link_last(merge->into, item);
-        if (!merge->added)
-            merge->added = item;
-    }
-    return true;
-}
-
-static bool merge_all(struct value *map, const struct value *source, yaml_mark_t mark,
-                      struct error *err)
-{
-    autofree const struct value **own = map->count ? sort_entries(map) : NULL;
-    struct merge merge = {.into = map, .own = own, .own_count = map->count};
-    bool ok = true;
-    if (source->type != VALUE_LIST)
-        ok = merge_map(&merge, source);
-    else
-        value_each (item, source)
-            ok = ok && merge_map(&merge, item);
-    return ok || fail_at(mark, err, "<< wants a map or a list of maps, of at most %d keys in all",
-                         MERGED_MAX);
-}
-
 struct entries {
     struct value *map;
     struct value *merged; // the value of `<<`
@@ -465,11 +345,11 @@ static bool take_entry(struct entries *entries, const struct key *key, struct va
     item->key_line = (uint32_t)key->mark.line + 1;
     item->key_column = (uint32_t)key->mark.column + 1;
     if (!key->is_merge) {
-        link_last(entries->map, item);
+        value_link(entries->map, item);
         return true;
     }
     if (entries->merged)
-        return fail_duplicate(entries->merged, item, err);
+        return keys_fail_duplicate(entries->merged, item, err);
     entries->merged = item;
     entries->merge_mark = key->mark;
     return true;
@@ -503,10 +383,12 @@ static bool read_map(struct yaml_reader *reader, const yaml_event_t *start, unsi
         if (!read_entry(reader, depth, &entries, &is_end, err))
             return false;
     }
-    if (!check_unique(*out, err))
+    if (!keys_check_unique(*out, err))
         return false;
-    if (entries.merged && !merge_all(*out, entries.merged, entries.merge_mark, err))
-        return false;
+    if (entries.merged && !keys_merge(*out, entries.merged))
+        return fail_at(entries.merge_mark, err,
+                       "<< wants a map or a list of maps, of at most %d keys in all",
+                       KEYS_MERGED_MAX);
     set_anchor(anchor, *out);
     return true;
 }
