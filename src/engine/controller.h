@@ -204,6 +204,21 @@ struct verdict {
 };
 void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text);
 
+// A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
+// Two controllers that name the same one share it. The value lands at `offset` of the settings
+// struct: an int64_t (MS, INT) or a bool (FLAG).
+enum setting_type { SETTING_MS, SETTING_INT, SETTING_FLAG };
+struct controller_setting {
+    const char *name;     // "orphan-after"
+    const char *variable; // environment variable beside SIGNPOST_<NAME>, or NULL
+    enum setting_type type;
+    const char *fallback; // "10m"
+    int64_t min;
+    int64_t max; // 0: none
+    const char *doc;
+    size_t offset;
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -215,6 +230,11 @@ struct controller {
     // A key whose object went away gets turns (subject NULL) until its verdict is empty.
     void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
     void (*memo_free)(void *memo); // or NULL
+    const struct controller_setting *settings;
+    size_t setting_count;
+    size_t settings_size; // of the struct that snapshot.settings points to
+    // What holds between settings, beyond their own bounds; NULL: nothing.
+    bool (*settings_check)(const void *settings, struct error *err);
 };
 
 extern const struct controller *const controllers[];
