@@ -8,6 +8,7 @@
 #include "base/url.h"
 #include "base/value.h"
 #include "base/when.h"
+#include "commands/settings.h"
 #include "io/disk.h"
 
 enum { CONFIG_OCTETS_MAX = 1 << 20, NAMES_MAX = 256 };
@@ -21,15 +22,26 @@ void option_write_variable(struct buffer *out, const struct option *option)
 
 // ---- tables -------------------------------------------------------------------------------------
 
+static size_t add_group(struct invocation *out, const struct option_group *group)
+{
+    for (size_t i = 0; out->values && i < group->count; i++)
+        out->values[out->value_count++].option = &group->items[i];
+    return group->count;
+}
+
 static void collect(struct invocation *out, const struct command *command)
 {
+    struct option_group settings = {0};
     size_t count = 0;
-    for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
-        count += command->groups[g].count;
-    out->values = arena_new_array(out->arena, struct option_value, count + 1);
-    for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++)
-            out->values[out->value_count++].option = &command->groups[g].items[i];
+    if (command->has_settings)
+        settings = settings_options(out->arena);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass)
+            out->values = arena_new_array(out->arena, struct option_value, count + 1);
+        for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
+            count += add_group(out, &command->groups[g]);
+        count += add_group(out, &settings);
+    }
 }
 
 static struct option_value *find(const struct invocation *invocation, struct text name)

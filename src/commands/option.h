@@ -50,6 +50,7 @@ struct command {
     const char *doc;        // paragraphs for --help and the manual page
     const char *examples;   // or NULL
     struct option_group groups[OPTION_GROUPS_MAX];
+    bool has_settings;                         // the controllers' settings are options of it too
     int (*run)(struct invocation *invocation); // exit code: 0 done, 1 findings or failed, 2 usage
 };
 

@@ -1,0 +1,61 @@
+#include "commands/settings.h"
+
+#include <string.h>
+
+static struct option option_of(const struct controller_setting *setting)
+{
+    static const enum option_type types[] = {
+        [SETTING_MS] = OPTION_DURATION, [SETTING_INT] = OPTION_INT, [SETTING_FLAG] = OPTION_FLAG};
+    static const char *const placeholders[] = {
+        [SETTING_MS] = "DURATION", [SETTING_INT] = "N", [SETTING_FLAG] = NULL};
+    return (struct option){.name = setting->name,
+                           .variable = setting->variable,
+                           .type = types[setting->type],
+                           .fallback = setting->fallback,
+                           .placeholder = placeholders[setting->type],
+                           .min = setting->min,
+                           .max = setting->max,
+                           .doc = setting->doc};
+}
+
+static bool has_option(const struct option_group *group, const char *name)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!strcmp(group->items[i].name, name))
+            return true;
+    return false;
+}
+
+struct option_group settings_options(struct arena *arena)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < controller_count; i++)
+        count += controllers[i]->setting_count;
+    struct option *items = arena_new_array(arena, struct option, count + 1);
+    struct option_group group = {items, 0};
+    for (size_t i = 0; i < controller_count; i++)
+        for (size_t j = 0; j < controllers[i]->setting_count; j++)
+            if (!has_option(&group, controllers[i]->settings[j].name))
+                items[group.count++] = option_of(&controllers[i]->settings[j]);
+    return group;
+}
+
+const void *settings_resolve(const struct invocation *invocation,
+                             const struct controller *controller, struct error *err)
+{
+    char *out = arena_alloc(invocation->arena, 1, controller->settings_size + 1);
+    for (size_t i = 0; i < controller->setting_count; i++) {
+        const struct controller_setting *setting = &controller->settings[i];
+        if (setting->type == SETTING_FLAG) {
+            bool flag = option_flag(invocation, setting->name);
+            memcpy(out + setting->offset, &flag, sizeof flag);
+            continue;
+        }
+        int64_t number = setting->type == SETTING_MS ? option_ms(invocation, setting->name)
+                                                     : option_int(invocation, setting->name);
+        memcpy(out + setting->offset, &number, sizeof number);
+    }
+    if (controller->settings_check && !controller->settings_check(out, err))
+        return NULL;
+    return out;
+}
