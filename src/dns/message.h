@@ -9,8 +9,9 @@
 #include "base/text.h"
 #include "dns/record.h"
 
-// DNS messages (RFC 1035 section 4, UPDATE of RFC 2136), built and read through ldns. Ids are
-// handed in. Octets are whole messages without the TCP length.
+// DNS messages (RFC 1035 section 4, UPDATE of RFC 2136). ldns builds them and turns names into
+// text; rdata is checked here, where ldns is lax. Ids are handed in. Octets are whole messages
+// without the TCP length.
 
 enum message_rcode {
     RCODE_NOERROR = 0,
@@ -25,7 +26,7 @@ enum message_rcode {
     RCODE_NOTAUTH = 9,
     RCODE_NOTZONE = 10,
 };
-const char *message_rcode_name(unsigned rcode); // "NOERROR", ... or "RCODE17"
+const char *message_rcode_name(unsigned rcode); // "NOERROR", ... or "unknown RCODE"
 
 // A query for name (no final dot needed; "." is the root) and RR type, class IN, without EDNS.
 bool message_query(struct buffer *out, uint16_t id, struct text name, uint16_t rr_type,
@@ -61,8 +62,8 @@ struct message {
     uint16_t question_type;
     struct record_set *answers; // of the eight types; others are skipped and counted
     size_t answer_count;
-    size_t skipped_count;
-    uint32_t soa_serial; // of an SOA in the answer section
+    size_t skipped_count; // an SOA is not among them
+    uint32_t soa_serial;  // of an SOA in the answer section
     bool has_soa;
 };
 bool message_read(struct arena *arena, struct text octets, struct message *out, struct error *err);
