@@ -117,9 +117,8 @@ static void check_text(const struct check *check, const struct field *row, const
     if (!check_type(check, spot, VALUE_TEXT))
         return;
     // A choice of the wrong length is told as what it is.
-    if (row->choices && spot->value->text.len)
-        check_form(check, row, spot);
-    else if (check_count(check, row, spot, spot->value->text.len, "octets"))
+    bool is_worded = row->choices && spot->value->text.len;
+    if (is_worded || check_count(check, row, spot, spot->value->text.len, "octets"))
         check_form(check, row, spot);
 }
 
