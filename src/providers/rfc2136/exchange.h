@@ -1,0 +1,42 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dns/message.h"
+#include "io/dnsnet.h"
+#include "providers/rfc2136/seat.h"
+
+// One signed DNS message and its answer, which counts only if its TSIG holds. Errors have status
+// and code as the provider API answers them.
+
+struct exchange {
+    struct buffer octets; // the request with its TSIG
+    struct tsig_mac mac;
+};
+void exchange_done(struct exchange *exchange);
+
+// Signs the message in exchange->octets.
+bool exchange_sign(struct exchange *exchange, const struct rfc2136_seat *seat, int64_t unix_ms,
+                   struct error *err);
+
+enum exchange_result {
+    EXCHANGE_GOOD,       // *out is filled; any RCODE
+    EXCHANGE_TRUNCATED,  // ask again over TCP; err says so
+    EXCHANGE_UNREADABLE, // signed well, but no DNS message: err says so
+    EXCHANGE_NONE,       // nothing came, or nothing that can be trusted: err says so
+    EXCHANGE_REFUSED,    // the server does not accept our TSIG: err says so
+};
+enum exchange_result exchange_read(const struct exchange *exchange, const struct rfc2136_seat *seat,
+                                   const struct dns_reply *reply, int64_t unix_ms,
+                                   struct arena *arena, struct message *out, struct error *err);
+
+// An RCODE as error; what it was about stands in front ("www.example.com A").
+void exchange_rcode_error(const struct rfc2136_seat *seat, unsigned rcode, const char *about,
+                          struct error *err);
+// Fault SPEC, reason ValidationFailed, status 400.
+bool exchange_spec_error(struct error *err, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Fault AGAIN, status 503, code SERVER_ERROR.
+bool exchange_again_error(struct error *err, const char *reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

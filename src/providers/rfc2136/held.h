@@ -1,0 +1,18 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "dns/message.h"
+
+// What an answer says about one record set of our zone. A name at or below a delegation is answered
+// by a referral: its NS and glue records count as held.
+
+struct held {
+    bool is_authoritative;        // a server that holds the zone speaks
+    const struct record_set *set; // of the type, or NULL; several MX or SRV numbers make one set
+    bool is_split;                // its records differ in numbers
+    const char *shown; // everything at the name, in words: "A 192.0.2.1 (TTL 300)", or "nothing"
+};
+// `name` and `zone` are normalised. Lives in the arena.
+struct held held_read(struct arena *arena, struct text octets, const struct message *message,
+                      struct text zone, struct text name, enum record_type type);

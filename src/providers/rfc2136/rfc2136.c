@@ -1,0 +1,120 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "providers/rfc2136/seat.h"
+
+#define REASON "InvalidConfiguration"
+
+static void rfc2136_close(void *at)
+{
+    struct rfc2136_seat *seat = at;
+    tsig_key_done(&seat->key);
+    free(seat->address);
+    free(seat->zone);
+    free(seat);
+}
+
+// Faults of names and addresses carry other reasons where they come from.
+static bool refuse_key(struct error *err, const char *key)
+{
+    error_prefix(err, "%s: ", key);
+    if (err)
+        snprintf(err->reason, sizeof err->reason, "%s", REASON);
+    return false;
+}
+
+static bool require(const struct value *config, const char *key, struct text *out,
+                    struct error *err)
+{
+    *out = value_text_at(config, key);
+    return out->len || error_set(err, FAULT_SPEC, REASON, "%s is required", key);
+}
+
+static bool take_server(struct rfc2136_seat *seat, const struct value *config, struct error *err)
+{
+    struct buffer out = {0};
+    struct text server;
+    if (!require(config, "server", &server, err))
+        return false;
+    if (!hostport_parse(&seat->server, server, 53, false, err))
+        return refuse_key(err, "server");
+    if (!*seat->server.host || !seat->server.port)
+        return error_set(err, FAULT_SPEC, REASON, "server: write the primary's address as IP:port");
+    hostport_write(&out, &seat->server);
+    seat->address = buffer_steal(&out);
+    return true;
+}
+
+static bool take_zone(struct rfc2136_seat *seat, const struct value *config, struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct text text, zone;
+    if (!require(config, "zone", &text, err))
+        return false;
+    if (!domain_normalise(arena, text, &zone, err))
+        return refuse_key(err, "zone");
+    seat->zone = mem_copy_text(arena_copy(arena, zone.at, zone.len));
+    return true;
+}
+
+static bool take_key(struct rfc2136_seat *seat, const struct seat_setup *setup, struct error *err)
+{
+    struct text name;
+    struct text algorithm = value_text_at(setup->config, "tsigAlgorithm");
+    if (!require(setup->config, "tsigName", &name, err))
+        return false;
+    if (!setup->secret)
+        return error_set(err, FAULT_SPEC, REASON,
+                         "TSIG key %.*s has no secret: updates are never sent unsigned",
+                         TEXT_ARGS(name));
+    if (!algorithm.len)
+        algorithm = TEXT("hmac-sha256");
+    if (!tsig_key_init(&seat->key, name, algorithm, secret_expose(setup->secret), err))
+        return refuse_key(err, "tsig");
+    return true;
+}
+
+static bool rfc2136_open(const struct seat_setup *setup, void **out, struct error *err)
+{
+    struct rfc2136_seat *seat = mem_new_of(struct rfc2136_seat);
+    if (!take_server(seat, setup->config, err) || !take_zone(seat, setup->config, err) ||
+        !take_key(seat, setup, err)) {
+        rfc2136_close(seat);
+        return false;
+    }
+    *out = seat;
+    return true;
+}
+
+static void rfc2136_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+{
+    const struct rfc2136_seat *seat = at;
+    uint8_t full[DIGEST_MAX];
+    struct digest_state *state = digest_begin(DIGEST_SHA256);
+    const int32_t numbers[] = {(int32_t)set->type, (int32_t)set->ttl_s, set->priority, set->weight,
+                               set->port};
+    digest_add(state, seat->address, strlen(seat->address) + 1);
+    digest_add(state, seat->zone, strlen(seat->zone) + 1);
+    digest_add(state, numbers, sizeof numbers);
+    for (size_t i = 0; i < set->value_count; i++) {
+        digest_add(state, set->values[i].at, set->values[i].len);
+        digest_add(state, "\n", 1);
+    }
+    digest_end(state, full);
+    memcpy(out, full, 8);
+}
+
+const struct provider rfc2136_provider = {
+    .name = "rfc2136",
+    .max_changes = 1000,
+    .collect_ms = 5,
+    .open = rfc2136_open,
+    .close = rfc2136_close,
+    .fingerprint = rfc2136_fingerprint,
+    .begin = rfc2136_begin,
+    .ask = rfc2136_ask,
+    .hear = rfc2136_hear,
+    .end = rfc2136_end,
+};

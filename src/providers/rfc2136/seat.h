@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/url.h"
+#include "dns/tsig.h"
+#include "providers/provider.h"
+
+// Private to the rfc2136 provider: one zone at one primary.
+
+struct rfc2136_seat {
+    struct hostport server;
+    char *address; // "IP:port", for texts
+    char *zone;    // normalised, no final dot
+    struct tsig_key key;
+};
+
+extern const struct provider rfc2136_provider;
+
+void *rfc2136_begin(void *seat, struct job *job);
+enum ask_kind rfc2136_ask(void *talk, const struct moment *moment, struct ask *out);
+void rfc2136_hear(void *talk, const struct moment *moment, const struct heard *heard);
+void rfc2136_end(void *talk);
