@@ -331,6 +331,13 @@ static void claim_send(struct engine *engine, uint32_t id)
     lane_queue(claim->lane, id);
 }
 
+// What goes first may take our content along: a by-name server holds one record under both splits.
+static void claim_doubt(struct claim *claim)
+{
+    if (claim->intent == CLAIM_SET)
+        claim->there = THERE_UNKNOWN;
+}
+
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
                        const struct plan_step *step)
 {
@@ -350,6 +357,7 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
     case PLAN_WAIT:
         if (claim->pending && claim->pending->is_due)
             lane_unqueue(claim->lane, id);
+        claim_doubt(claim);
         claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
         return;
     case PLAN_LOST:
