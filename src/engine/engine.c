@@ -134,7 +134,9 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         return;
     }
     struct key *key = &engine->keys[id];
-    bool is_same = !is_gone && !key->is_gone && is_same_to_us(key->object, object);
+    bool is_same =
+        !is_gone && !key->is_gone && !key->is_racing && is_same_to_us(key->object, object);
+    key->is_racing = false;
     key->is_gone = is_gone;
     gather_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);

@@ -270,13 +270,19 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     return lane;
 }
 
+static bool same_fault(const struct error *a, const struct error *b)
+{
+    return a->fault == b->fault && !strcmp(a->reason, b->reason) && !strcmp(a->text, b->text);
+}
+
+// Open (or refused by the provider) with exactly these settings.
 static bool lane_is_same(const struct lane *lane, const struct lane_want *want, const char *config)
 {
-    return (lane->seat || lane->has_refused) && lane->config && !strcmp(lane->config, config) &&
-           !strcmp(lane->book, want->book) && !strcmp(lane->provider->name, want->provider) &&
-           secret_equal(lane->secret, want->secret) &&
-           (lane->has_refused || (lane->view.fault.fault == want->fault.fault &&
-                                  !strcmp(lane->view.fault.text, want->fault.text)));
+    bool is_as_told = lane->has_refused || lane->view.fault.fault == FAULT_NONE;
+    return (lane->seat || lane->has_refused) && is_as_told && lane->config &&
+           !strcmp(lane->config, config) && !strcmp(lane->book, want->book) &&
+           !strcmp(lane->provider->name, want->provider) &&
+           secret_equal(lane->secret, want->secret);
 }
 
 static void lane_set_numbers(struct lane *lane, const struct lane_want *want)
@@ -375,6 +381,18 @@ static char *config_text(const struct value *config)
     return buffer_steal(&out);
 }
 
+// Usable no more: what is to be removed can still go for a while.
+static void lane_fault(struct lane *lane, const struct lane_want *want)
+{
+    if (same_fault(&lane->view.fault, &want->fault) && !lane->has_refused)
+        return;
+    lane->view.fault = want->fault;
+    lane->has_refused = false;
+    lane->linger_ms = want->linger_ms;
+    lane_linger(lane);
+    lane_changed(lane);
+}
+
 bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owner,
               struct lane **out, struct error *err)
 {
@@ -383,24 +401,23 @@ bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owne
         lane = lane_new(engine, want);
     *out = lane;
     lane->owner = owner;
-    lane->is_owned = true;
+    if (want->fault.fault != FAULT_NONE) {
+        lane_fault(lane, want);
+        return true;
+    }
     char *config = config_text(want->config);
     if (lane_is_same(lane, want, config)) {
         lane_set_numbers(lane, want);
         free(config);
         return true;
     }
-    lane->view.fault = want->fault;
-    bool is_ok = true;
-    if (want->fault.fault == FAULT_NONE) {
-        is_ok = lane_take_over(lane, want, config, err);
-        if (!is_ok && err)
-            lane->view.fault = *err;
-    } else {
-        free(config);
-        lane->linger_ms = want->linger_ms;
-        lane_linger(lane);
-    }
+    struct error why = {0};
+    bool is_ok = lane_take_over(lane, want, config, &why);
+    lane->view.fault = why;
+    if (is_ok)
+        error_clear(&lane->view.fault);
+    else if (err)
+        *err = why;
     lane_changed(lane);
     return is_ok;
 }
@@ -409,7 +426,6 @@ void lane_release(struct engine *engine, struct lane *lane)
 {
     (void)engine;
     lane->owner = NO_ID;
-    lane->is_owned = false;
     error_set(&lane->view.fault, FAULT_WAIT, "", "its owner is gone");
     loop_timer_cancel(lane->engine->loop, &lane->question_timer);
     lane->has_question = false;

@@ -46,6 +46,7 @@ struct key {
     uint8_t controller;
     bool is_writing; // a store call is under way
     bool is_dirty;   // wants a turn when that ends
+    bool is_racing;  // somebody wrote first: the next event gives a turn
     bool is_seen;    // had its first turn
     bool is_gone;    // the object was deleted: to be forgotten in its next turn
 };
@@ -179,7 +180,6 @@ struct lane {
     int64_t learn_ms;
     int64_t opened_ms;
     bool is_learning; // waits for the first health answer
-    bool is_owned;    // by a key
     uint32_t owner;
     // the line
     struct line_of_claims due[2]; // user, background

@@ -173,7 +173,8 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     extra->write_failures++;
     for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
         delay *= 2;
-    if (error->fault == FAULT_RACE)
+    key->is_racing = error->fault == FAULT_RACE;
+    if (key->is_racing)
         delay = RACE_WAIT_MS;
     if (error->retry_ms > delay)
         delay = error->retry_ms;
