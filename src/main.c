@@ -1,36 +1,46 @@
 #include "commands/commands.h"
+#include "commands/manual.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static int unknown(const char *word)
+// Flags that stand in place of a command.
+static const struct {
+    const char *flag;
+    const char *command;
+} aliases[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}};
+
+static const struct command *find(int count, const char *const *words, int *taken)
 {
-    const char *names[64];
-    size_t count = 0;
-    for (size_t i = 0; i < command_count && count < COUNT_OF(names); i++)
-        names[count++] = commands[i]->name;
-    const char *nearest = text_nearest(text_of(word), names, count);
-    if (nearest)
-        return command_fail(2, "unknown command %s; did you mean %s?", word, nearest);
-    return command_fail(2, "unknown command %s; `signpost help` lists them", word);
+    for (size_t i = 0; i < COUNT_OF(aliases); i++) {
+        if (strcmp(words[0], aliases[i].flag))
+            continue;
+        *taken = 1;
+        return command_find(aliases[i].command);
+    }
+    return command_match(count, words, taken);
 }
 
-static int run(struct arena *arena, const struct command *command, int count, char **words)
+static int run(const struct command *command, int count, char **words)
 {
+    CLEANUP(arena) struct arena *arena = arena_new();
     struct invocation invocation;
     struct error err;
     if (!invocation_parse(&invocation, arena, command, count, words, &err))
         return command_fail(2, "%s", err.text);
+    if (invocation.wants_help)
+        return help_print(command);
     return command->run(&invocation);
 }
 
 int main(int argc, char **argv)
 {
+    int count = argc - 1;
+    int taken;
     if (argc < 2)
         return command_fail(2, "a command is expected; `signpost help` lists them");
-    const struct command *command = command_find(argv[1]);
+    const char *const *words = (const char *const *)argv + 1;
+    const struct command *command = find(count, words, &taken);
     if (!command)
-        return unknown(argv[1]);
-    CLEANUP(arena) struct arena *arena = arena_new();
-    return run(arena, command, argc - 2, argv + 2);
+        return command_fail_unknown(count, words);
+    return run(command, count - taken, argv + 1 + taken);
 }

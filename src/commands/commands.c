@@ -3,12 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct command provider_command;
+extern const struct command help_command, manifests_command, provider_command, run_command,
+    version_command;
 
+// In the order of help.
 const struct command *const commands[] = {
-    &provider_command,
+    &run_command, &provider_command, &manifests_command, &version_command, &help_command,
 };
 const size_t command_count = COUNT_OF(commands);
+
+enum { COMMAND_WORDS_MAX = 2, COMMANDS_MAX = 64 };
 
 const struct command *command_find(const char *name)
 {
@@ -16,6 +20,39 @@ const struct command *command_find(const char *name)
         if (!strcmp(commands[i]->name, name))
             return commands[i];
     return NULL;
+}
+
+static void join(struct buffer *out, int count, const char *const *words)
+{
+    for (int i = 0; i < count; i++)
+        buffer_printf(out, "%s%s", i ? " " : "", words[i]);
+}
+
+const struct command *command_match(int count, const char *const *words, int *taken)
+{
+    for (*taken = count < COMMAND_WORDS_MAX ? count : COMMAND_WORDS_MAX; *taken; --*taken) {
+        AUTO_BUFFER name = {0};
+        join(&name, *taken, words);
+        const struct command *command = command_find(name.at);
+        if (command)
+            return command;
+    }
+    return NULL;
+}
+
+const char *command_nearest(int count, const char *const *words)
+{
+    const char *names[COMMANDS_MAX];
+    const char *nearest = NULL;
+    size_t known = 0;
+    for (size_t i = 0; i < command_count && known < COMMANDS_MAX; i++)
+        names[known++] = commands[i]->name;
+    for (int taken = 1; taken <= count && taken <= COMMAND_WORDS_MAX && !nearest; taken++) {
+        AUTO_BUFFER name = {0};
+        join(&name, taken, words);
+        nearest = text_nearest(buffer_text(&name), names, known);
+    }
+    return nearest;
 }
 
 int command_fail(int code, const char *format, ...)
@@ -27,4 +64,12 @@ int command_fail(int code, const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     return code;
+}
+
+int command_fail_unknown(int count, const char *const *words)
+{
+    const char *nearest = command_nearest(count, words);
+    if (nearest)
+        return command_fail(2, "unknown command %s; did you mean %s?", words[0], nearest);
+    return command_fail(2, "unknown command %s; `signpost help` lists them", words[0]);
 }

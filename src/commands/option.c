@@ -20,6 +20,16 @@ void option_write_variable(struct buffer *out, const struct option *option)
         buffer_add_char(out, *at == '-' ? '_' : (char)toupper((unsigned char)*at));
 }
 
+void option_write_value(struct buffer *out, const struct option *option)
+{
+    if (option->type == OPTION_FLAG)
+        return;
+    for (const char *const *choice = option->choices; choice && *choice; choice++)
+        buffer_printf(out, "%s%s", choice == option->choices ? "" : "|", *choice);
+    if (!option->choices)
+        buffer_add_text(out, option->placeholder);
+}
+
 // ---- tables -------------------------------------------------------------------------------------
 
 static size_t add_group(struct invocation *out, const struct option_group *group)
@@ -42,6 +52,19 @@ static void collect(struct invocation *out, const struct command *command)
             count += add_group(out, &command->groups[g]);
         count += add_group(out, &settings);
     }
+}
+
+const struct option **command_options(struct arena *arena, const struct command *command,
+                                      size_t *count)
+{
+    struct invocation all = {.arena = arena};
+    collect(&all, command);
+    const struct option **options =
+        arena_new_array(arena, const struct option *, all.value_count + 1);
+    for (size_t i = 0; i < all.value_count; i++)
+        options[i] = all.values[i].option;
+    *count = all.value_count;
+    return options;
 }
 
 static struct option_value *find(const struct invocation *invocation, struct text name)
@@ -173,9 +196,12 @@ static bool take_flag(struct invocation *out, int count, char **words, int *at, 
         return set(out, value, rest.at, source, err);
     if (value->option->type == OPTION_FLAG)
         return set(out, value, "true", source, err);
-    if (*at + 1 >= count)
+    if (*at + 1 >= count) {
+        AUTO_BUFFER expected = {0};
+        option_write_value(&expected, value->option);
         return error_set(err, FAULT_SPEC, "", "flag --%s: expects %s", value->option->name,
-                         value->option->placeholder);
+                         buffer_text(&expected).at);
+    }
     return set(out, value, words[++*at], source, err);
 }
 

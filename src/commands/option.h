@@ -54,6 +54,11 @@ struct command {
     int (*run)(struct invocation *invocation); // exit code: 0 done, 1 findings or failed, 2 usage
 };
 
+// All options of a command in the order of help, the controllers' settings behind its own. The
+// array lives in the arena.
+const struct option **command_options(struct arena *arena, const struct command *command,
+                                      size_t *count);
+
 // A command with its options resolved; made by invocation_parse, lives as long as the process.
 struct option_value {
     const struct option *option;
@@ -84,3 +89,5 @@ size_t option_list(const struct invocation *invocation, const char *name, const 
 const char *option_source(const struct invocation *invocation, const char *name);
 // "SIGNPOST_HEALTH_PROBE_BIND_ADDRESS"
 void option_write_variable(struct buffer *out, const struct option *option);
+// What stands behind the flag: "ADDR:PORT", "json|text|auto"; nothing for a flag that takes none.
+void option_write_value(struct buffer *out, const struct option *option);

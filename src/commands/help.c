@@ -1,0 +1,237 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/when.h"
+#include "commands/commands.h"
+#include "commands/manual.h"
+#include "commands/print.h"
+
+enum { COLUMNS = 80, NAME_INDENT = 2, DOC_INDENT = 8 };
+
+const struct exit_code exit_codes[EXIT_CODE_COUNT] = {
+    {0, "done; clean; as declared"},
+    {1, "findings; something is not as declared; failed"},
+    {2, "wrong usage or configuration; input that cannot be read"},
+};
+
+const char signpost_summary[] = "makes DNS what your manifests declare";
+
+const char options_doc[] =
+    "Every option is a flag (--dir PATH or --dir=PATH) and an environment variable (SIGNPOST_DIR); "
+    "where a command has --config, also a key of that YAML file (dir: PATH). A flag wins over the "
+    "environment, the environment over the file. Durations are written like 300ms, 5s or 1h30m.";
+
+// ---- one option ---------------------------------------------------------------------------------
+
+static void write_bound(struct buffer *out, const struct option *option, int64_t bound)
+{
+    char text[WHEN_TEXT_MAX];
+    if (option->type == OPTION_DURATION)
+        duration_write(bound, text);
+    else
+        snprintf(text, sizeof text, "%lld", (long long)bound);
+    buffer_add_text(out, text);
+}
+
+static void write_bounds(struct buffer *out, const struct option *option)
+{
+    if ((option->type != OPTION_INT && option->type != OPTION_DURATION) ||
+        (!option->min && !option->max))
+        return;
+    buffer_add_text(out, option->max ? "From " : "At least ");
+    write_bound(out, option, option->min);
+    if (option->max) {
+        buffer_add_text(out, " to ");
+        write_bound(out, option, option->max);
+    }
+    buffer_add_text(out, ". ");
+}
+
+void option_write_facts(struct buffer *out, const struct option *option)
+{
+    if (option->type == OPTION_LIST)
+        buffer_add_text(out, "Comma-separated or repeated. ");
+    write_bounds(out, option);
+    if (option->fallback && *option->fallback)
+        buffer_printf(out, "Default %s. ", option->fallback);
+    buffer_add_text(out, "Environment ");
+    option_write_variable(out, option);
+    if (option->variable)
+        buffer_printf(out, " or %s", option->variable);
+    buffer_add_char(out, '.');
+}
+
+static void write_flag(struct buffer *out, const char *name, const struct option *option)
+{
+    buffer_printf(out, "--%s%s", name, option->type == OPTION_FLAG ? "" : " ");
+    option_write_value(out, option);
+}
+
+static void write_option(struct buffer *out, const struct option *option)
+{
+    AUTO_BUFFER facts = {0};
+    buffer_printf(out, "%*s", NAME_INDENT, "");
+    write_flag(out, option->name, option);
+    if (option->alias) {
+        buffer_add_text(out, ", ");
+        write_flag(out, option->alias, option);
+    }
+    buffer_add_char(out, '\n');
+    print_wrapped(out, option->doc, DOC_INDENT, COLUMNS);
+    option_write_facts(&facts, option);
+    print_wrapped(out, facts.at, DOC_INDENT, COLUMNS);
+}
+
+// ---- pages --------------------------------------------------------------------------------------
+
+static void write_exit_codes(struct buffer *out)
+{
+    buffer_add_text(out, "\nExit codes:\n");
+    for (size_t i = 0; i < EXIT_CODE_COUNT; i++)
+        buffer_printf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].doc);
+}
+
+static size_t widest_name(void)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < command_count; i++)
+        if (strlen(commands[i]->name) > widest)
+            widest = strlen(commands[i]->name);
+    return widest;
+}
+
+void help_write_overview(struct buffer *out)
+{
+    size_t width = widest_name();
+    buffer_printf(out, "Signpost %s: %s\n\nUsage: signpost COMMAND [OPTION...]\n\nCommands:\n",
+                  SIGNPOST_VERSION, signpost_summary);
+    for (size_t i = 0; i < command_count; i++) {
+        buffer_add_text(out, "  ");
+        print_padded(out, text_of(commands[i]->name), width);
+        buffer_printf(out, "  %s\n", commands[i]->summary);
+    }
+    buffer_add_char(out, '\n');
+    print_wrapped(out, options_doc, 0, COLUMNS);
+    write_exit_codes(out);
+    buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` tells more.\n");
+}
+
+void command_write_arguments(struct buffer *out, const struct command *command)
+{
+    buffer_add_text(out, "[OPTION...]");
+    if (command->positional)
+        buffer_printf(out, " %s", command->positional);
+}
+
+static void write_examples(struct buffer *out, const struct command *command)
+{
+    struct text rest = text_of(command->examples);
+    struct text line;
+    if (!rest.len)
+        return;
+    buffer_add_text(out, "\nExamples:\n");
+    while (text_cut(&rest, '\n', &line))
+        if (line.len)
+            buffer_printf(out, "  %.*s\n", TEXT_ARGS(line));
+}
+
+void help_write_command(struct buffer *out, struct arena *arena, const struct command *command)
+{
+    size_t count;
+    const struct option **options = command_options(arena, command, &count);
+    buffer_printf(out, "signpost %s: %s\n\nUsage: signpost %s ", command->name, command->summary,
+                  command->name);
+    command_write_arguments(out, command);
+    buffer_add_text(out, "\n\n");
+    print_wrapped(out, command->doc, 0, COLUMNS);
+    if (count)
+        buffer_add_text(out, "\nOptions:\n");
+    for (size_t i = 0; i < count; i++)
+        write_option(out, options[i]);
+    write_examples(out, command);
+    write_exit_codes(out);
+}
+
+static int put(const struct buffer *text)
+{
+    struct error err;
+    return print_out(text, &err) ? 0 : command_fail(1, "%s", err.text);
+}
+
+int help_print(const struct command *command)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER text = {0};
+    help_write_command(&text, arena, command);
+    return put(&text);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int print_man(struct arena *arena, const struct command *command)
+{
+    AUTO_BUFFER text = {0};
+    if (command)
+        man_write_command(&text, arena, command);
+    else
+        man_write_overview(&text);
+    return put(&text);
+}
+
+static int print_completion(const struct invocation *invocation, const char *shell)
+{
+    AUTO_BUFFER text = {0};
+    completion_write(&text, invocation->arena, shell);
+    return put(&text);
+}
+
+static int print_overview(void)
+{
+    AUTO_BUFFER text = {0};
+    help_write_overview(&text);
+    return put(&text);
+}
+
+static int help_run(struct invocation *invocation)
+{
+    const char *shell = option_text(invocation, "completion");
+    const struct command *command = NULL;
+    int count = (int)invocation->argument_count;
+    int taken;
+    if (shell)
+        return print_completion(invocation, shell);
+    if (count) {
+        command = command_match(count, invocation->arguments, &taken);
+        if (!command || taken != count)
+            return command_fail_unknown(count, invocation->arguments);
+    }
+    if (option_flag(invocation, "man"))
+        return print_man(invocation->arena, command);
+    return command ? help_print(command) : print_overview();
+}
+
+static const struct option help_rows[] = {
+    {.name = "man",
+     .type = OPTION_FLAG,
+     .doc = "Print the manual page (roff) of the command, or signpost(1)."},
+    {.name = "completion",
+     .type = OPTION_CHOICE,
+     .placeholder = "SHELL",
+     .choices = completion_shells,
+     .doc = "Print the completion of commands and flags for a shell."},
+};
+
+extern const struct command help_command;
+const struct command help_command = {
+    .name = "help",
+    .summary = "tell what commands and options there are",
+    .positional = "[COMMAND]",
+    .doc = "Without a command: an overview. Help, manual pages and completion are made of the same "
+           "tables as the program's own parsing of options.",
+    .examples = "signpost help run\n"
+                "signpost help --man run | man -l -\n"
+                "source <(signpost help --completion bash)\n"
+                "signpost help --completion fish > ~/.config/fish/completions/signpost.fish\n",
+    .groups = {{help_rows, COUNT_OF(help_rows)}},
+    .run = help_run,
+};

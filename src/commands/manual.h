@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "commands/option.h"
+
+// What is told of the commands: help, manual pages and shell completion, all made of their tables.
+
+struct exit_code {
+    int code;
+    const char *doc;
+};
+enum { EXIT_CODE_COUNT = 3 };
+extern const struct exit_code exit_codes[EXIT_CODE_COUNT];
+
+extern const char signpost_summary[]; // one line
+extern const char options_doc[];      // where options come from
+
+// On a terminal of 80 columns.
+void help_write_overview(struct buffer *out);
+void help_write_command(struct buffer *out, struct arena *arena, const struct command *command);
+int help_print(const struct command *command); // on stdout; an exit code
+
+// What is said of an option beside its doc: "Default 30s. At least 1ms.", its environment
+// variables.
+void option_write_facts(struct buffer *out, const struct option *option);
+// "[OPTION...] [PATH...]"
+void command_write_arguments(struct buffer *out, const struct command *command);
+
+// roff pages of section 1: signpost(1), signpost-run(1).
+void man_write_overview(struct buffer *out);
+void man_write_command(struct buffer *out, struct arena *arena, const struct command *command);
+
+extern const char *const completion_shells[]; // NULL-terminated
+// False: no such shell.
+bool completion_write(struct buffer *out, struct arena *arena, const char *shell);
