@@ -87,6 +87,7 @@ struct receipt {
     bool is_uncertain;
     uint8_t hash[8]; // SETTLED SET
     int64_t settled_s;
+    int64_t since_ms;        // Unix ms: when what it waits for became due; 0: not known
     unsigned attempts;       // failed ones in a row
     int64_t next_attempt_ms; // Unix ms; 0: not scheduled
     int64_t failed_ms;       // Unix ms of the last failure
