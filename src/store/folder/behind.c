@@ -1,0 +1,234 @@
+#include "store/folder/behind.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "store/folder/trouble.h"
+
+// ---- status files -------------------------------------------------------------------------------
+
+static const char *path_of(const struct folder *folder, uint32_t file)
+{
+    return folder->entries.files[file].path;
+}
+
+static void wake_at(struct folder *folder, int64_t at_ms)
+{
+    int64_t now_ms = folder_now_ms(folder);
+    if (folder->behind_at_ms && folder->behind_at_ms <= at_ms)
+        return;
+    folder->behind_at_ms = at_ms > now_ms ? at_ms : now_ms;
+    loop_timer_set(folder->world.loop, &folder->behind_timer, folder->behind_at_ms - now_ms);
+}
+
+void behind_wake(struct folder *folder)
+{
+    if (folder->is_leading)
+        wake_at(folder, folder_now_ms(folder));
+}
+
+void behind_mark(struct folder *folder, uint32_t file)
+{
+    struct file *marked = &folder->entries.files[file];
+    struct status_file *status = status_book_find(&folder->book, file);
+    if (!folder->is_leading || !status || !status_file_is_changed(status))
+        return;
+    if (!(marked->flags & FILE_IS_DUE)) {
+        marked->flags |= FILE_IS_DUE;
+        id_list_add(&folder->due, file);
+    }
+    wake_at(folder, status_book_due_ms(status));
+}
+
+bool behind_write(struct folder *folder, uint32_t file, struct error *err)
+{
+    struct status_file *status = status_book_find(&folder->book, file);
+    return !status || status_book_write(&folder->book, status, path_of(folder, file),
+                                        folder_now_ms(folder), err);
+}
+
+// Writes one if its time has come. When it is to be looked at again goes to *next_ms; 0: never.
+static bool write_due(struct folder *folder, uint32_t file, bool is_forced, int64_t *next_ms)
+{
+    struct error err = {0};
+    const struct status_file *status = status_book_find(&folder->book, file);
+    int64_t due_ms = status ? status_book_due_ms(status) : 0;
+    *next_ms = 0;
+    if (!is_forced && due_ms > folder_now_ms(folder)) {
+        *next_ms = due_ms;
+        return true;
+    }
+    if (behind_write(folder, file, &err)) {
+        folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_DUE;
+        return true;
+    }
+    trouble_set(folder, TROUBLE_STATUS, &err);
+    *next_ms = folder_now_ms(folder) + RETRY_MS;
+    return false;
+}
+
+static bool write_all_due(struct folder *folder, bool is_forced, int64_t *next_ms)
+{
+    size_t kept = 0;
+    bool is_ok = true;
+    *next_ms = 0;
+    for (size_t i = 0; i < folder->due.count; i++) {
+        uint32_t file = folder->due.items[i];
+        int64_t at_ms;
+        is_ok = write_due(folder, file, is_forced, &at_ms) && is_ok;
+        if (!at_ms)
+            continue;
+        folder->due.items[kept++] = file;
+        if (!*next_ms || at_ms < *next_ms)
+            *next_ms = at_ms;
+    }
+    folder->due.count = kept;
+    return is_ok;
+}
+
+static void run(struct folder *folder, bool is_forced)
+{
+    int64_t next_ms;
+    if (!folder->is_leading)
+        return;
+    if (!folder->pass.is_load)
+        journal_index_free(steal(folder->load.journal));
+    events_write(&folder->events);
+    if (write_all_due(folder, is_forced, &next_ms))
+        trouble_clear(folder, TROUBLE_STATUS);
+    status_book_tidy(&folder->book, folder_now_ms(folder));
+    if (next_ms)
+        wake_at(folder, next_ms);
+}
+
+static void behind_fired(void *context)
+{
+    struct folder *folder = context;
+    folder->behind_at_ms = 0;
+    run(folder, false);
+}
+
+void behind_flush(struct folder *folder)
+{
+    run(folder, true);
+}
+
+// ---- recovery -----------------------------------------------------------------------------------
+
+static bool recover(struct folder *folder, uint32_t file, struct status_file *status,
+                    struct error *err)
+{
+    const char *path = path_of(folder, file);
+    log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
+             LOG_TEXT("file", path), LOG_END);
+    if (!status_book_merge_checkpoint(&folder->book, status, path, err))
+        return false;
+    if (!folder->load.journal)
+        folder->load.journal = journal_index_new(folder->journal.path, err);
+    const struct journal_index *index = folder->load.journal;
+    if (!index)
+        return false;
+    const struct journal_item *item = journal_index_find(index, path);
+    for (; item && item < index->items + index->count && text_is(item->path, path); item++)
+        status_book_merge_line(status, item);
+    behind_mark(folder, file);
+    return true;
+}
+
+struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err)
+{
+    const struct status_file *known = status_book_find(&folder->book, file);
+    bool was_loaded = known && known->is_loaded;
+    struct status_file *status =
+        status_book_open(&folder->book, file, path_of(folder, file), err);
+    if (!status || was_loaded || !folder->is_leading || folder->pass.is_load)
+        return status;
+    bool is_expected =
+        folder->entries.files[file].first != ENTRY_NONE && !status_file_is_changed(status);
+    if (!status->was_torn && !(status->is_absent && is_expected))
+        return status;
+    return recover(folder, file, status, err) ? status : NULL;
+}
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+void behind_cover(struct folder *folder, uint32_t file)
+{
+    folder->entries.files[file].flags |= FILE_IS_COVERED;
+}
+
+static void collect_covered(struct folder *folder)
+{
+    struct entries *entries = &folder->entries;
+    for (uint32_t id = 0; id < entries->file_count; id++) {
+        if (!(entries->files[id].flags & FILE_IS_COVERED))
+            continue;
+        entries->files[id].flags &= ~(uint32_t)FILE_IS_COVERED;
+        id_list_add(&folder->covered, id);
+    }
+}
+
+void behind_look_at_journal(struct folder *folder)
+{
+    struct journal *journal = &folder->journal;
+    if (!folder->is_leading || folder->is_checkpointing ||
+        (!journal->is_suspect && journal->octets <= JOURNAL_OCTETS_MAX))
+        return;
+    folder->is_checkpointing = true;
+    folder->covered_octets = journal->is_suspect ? SIZE_MAX : journal->octets;
+    collect_covered(folder);
+    loop_timer_set(folder->world.loop, &folder->checkpoint_timer,
+                   journal->is_suspect ? RETRY_MS : 0);
+}
+
+static bool copy_next(struct folder *folder, struct error *err)
+{
+    uint32_t file = folder->covered.items[folder->covered.count - 1];
+    const char *path = path_of(folder, file);
+    if (path) {
+        struct status_file *status = folder_open_status(folder, file, err);
+        if (!status || !status_book_checkpoint(&folder->book, status, path, err))
+            return false;
+    }
+    folder->covered.count--;
+    return true;
+}
+
+static void end_checkpoint(struct folder *folder)
+{
+    folder->is_checkpointing = false;
+    while (folder->covered.count)
+        behind_cover(folder, folder->covered.items[--folder->covered.count]);
+}
+
+static void checkpoint_fired(void *context)
+{
+    struct folder *folder = context;
+    struct error err = {0};
+    bool is_ok = true;
+    if (folder->covered.count) {
+        is_ok = copy_next(folder, &err);
+    } else if ((is_ok = journal_renew(&folder->journal, folder->covered_octets, &err))) {
+        trouble_clear(folder, TROUBLE_JOURNAL);
+        end_checkpoint(folder);
+        behind_look_at_journal(folder);
+        return;
+    }
+    if (!is_ok)
+        trouble_set(folder, TROUBLE_JOURNAL, &err);
+    loop_timer_set(folder->world.loop, &folder->checkpoint_timer, is_ok ? 0 : RETRY_MS);
+}
+
+void behind_init(struct folder *folder)
+{
+    folder->behind_timer = (struct loop_timer){.call = behind_fired, .context = folder};
+    folder->checkpoint_timer = (struct loop_timer){.call = checkpoint_fired, .context = folder};
+}
+
+void behind_done(struct folder *folder)
+{
+    loop_timer_cancel(folder->world.loop, &folder->behind_timer);
+    loop_timer_cancel(folder->world.loop, &folder->checkpoint_timer);
+    free(folder->due.items);
+    free(folder->covered.items);
+}

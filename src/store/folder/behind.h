@@ -1,0 +1,25 @@
+#pragma once
+
+#include "store/folder/inside.h"
+
+// What follows behind: status files (at most one write per file and 50 ms, many objects in one),
+// Events, checkpoints. Nothing of it is waited for.
+
+// The status file of that manifest holds a change.
+void behind_mark(struct folder *folder, uint32_t file);
+// There are Events to write.
+void behind_wake(struct folder *folder);
+// Writes that status file now, whatever the clock says.
+bool behind_write(struct folder *folder, uint32_t file, struct error *err);
+// Writes everything now.
+void behind_flush(struct folder *folder);
+// The loaded status file of a manifest; one that got lost since is made again.
+struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err);
+
+// After an append: the journal covers that file.
+void behind_cover(struct folder *folder, uint32_t file);
+// Begins a checkpoint if the journal is long or broken.
+void behind_look_at_journal(struct folder *folder);
+
+void behind_init(struct folder *folder);
+void behind_done(struct folder *folder);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/kind.h"
+#include "base/value.h"
+
+// Manifest text to documents, one by one: found in the kind tables, defaults filled in, shape
+// checked. `List` objects are opened. Nothing of a document outlives its call.
+
+enum document_state {
+    DOCUMENT_GOOD,
+    DOCUMENT_BROKEN,  // `fault` says why
+    DOCUMENT_UNKNOWN, // of a kind that is not ours to read
+};
+
+struct document {
+    enum document_state state;
+    const struct kind *kind; // NULL: not found
+    struct value *tree;
+    bool has_identity;      // kind, namespace and name can be relied on, also when broken
+    struct text namespace_; // "" when cluster-scoped
+    struct text name;
+    bool has_secret;
+    uint32_t line; // where it begins
+    uint32_t column;
+    const char *fault; // "web.yaml:7:3: spec.ttl: expected a number, ..."
+};
+
+struct document_source {
+    const char *path; // as shown in faults
+    struct text text;
+    const struct kind *const *kinds;
+    size_t kind_count;
+    struct kind_patterns *patterns; // may be NULL
+};
+
+// `arena` is reset after each call.
+typedef void document_call(void *context, struct arena *arena, struct document *document);
+
+enum { DOCUMENT_OCTETS_MAX = 2 * 1024 * 1024 };
+
+// False when the text cannot be read to its end; err->text then begins with "web.yaml:7:3: ".
+bool documents_read(const struct document_source *source, document_call *call, void *context,
+                    struct error *err);

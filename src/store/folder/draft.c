@@ -1,0 +1,283 @@
+#include "store/folder/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/secret.h"
+#include "store/folder/behind.h"
+#include "store/folder/name.h"
+#include "store/folder/settle.h"
+#include "store/folder/trouble.h"
+
+struct draft draft_make(const struct folder *folder, struct arena *arena,
+                        const struct object_ref_key *key)
+{
+    return (struct draft){
+        .arena = arena,
+        .subject = {folder_type(folder, key->kind), key->namespace_, key->name},
+    };
+}
+
+void draft_begin(struct folder *folder, struct draft *draft)
+{
+    draft->ours = (struct ours){
+        .created_s = loop_unix_ms(folder->world.loop) / 1000,
+        .generation = 1,
+    };
+    random_uuid(folder->world.random, draft->ours.uid);
+    draft_step(folder, draft);
+}
+
+void draft_step(struct folder *folder, struct draft *draft)
+{
+    if (folder->is_leading && !state_reserve(&folder->state))
+        trouble_set(folder, TROUBLE_STATE, &folder->state.fault);
+    else
+        trouble_clear(folder, TROUBLE_STATE);
+    draft->ours.version = state_next(&folder->state);
+}
+
+void draft_key(struct buffer *out, const struct draft *draft)
+{
+    struct object_ref_key key = subject_key(&draft->subject);
+    name_write_key(out, &key);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static struct value *read_body(struct arena *arena, struct text body)
+{
+    struct value *tree = NULL;
+    bool has = false;
+    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(body, &ours_limits);
+    if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
+        return NULL;
+    return tree;
+}
+
+static void look_aside(struct folder *folder, struct draft *draft)
+{
+    if (draft->ours.last_good)
+        return;
+    draft->ours.last_good = secrets_read(&folder->secrets, draft->ours.uid, draft->arena);
+    draft->is_aside = draft->ours.last_good != NULL;
+}
+
+bool draft_read(struct folder *folder, struct draft *draft, const struct status_doc *doc)
+{
+    const struct value *tree = read_body(draft->arena, doc->body);
+    if (!ours_decode(&draft->ours, draft->subject.type, tree))
+        return false;
+    look_aside(folder, draft);
+    return true;
+}
+
+static void read_object(struct draft *draft, const struct object *object)
+{
+    draft->ours = (struct ours){
+        .generation = object->generation,
+        .created_s = object->created_s,
+        .deleted_s = object->deleted_s,
+        .has_finalizer = object->has_finalizer,
+    };
+    object_version_number(object, &draft->ours.version);
+    object_write_uid(object, draft->ours.uid);
+}
+
+struct search {
+    struct draft *draft;
+};
+
+static void match_document(void *context, struct arena *arena, struct document *document)
+{
+    struct draft *draft = ((struct search *)context)->draft;
+    if (draft->ours.last_good || document->state != DOCUMENT_GOOD ||
+        document->kind != draft->subject.type->kind ||
+        !text_equal(document->name, draft->subject.name) ||
+        !text_equal(document->namespace_, draft->subject.namespace_))
+        return;
+    draft->ours.last_good =
+        value_copy(draft->arena, ours_last_good(arena, document->tree));
+    draft->is_aside = document->has_secret;
+}
+
+static void read_manifest(struct folder *folder, struct draft *draft, uint32_t file)
+{
+    AUTO_BUFFER path = {0};
+    AUTO_BUFFER text = {0};
+    struct search search = {draft};
+    const char *manifest = folder->entries.files[file].path;
+    buffer_printf(&path, "%s/%s", folder->dir, manifest);
+    if (!disk_read(&text, path.at, MANIFEST_OCTETS_MAX, NULL))
+        return;
+    struct document_source source = {manifest, buffer_text(&text), folder->kinds,
+                                     folder->kind_count, folder->patterns};
+    documents_read(&source, match_document, &search, NULL);
+    if (draft->is_aside)
+        secret_wipe(text.at, text.len);
+}
+
+// Another process's documents (a leader's, read by its standby) may be older or newer than the
+// cached state; what is cached counts.
+static bool is_current(const struct draft *draft, const struct object *object)
+{
+    uint8_t uid[16];
+    object_uid_parse(text_of(draft->ours.uid), uid);
+    return memcmp(uid, object->uid, sizeof uid) == 0;
+}
+
+bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct error *err)
+{
+    AUTO_BUFFER key = {0};
+    const struct entry *entry = &folder->entries.items[id];
+    struct status_file *status = folder_open_status(folder, entry->file, err);
+    if (!status)
+        return false;
+    draft_key(&key, draft);
+    const struct status_doc *doc = status_file_find(status, buffer_text(&key));
+    if (!doc || !draft_read(folder, draft, doc) || !is_current(draft, entry->object)) {
+        read_object(draft, entry->object);
+        look_aside(folder, draft);
+    }
+    if (!draft->ours.last_good)
+        read_manifest(folder, draft, entry->file);
+    return true;
+}
+
+// ---- the next state -----------------------------------------------------------------------------
+
+struct object *draft_object(const struct draft *draft)
+{
+    const struct store_kind *type = draft->subject.type;
+    return object_new(type->kind, type->finalizer,
+                      ours_tree(draft->arena, &draft->subject, &draft->ours));
+}
+
+void draft_write(struct buffer *out, const struct draft *draft)
+{
+    ours_write(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside);
+}
+
+void draft_write_line(struct buffer *out, const struct folder *folder, const struct draft *draft,
+                      uint32_t file, bool is_gone)
+{
+    const char *path = folder->entries.files[file].path;
+    if (is_gone)
+        ours_write_gone(out, draft->arena, &draft->subject, &draft->ours, path);
+    else
+        ours_write_line(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside, path);
+}
+
+bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,
+                 struct text body, struct error *err)
+{
+    if (!folder->is_leading)
+        return true;
+    struct status_file *status = folder_open_status(folder, file, err);
+    if (!status)
+        return false;
+    status_file_set(status, key, version, body);
+    behind_mark(folder, file);
+    return true;
+}
+
+bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file, struct error *err)
+{
+    AUTO_BUFFER key = {0};
+    AUTO_BUFFER body = {0};
+    if (!folder->is_leading)
+        return true;
+    draft_key(&key, draft);
+    draft_write(&body, draft);
+    return folder_keep(folder, file, buffer_text(&key), draft->ours.version, buffer_text(&body),
+                       err);
+}
+
+void folder_drop(struct folder *folder, uint32_t file, struct text key)
+{
+    struct error err = {0};
+    if (!folder->is_leading)
+        return;
+    struct status_file *status = folder_open_status(folder, file, &err);
+    if (!status) {
+        trouble_set(folder, TROUBLE_STATUS, &err);
+        return;
+    }
+    status_file_drop(status, key);
+    behind_mark(folder, file);
+}
+
+// ---- filing -------------------------------------------------------------------------------------
+
+void folder_tell(struct folder *folder, enum store_event_type type, const struct object *object,
+                 const struct object *old)
+{
+    struct store_event event = {
+        .type = type,
+        .object = object,
+        .old = old,
+        .is_initial = !folder->was_synced,
+    };
+    folder->pass.has_told = true;
+    folder->sink.event(folder->sink.context, &event);
+}
+
+void folder_end_batch(struct folder *folder)
+{
+    if (!folder->pass.has_told)
+        return;
+    folder->pass.has_told = false;
+    folder->sink.batch_end(folder->sink.context);
+}
+
+static bool is_same(const struct object *a, const struct object *b)
+{
+    return text_equal(object_version(a), object_version(b)) &&
+           memcmp(a->uid, b->uid, sizeof a->uid) == 0;
+}
+
+uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
+                     uint64_t body_hash, bool is_told)
+{
+    struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    struct entries *entries = &folder->entries;
+    uint32_t id = entries_find(entries, &key);
+    const struct object *old = cache_put(folder->store.cache, object);
+    must((old == NULL) == (id == ENTRY_NONE));
+    if (id == ENTRY_NONE)
+        id = entries_add(entries, object, file);
+    entries_set_object(entries, id, object);
+    if (entries->items[id].file != file)
+        entries_move(entries, id, file);
+    entries->items[id].body_hash = body_hash;
+    if (is_told && (!old || !is_same(old, object)))
+        folder_tell(folder, old ? STORE_MODIFIED : STORE_ADDED, object, old);
+    object_unref(old);
+    return id;
+}
+
+void folder_leave(struct folder *folder, uint32_t id)
+{
+    AUTO_BUFFER key_text = {0};
+    char uid[37];
+    struct entry *entry = &folder->entries.items[id];
+    const struct object *object = entry->object;
+    struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    uint32_t file = entry->file;
+    bool is_reborn = entry->flags & ENTRY_IS_REBORN;
+    bool had_secret = object->kind->is_secret || object->kind->has_secret;
+    object_write_uid(object, uid);
+    name_write_key(&key_text, &key);
+    entries_remove(&folder->entries, id);
+    const struct object *last =
+        cache_take(folder->store.cache, key.kind, key.namespace_, key.name);
+    folder_drop(folder, file, buffer_text(&key_text));
+    if (had_secret && folder->is_leading)
+        secrets_remove(&folder->secrets, uid);
+    if (is_reborn)
+        settle_again(folder, file, 0);
+    folder_tell(folder, STORE_DELETED, last, last);
+    object_unref(last);
+}

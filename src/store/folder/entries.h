@@ -1,0 +1,98 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "io/disk.h"
+#include "store/object.h"
+
+// What the store knows of manifest files and of the objects in them: small, as there may be a
+// hundred thousand of either. No tree and no text of a document stays in memory.
+
+#define ENTRY_NONE UINT32_MAX
+#define FILE_NONE UINT32_MAX
+
+enum entry_flag {
+    ENTRY_HAS_FAULT = 1 << 0,    // its document is refused; the status document says why
+    ENTRY_IS_MISSING = 1 << 1,   // its document is gone, and that is not yet acted upon
+    ENTRY_IS_REBORN = 1 << 2,    // in deletion, and a document stands there again
+    ENTRY_IS_BUSY = 1 << 3,      // a write of it is under way
+    ENTRY_IS_FORGOTTEN = 1 << 4, // its status document was not found
+};
+
+// One object of the cache. `file` is where its document stands (stood, when it is gone) and beside
+// which its status lies.
+struct entry {
+    const struct object *object; // borrowed from the cache; NULL: a free slot
+    uint64_t body_hash;          // of everything outside metadata and status
+    uint32_t file;
+    uint32_t next; // of the same file, or of the free slots
+    uint32_t previous;
+    uint32_t flags : 8;
+    uint32_t pass : 24; // in which it was seen last
+};
+
+enum file_flag {
+    FILE_IS_PRESENT = 1 << 0,
+    FILE_IS_QUEUED = 1 << 1,      // to be read in this pass
+    FILE_HAS_DUPLICATES = 1 << 2, // some of its objects stand in another file too
+    FILE_WAS_WARNED = 1 << 3,     // secrets in a file that others may read
+    FILE_IS_DUE = 1 << 4,         // its status file is to be written
+    FILE_IS_COVERED = 1 << 5,     // the journal holds what its checkpoint lacks
+    FILE_IS_KEPT = 1 << 6,        // not readable as a whole: its last good objects stay
+    FILE_IS_UNSETTLED = 1 << 7,   // to be read again, whatever its times say
+    FILE_HAS_BROKEN = 1 << 8,     // the status file has documents for what gives no object
+};
+
+struct file {
+    char *path; // relative to the folder; NULL: a free slot
+    uint64_t inode;
+    int64_t mtime_ns;
+    uint64_t hash; // of the content
+    uint32_t size;
+    uint32_t mode;
+    uint32_t first;     // entry
+    uint32_t documents; // at the last reading
+    uint32_t flags;
+    uint32_t scan;           // in which it was seen last
+    uint32_t empty_since_s;  // on the loop's clock, when it was found empty; 0: it was not
+    uint32_t next_free;
+};
+
+struct entries {
+    struct entry *items;
+    uint32_t count; // slots
+    size_t capacity;
+    uint32_t free;
+    uint32_t live;
+    struct table by_name;
+
+    struct file *files;
+    uint32_t file_count;
+    size_t file_capacity;
+    uint32_t file_free;
+    uint64_t documents; // of all files
+    struct table by_path;
+};
+
+void entries_init(struct entries *entries);
+void entries_done(struct entries *entries);
+
+uint32_t entries_find(const struct entries *entries, const struct object_ref_key *key);
+// `object` must not be known yet.
+uint32_t entries_add(struct entries *entries, const struct object *object, uint32_t file);
+// Another state of the same object.
+void entries_set_object(struct entries *entries, uint32_t id, const struct object *object);
+void entries_move(struct entries *entries, uint32_t id, uint32_t file);
+// While its object still lives.
+void entries_remove(struct entries *entries, uint32_t id);
+
+uint32_t files_find(const struct entries *entries, const char *path);
+uint32_t files_need(struct entries *entries, const char *path); // found or added
+void files_set_documents(struct entries *entries, uint32_t id, uint32_t documents);
+// Forgets a file that is not present and has no entries.
+void files_forget(struct entries *entries, uint32_t id);
+// Do inode, size and time say that it is as it was?
+bool files_is_same(const struct file *file, const struct disk_stat *found);

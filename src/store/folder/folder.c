@@ -1,0 +1,252 @@
+#include "store/folder/folder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/folder/behind.h"
+#include "store/folder/lead.h"
+#include "store/folder/settle.h"
+#include "store/folder/trouble.h"
+#include "store/folder/write.h"
+
+enum { SHOWN_FAULTS = 8 };
+
+static struct folder *of(struct store *store)
+{
+    return (struct folder *)store;
+}
+
+void id_list_add(struct id_list *list, uint32_t id)
+{
+    mem_reserve(&list->items, &list->capacity, list->count + 1);
+    list->items[list->count++] = id;
+}
+
+const struct store_kind *folder_type(const struct folder *folder, const struct kind *kind)
+{
+    for (size_t i = 0; i < folder->kind_count; i++)
+        if (folder->types[i].kind == kind)
+            return &folder->types[i];
+    return NULL;
+}
+
+int64_t folder_now_ms(const struct folder *folder)
+{
+    return loop_mono_ms(folder->world.loop);
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+static bool folder_start(struct store *store, const struct store_sink *sink, struct error *err)
+{
+    struct folder *folder = of(store);
+    (void)err;
+    folder->sink = *sink;
+    lead_start(folder);
+    settle_start(folder);
+    return true;
+}
+
+static void folder_get(struct store *store, const struct object_ref_key *key, store_done *done,
+                       void *context)
+{
+    write_get(of(store), key, done, context);
+}
+
+static void folder_apply(struct store *store, const struct store_apply *apply, store_done *done,
+                         void *context)
+{
+    write_apply(of(store), apply, done, context);
+}
+
+static void folder_patch_status(struct store *store, const struct object *object,
+                                const struct value *status, store_done *done, void *context)
+{
+    write_patch_status(of(store), object, status, done, context);
+}
+
+static void folder_remove_finalizer(struct store *store, const struct object *object,
+                                    store_done *done, void *context)
+{
+    write_remove_finalizer(of(store), object, done, context);
+}
+
+static void folder_note(struct store *store, const struct store_note *note)
+{
+    struct folder *folder = of(store);
+    if (!folder->is_leading)
+        return;
+    events_add(&folder->events, note, loop_unix_ms(folder->world.loop));
+    behind_wake(folder);
+}
+
+static void folder_flush(struct store *store)
+{
+    behind_flush(of(store));
+}
+
+static const char *describe_faults(struct folder *folder)
+{
+    struct buffer *text = &folder->check_text;
+    buffer_clear(text);
+    if (!folder->fault_count)
+        return "";
+    buffer_printf(text, "%zu refused: ", folder->fault_count);
+    for (size_t i = 0; i < folder->fault_count && i < SHOWN_FAULTS; i++)
+        buffer_printf(text, "%s%s", i ? " | " : "", folder->faults[i].text);
+    if (folder->fault_count > SHOWN_FAULTS)
+        buffer_add_text(text, " | ...");
+    return text->at;
+}
+
+static size_t folder_checks(struct store *store, struct store_check *out, size_t capacity)
+{
+    struct folder *folder = of(store);
+    const char *trouble = trouble_text(folder);
+    const char *reading = folder->was_synced ? "" : "reading the manifests";
+    const struct store_check checks[] = {
+        {"folder", folder->is_synced, false, folder->why ? folder->why : reading},
+        {"store", !trouble, false, trouble ? trouble : ""},
+        {"manifests", !folder->fault_count, true, describe_faults(folder)},
+    };
+    size_t count = capacity < COUNT_OF(checks) ? capacity : COUNT_OF(checks);
+    memcpy(out, checks, count * sizeof *checks);
+    return count;
+}
+
+static void folder_free(struct store *store)
+{
+    struct folder *folder = of(store);
+    settle_done(folder);
+    write_done(folder);
+    behind_done(folder);
+    lead_done(folder);
+    events_done(&folder->events);
+    journal_done(&folder->journal);
+    secrets_done(&folder->secrets);
+    state_done(&folder->state);
+    status_book_done(&folder->book);
+    entries_done(&folder->entries);
+    trouble_done(folder);
+    cache_free(folder->store.cache);
+    kind_patterns_free(folder->patterns);
+    arena_free(folder->arena);
+    buffer_done(&folder->check_text);
+    free(folder->why);
+    free(folder->types);
+    free(folder->kinds);
+    free(folder->dir);
+    free(folder->state_dir);
+    free(folder->own_dir);
+    free(folder);
+}
+
+static const struct store_ops folder_ops = {
+    .start = folder_start,
+    .get = folder_get,
+    .apply = folder_apply,
+    .patch_status = folder_patch_status,
+    .remove_finalizer = folder_remove_finalizer,
+    .note = folder_note,
+    .checks = folder_checks,
+    .flush = folder_flush,
+    .free = folder_free,
+};
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static char *join(const char *folder, const char *name)
+{
+    AUTO_BUFFER path = {0};
+    buffer_printf(&path, "%s/%s", folder ? folder : "", name);
+    return buffer_steal(&path);
+}
+
+static bool find_folders(struct folder *folder, const struct folder_options *options,
+                         struct error *err)
+{
+    char **names = NULL;
+    size_t count = 0;
+    folder->dir = disk_real_path(options->dir, err);
+    if (!folder->dir || !disk_list(folder->dir, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    if (!options->state_dir) {
+        folder->state_dir = mem_copy_text(folder->dir);
+        return true;
+    }
+    if (!disk_make_folder(folder->world.disk, options->state_dir, 0755, err))
+        return false;
+    folder->state_dir = disk_real_path(options->state_dir, err);
+    return folder->state_dir != NULL;
+}
+
+static bool open_state(struct folder *folder, bool has_state_dir, struct error *err)
+{
+    folder->own_dir = join(folder->state_dir, ".signpost");
+    if (disk_make_folder(folder->world.disk, folder->own_dir, 0755, err) && lead_open(folder, err))
+        return true;
+    if (!has_state_dir)
+        error_prefix(err, "start with --state-dir FOLDER to keep status elsewhere: ");
+    return false;
+}
+
+static void copy_kinds(struct folder *folder, const struct folder_options *options)
+{
+    folder->kind_count = options->kind_count;
+    folder->types = mem_new_array(struct store_kind, options->kind_count + 1);
+    folder->kinds = mem_new_array(const struct kind *, options->kind_count + 1);
+    for (size_t i = 0; i < options->kind_count; i++) {
+        folder->types[i] = options->kinds[i];
+        folder->kinds[i] = options->kinds[i].kind;
+    }
+}
+
+static void open_parts(struct folder *folder)
+{
+    struct disk *disk = folder->world.disk;
+    autofree char *checkpoints = join(folder->own_dir, "base");
+    autofree char *journal = join(folder->own_dir, "journal");
+    autofree char *secrets = join(folder->own_dir, "secrets");
+    autofree char *events = join(folder->own_dir, "events.jsonl");
+    status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "", checkpoints);
+    journal_init(&folder->journal, disk, journal);
+    secrets_init(&folder->secrets, disk, secrets);
+    events_init(&folder->events, disk, events);
+}
+
+static struct folder *make(const struct world *world, const struct folder_options *options,
+                           struct log *log)
+{
+    struct folder *folder = mem_new_of(struct folder);
+    folder->store = (struct store){&folder_ops, cache_new()};
+    folder->world = *world;
+    folder->log = log;
+    folder->lock = -1;
+    folder->allow_empty = options->allow_empty;
+    folder->patterns = kind_patterns_new();
+    folder->arena = arena_new();
+    entries_init(&folder->entries);
+    copy_kinds(folder, options);
+    settle_init(folder);
+    write_init(folder);
+    behind_init(folder);
+    return folder;
+}
+
+struct store *folder_new(const struct world *world, const struct folder_options *options,
+                         struct log *log, struct error *err)
+{
+    struct folder *folder = make(world, options, log);
+    bool is_open =
+        find_folders(folder, options, err) && open_state(folder, options->state_dir, err);
+    open_parts(folder);
+    if (is_open)
+        return &folder->store;
+    folder_free(&folder->store);
+    return NULL;
+}

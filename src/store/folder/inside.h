@@ -1,0 +1,181 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "io/world.h"
+#include "store/cache.h"
+#include "store/folder/document.h"
+#include "store/folder/entries.h"
+#include "store/folder/events.h"
+#include "store/folder/folder.h"
+#include "store/folder/journal.h"
+#include "store/folder/ours.h"
+#include "store/folder/scan.h"
+#include "store/folder/secrets.h"
+#include "store/folder/state.h"
+#include "store/folder/status_book.h"
+#include "store/store.h"
+
+// The folder store from within: one struct, worked on by these modules.
+//
+//     folder.c   opening, the operations, checks
+//     lead.c     the lock: who may write
+//     settle.c   when to look: inotify, timers, work in slices
+//     load.c     what earlier runs left: status files, checkpoints, journal
+//     pass.c     changed manifests become changed objects
+//     draft.c    one object: what is kept of it, and its next state
+//     write.c    apply, remove_finalizer, patch_status, get
+//     behind.c   what follows: status files, events, checkpoints
+//     trouble.c  what is wrong: refused documents, failing writes
+
+enum {
+    RETRY_MS = 1000,
+    UNREADABLE_RETRY_MS = 5000,
+    SLOW_SCAN_MS = 60 * 1000,
+    SETTLE_MS = 100,
+    SETTLE_MAX_MS = 1000,
+    HALF_WRITTEN_MS = 5000,
+    LEAD_MS = 1000,
+    SLICE_MS = 20,
+    SCAN_SLICE_MS = 2,
+    EMPTY_SUSPICIOUS = 10, // so many known and none there: not believed
+    MANIFEST_OCTETS_MAX = 16 * 1024 * 1024,
+    DOCUMENTS_MAX = 1000000,
+};
+
+struct id_list {
+    uint32_t *items;
+    size_t count;
+    size_t capacity;
+};
+
+// A document of a status file that no manifest has claimed yet, while loading.
+struct dormant {
+    uint64_t hash; // of its key
+    uint64_t version;
+    uint32_t file;
+    bool is_used;
+};
+
+struct load {
+    struct journal_index *journal;
+    struct id_list files; // those that have a status file or a checkpoint
+    size_t next;
+    struct dormant *items; // by hash, newest first
+    size_t count;
+    size_t capacity;
+};
+
+// A document that another file's status file holds now.
+struct move {
+    uint32_t from;
+    char *key;
+};
+
+struct pass {
+    uint32_t number; // 24 bits
+    bool is_load;    // objects may lie dormant
+    bool has_told;   // events since the last end of a batch
+    struct id_list queue;
+    size_t next;
+    uint32_t file;      // being read
+    uint32_t documents; // in it, so far
+    uint32_t broken;    // of these, without an object
+    bool keeps;         // what is broken in it may be any of its objects
+    struct move *moves;
+    size_t move_count;
+    size_t move_capacity;
+};
+
+// A refused document.
+struct fault_line {
+    uint32_t file;
+    bool is_old; // of the reading before
+    char *text;
+};
+
+enum trouble { TROUBLE_JOURNAL, TROUBLE_STATE, TROUBLE_STATUS, TROUBLE_SECRETS, TROUBLES };
+
+enum work { WORK_NONE, WORK_LOAD, WORK_SCAN, WORK_CHANGES };
+
+struct request;
+
+struct folder {
+    struct store store;
+    struct world world;
+    struct log *log;
+    struct store_sink sink;
+    char *dir;       // real path
+    char *state_dir; // real path; equal to dir unless given
+    char *own_dir;   // <state_dir>/.signpost
+    bool allow_empty;
+    struct store_kind *types;
+    const struct kind **kinds;
+    size_t kind_count;
+    struct kind_patterns *patterns;
+
+    struct entries entries;
+    struct status_book book;
+    struct journal journal;
+    struct state state;
+    struct secrets secrets;
+    struct events events;
+    struct arena *arena; // of one write
+
+    int lock; // descriptor, -1: another process holds it
+    bool is_leading;
+    bool has_told_leading;
+    struct loop_timer lead_timer;
+
+    struct disk_watch *watch;
+    struct loop_timer settle_timer;
+    int64_t first_change_ms; // of those not looked at; 0: none
+    bool needs_scan;
+    bool needs_load;
+    struct loop_timer slow_timer;
+    struct loop_timer retry_timer;
+    int64_t retry_at_ms; // 0: not set
+
+    enum work work;
+    size_t stage;
+    struct loop_timer work_timer;
+    struct scan scan;
+    uint32_t scan_number;
+    struct error scan_error; // something could not be read: what is not found proves nothing
+    struct load load;
+    struct pass pass;
+    struct id_list missing; // entries
+
+    bool was_synced; // once
+    bool is_synced;
+    char *why; // not synced
+
+    struct request *requests;
+    size_t request_count;
+    size_t request_capacity;
+    struct loop_timer write_timer;
+
+    struct id_list due; // files whose status files are to be written
+    struct loop_timer behind_timer;
+    int64_t behind_at_ms; // when it fires; 0: not set
+    struct id_list covered; // files still to be copied by the checkpoint that runs
+    size_t covered_octets;  // of the journal
+    bool is_checkpointing;
+    struct loop_timer checkpoint_timer;
+
+    struct fault_line *faults;
+    size_t fault_count;
+    size_t fault_capacity;
+    char *troubles[TROUBLES];
+    char **unknown_kinds;
+    size_t unknown_kind_count;
+    size_t unknown_kind_capacity;
+    struct buffer check_text;
+};
+
+void id_list_add(struct id_list *list, uint32_t id);
+const struct store_kind *folder_type(const struct folder *folder, const struct kind *kind);
+int64_t folder_now_ms(const struct folder *folder); // the loop's clock

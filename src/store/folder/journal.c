@@ -1,0 +1,224 @@
+#include "store/folder/journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "base/value.h"
+#include "store/folder/name.h"
+#include "store/folder/ours.h"
+
+enum { READ_OCTETS_MAX = 256 * 1024 * 1024 };
+
+void journal_init(struct journal *journal, struct disk *disk, const char *path)
+{
+    journal->disk = disk;
+    journal->path = mem_copy_text(path);
+}
+
+static void close_file(struct journal *journal)
+{
+    disk_append_close(journal->disk, journal->file);
+    journal->file = NULL;
+}
+
+void journal_done(struct journal *journal)
+{
+    close_file(journal);
+    free(journal->path);
+}
+
+// A line that was torn by a crash must not swallow the next one.
+static bool end_torn_line(struct journal *journal, struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    if (!disk_read(&text, journal->path, READ_OCTETS_MAX, err))
+        return false;
+    journal->octets = text.len;
+    if (!text.len || text.at[text.len - 1] == '\n')
+        return true;
+    journal->octets++;
+    return disk_append(journal->disk, journal->file, TEXT("\n"), err);
+}
+
+static bool open_file(struct journal *journal, struct error *err)
+{
+    if (journal->file)
+        return true;
+    journal->file = disk_append_open(journal->disk, journal->path, 0600, err);
+    if (!journal->file)
+        return false;
+    if (end_torn_line(journal, err))
+        return true;
+    close_file(journal);
+    return false;
+}
+
+static bool append(struct journal *journal, struct text lines, struct error *err)
+{
+    return open_file(journal, err) && disk_append(journal->disk, journal->file, lines, err) &&
+           disk_sync(journal->disk, journal->file, err);
+}
+
+bool journal_append(struct journal *journal, struct text lines, struct error *err)
+{
+    if (journal->is_suspect)
+        return error_set(err, FAULT_AGAIN, "SystemError",
+                         "cannot write %s: an earlier write failed; it is being made anew",
+                         journal->path);
+    journal->is_suspect = !append(journal, lines, err);
+    if (journal->is_suspect)
+        return false;
+    journal->octets += lines.len;
+    return true;
+}
+
+bool journal_renew(struct journal *journal, size_t covered, struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    struct error local = {0};
+    if (!disk_read(&text, journal->path, READ_OCTETS_MAX, &local) && local.status != ENOENT) {
+        if (err)
+            *err = local;
+        return false;
+    }
+    struct text tail = buffer_text(&text);
+    size_t cut = covered < tail.len ? covered : tail.len;
+    tail = (struct text){tail.at + cut, tail.len - cut};
+    if (!disk_replace(journal->disk, journal->path, tail, 0600, true, err))
+        return false;
+    close_file(journal);
+    journal->octets = tail.len;
+    journal->is_suspect = false;
+    return true;
+}
+
+// ---- index --------------------------------------------------------------------------------------
+
+static struct text copied(struct arena *arena, struct text text)
+{
+    return (struct text){arena_copy(arena, text.at, text.len), text.len};
+}
+
+static bool read_item(struct journal_index *index, struct arena *scratch, struct text line,
+                      struct journal_item *out)
+{
+    AUTO_BUFFER key = {0};
+    int64_t version;
+    const struct value *tree = value_read_json(scratch, line, &ours_limits, NULL);
+    const struct value *metadata = value_find(tree, "metadata");
+    struct text path = value_text(value_find(tree, "file"));
+    if (!path.len ||
+        !text_to_int64(value_text(value_find(metadata, "resourceVersion")), &version) ||
+        version <= 0 ||
+        !name_write_key_of(&key, value_text(value_find(tree, "apiVersion")),
+                           value_text(value_find(tree, "kind")),
+                           value_text(value_find(metadata, "namespace")),
+                           value_text(value_find(metadata, "name"))))
+        return false;
+    *out = (struct journal_item){
+        .hash = hash_octets(key.at, key.len),
+        .version = (uint64_t)version,
+        .key = copied(index->arena, buffer_text(&key)),
+        .path = copied(index->arena, path),
+        .line = line,
+        .is_gone = value_bool_at(tree, "gone", false),
+    };
+    return true;
+}
+
+static void read_lines(struct journal_index *index)
+{
+    CLEANUP(arena) struct arena *scratch = arena_new();
+    struct text rest = buffer_text(&index->text);
+    struct text line;
+    while (text_cut(&rest, '\n', &line)) {
+        struct journal_item item;
+        bool is_last = !rest.at;
+        if (!line.len)
+            continue;
+        if (read_item(index, scratch, line, &item)) {
+            mem_reserve(&index->items, &index->capacity, index->count + 1);
+            index->items[index->count++] = item;
+        } else if (!is_last) {
+            index->unreadable++;
+        }
+        arena_reset(scratch);
+    }
+}
+
+// The newest first among lines of one object.
+static int compare_objects(const void *a, const void *b)
+{
+    const struct journal_item *left = a, *right = b;
+    if (left->hash != right->hash)
+        return left->hash < right->hash ? -1 : 1;
+    int order = text_compare(left->key, right->key);
+    if (order)
+        return order;
+    return (left->version < right->version) - (left->version > right->version);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    const struct journal_item *left = a, *right = b;
+    int order = text_compare(left->path, right->path);
+    return order ? order : text_compare(left->key, right->key);
+}
+
+static void keep_newest(struct journal_index *index)
+{
+    size_t kept = 0;
+    if (!index->count)
+        return;
+    qsort(index->items, index->count, sizeof *index->items, compare_objects);
+    for (size_t i = 0; i < index->count; i++)
+        if (!kept || !text_equal(index->items[kept - 1].key, index->items[i].key))
+            index->items[kept++] = index->items[i];
+    index->count = kept;
+    qsort(index->items, kept, sizeof *index->items, compare_paths);
+}
+
+struct journal_index *journal_index_new(const char *path, struct error *err)
+{
+    struct journal_index *index = mem_new_of(struct journal_index);
+    struct error local = {0};
+    index->arena = arena_new();
+    if (!disk_read(&index->text, path, READ_OCTETS_MAX, &local) && local.status != ENOENT) {
+        journal_index_free(index);
+        if (err)
+            *err = local;
+        return NULL;
+    }
+    read_lines(index);
+    keep_newest(index);
+    return index;
+}
+
+void journal_index_free(struct journal_index *index)
+{
+    if (!index)
+        return;
+    buffer_done(&index->text);
+    arena_free(index->arena);
+    free(index->items);
+    free(index);
+}
+
+const struct journal_item *journal_index_find(const struct journal_index *index, const char *path)
+{
+    struct text wanted = text_of(path);
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (text_compare(index->items[middle].path, wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == index->count || !text_equal(index->items[low].path, wanted))
+        return NULL;
+    return &index->items[low];
+}

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "store/folder/draft.h"
+#include "store/folder/pass.h"
+
+// What earlier runs left: every document of the status files lies dormant until a manifest claims
+// it. Steps of the work WORK_LOAD (settle.h), in this order around the scan and the pass.
+
+// State and journal.
+enum step load_begin(struct folder *folder, int64_t until_ms);
+// A status file or a checkpoint was found beside or for that manifest.
+void load_note(struct folder *folder, const char *manifest);
+enum step load_index(struct folder *folder, int64_t until_ms);
+enum step load_merge(struct folder *folder, int64_t until_ms);
+// The dormant state of the draft's subject, from beside *from. False when there is none, or (err
+// set) when it cannot be read.
+bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
+// Whatever no manifest claimed: objects whose documents are gone.
+enum step load_orphans(struct folder *folder, int64_t until_ms);
+void load_done(struct folder *folder);

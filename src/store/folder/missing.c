@@ -1,0 +1,190 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "store/folder/behind.h"
+#include "store/folder/draft.h"
+#include "store/folder/name.h"
+#include "store/folder/pass.h"
+#include "store/folder/trouble.h"
+
+enum { CHUNK = 256 }; // deletions that share one append
+
+// An entry whose document is gone, made ready for the journal.
+struct farewell {
+    uint32_t entry;
+    struct object *object; // in deletion; NULL: it leaves at once
+    char *body;            // its status document
+};
+
+struct farewells {
+    struct farewell items[CHUNK];
+    size_t count;
+    struct buffer lines;
+};
+
+static void farewells_done(struct farewells *farewells)
+{
+    for (size_t i = 0; i < farewells->count; i++) {
+        object_unref(farewells->items[i].object);
+        free(farewells->items[i].body);
+    }
+    buffer_done(&farewells->lines);
+}
+
+static void begin_deletion(struct folder *folder, struct draft *draft, struct farewell *farewell)
+{
+    AUTO_BUFFER body = {0};
+    int64_t now_s = loop_unix_ms(folder->world.loop) / 1000;
+    draft->ours.deleted_s = now_s > 0 ? now_s : 1;
+    draft->ours.fault = (struct text){0};
+    draft_write(&body, draft);
+    farewell->object = draft_object(draft);
+    farewell->body = buffer_steal(&body);
+}
+
+static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t id,
+                    struct error *err)
+{
+    const struct entry *entry = &folder->entries.items[id];
+    const struct object *object = entry->object;
+    struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    struct draft draft = draft_make(folder, folder->arena, &key);
+    struct farewell *farewell = &farewells->items[farewells->count];
+    if (!draft_load(folder, &draft, id, err))
+        return false;
+    *farewell = (struct farewell){.entry = id};
+    draft_step(folder, &draft);
+    if (draft.ours.has_finalizer)
+        begin_deletion(folder, &draft, farewell);
+    draft_write_line(&farewells->lines, folder, &draft, entry->file, !farewell->object);
+    farewells->count++;
+    arena_reset(folder->arena);
+    return true;
+}
+
+static void commit_deletion(struct folder *folder, struct farewell *farewell)
+{
+    AUTO_BUFFER key_text = {0};
+    struct error err = {0};
+    struct object *object = steal(farewell->object);
+    struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    struct entry *entry = &folder->entries.items[farewell->entry];
+    uint64_t version = 0;
+    entry->flags &= ~(unsigned)(ENTRY_IS_MISSING | ENTRY_HAS_FAULT) & 0xff;
+    name_write_key(&key_text, &key);
+    object_version_number(object, &version);
+    if (!folder_keep(folder, entry->file, buffer_text(&key_text), version,
+                     text_of(farewell->body), &err))
+        trouble_set(folder, TROUBLE_STATUS, &err);
+    folder_file(folder, object, entry->file, entry->body_hash, true);
+}
+
+static void commit(struct folder *folder, struct farewells *farewells)
+{
+    for (size_t i = 0; i < farewells->count; i++) {
+        struct farewell *farewell = &farewells->items[i];
+        if (folder->is_leading)
+            behind_cover(folder, folder->entries.items[farewell->entry].file);
+        if (farewell->object)
+            commit_deletion(folder, farewell);
+        else
+            folder_leave(folder, farewell->entry);
+    }
+}
+
+static bool is_missing(const struct folder *folder, uint32_t id)
+{
+    const struct entry *entry = &folder->entries.items[id];
+    return entry->object && (entry->flags & ENTRY_IS_MISSING);
+}
+
+// The last ones of the list, all or none.
+static bool act_on_some(struct folder *folder, struct error *err)
+{
+    __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
+    struct id_list *missing = &folder->missing;
+    size_t left = missing->count;
+    while (left > 0 && farewells.count < CHUNK) {
+        uint32_t id = missing->items[--left];
+        if (is_missing(folder, id) && !prepare(folder, &farewells, id, err))
+            return false;
+    }
+    if (folder->is_leading && farewells.count &&
+        !journal_append(&folder->journal, buffer_text(&farewells.lines), err)) {
+        behind_look_at_journal(folder);
+        return false;
+    }
+    missing->count = left;
+    commit(folder, &farewells);
+    return true;
+}
+
+// ---- what is not believed -----------------------------------------------------------------------
+
+static size_t count_living(const struct folder *folder)
+{
+    size_t living = 0;
+    for (uint32_t id = 0; id < folder->entries.count; id++) {
+        const struct object *object = folder->entries.items[id].object;
+        living += object && !object->deleted_s;
+    }
+    return living;
+}
+
+static bool is_suspicious(struct folder *folder)
+{
+    AUTO_BUFFER why = {0};
+    if (folder->scan_error.fault != FAULT_NONE) {
+        folder_set_synced(folder, false, folder->scan_error.text);
+        return true;
+    }
+    if (folder->allow_empty || folder->entries.documents)
+        return false;
+    size_t living = count_living(folder);
+    if (living < EMPTY_SUSPICIOUS)
+        return false;
+    buffer_printf(&why,
+                  "no manifests where %zu were known; start with --allow-empty if this is meant",
+                  living);
+    folder_set_synced(folder, false, why.at);
+    return true;
+}
+
+void folder_set_synced(struct folder *folder, bool is_synced, const char *why)
+{
+    bool is_same = is_synced ? folder->is_synced && folder->was_synced
+                             : folder->why && why && text_is(text_of(folder->why), why);
+    if (is_same)
+        return;
+    free(folder->why);
+    folder->why = is_synced || !why ? NULL : mem_copy_text(why);
+    folder->is_synced = is_synced;
+    folder->was_synced = folder->was_synced || is_synced;
+    if (folder->why)
+        log_line(folder->log, LOG_ERROR, "the folder is not synced",
+                 LOG_TEXT("error", folder->why), LOG_END);
+    for (size_t i = 0; i < folder->kind_count; i++)
+        folder->sink.synced(folder->sink.context, folder->kinds[i], is_synced, folder->why);
+}
+
+enum step pass_finish(struct folder *folder, int64_t until_ms)
+{
+    struct error err = {0};
+    if (is_suspicious(folder)) {
+        folder_end_batch(folder);
+        return STEP_DONE;
+    }
+    while (folder->missing.count) {
+        if (!act_on_some(folder, &err)) {
+            trouble_set(folder, TROUBLE_JOURNAL, &err);
+            folder_end_batch(folder);
+            return STEP_FAILED;
+        }
+        if (folder->missing.count && folder_now_ms(folder) >= until_ms)
+            return STEP_AGAIN;
+    }
+    folder_end_batch(folder);
+    folder_set_synced(folder, true, NULL);
+    return STEP_DONE;
+}

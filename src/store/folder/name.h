@@ -1,0 +1,25 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "store/object.h"
+
+// Names that the folder store gives and understands: of files, and of objects in its own files.
+
+// Manifests are `*.yaml`, `*.yml` and `*.json`, unless their name begins with "." or "#" or ends in
+// "~", ".tmp" or ".swp". `name` has no folder in front.
+bool name_is_skipped(const char *name);
+bool name_is_manifest(const char *name);
+// "web.yaml.status", the status file of "web.yaml".
+bool name_is_status(const char *name);
+
+// "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in
+// status files and journal.
+void name_write_key(struct buffer *out, const struct object_ref_key *key);
+// The same from a document's texts, for kinds that are not served. False when a part is missing or
+// holds what no name can hold.
+bool name_write_key_of(struct buffer *out, struct text api_version, struct text kind,
+                       struct text namespace_, struct text name);
+// May it stand in a key: 1 to `max` octets of A-Z, a-z, 0-9, "-", "."?
+bool name_is_plain(struct text text, size_t max);

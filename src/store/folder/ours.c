@@ -1,0 +1,291 @@
+#include "store/folder/ours.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/when.h"
+#include "store/folder/name.h"
+
+enum { UID_OCTETS = 36 };
+
+const struct value_limits ours_limits = {64u << 20, 72, 64};
+
+struct object_ref_key subject_key(const struct subject *subject)
+{
+    return (struct object_ref_key){subject->type->kind, subject->namespace_, subject->name};
+}
+
+// ---- decoding -----------------------------------------------------------------------------------
+
+static int64_t seconds_at(const struct value *metadata, const char *key)
+{
+    struct text text = value_text(value_find(metadata, key));
+    int64_t unix_ms;
+    return text.at && when_parse(text, &unix_ms, NULL) ? unix_ms / 1000 : 0;
+}
+
+static bool lists(const struct value *list, const char *wanted)
+{
+    if (!wanted)
+        return false;
+    value_each(item, list)
+    {
+        if (text_is(value_text(item), wanted))
+            return true;
+    }
+    return false;
+}
+
+static const struct value *map_at(const struct value *map, const char *key)
+{
+    const struct value *found = value_find(map, key);
+    return value_count(found) && found->type == VALUE_MAP ? found : NULL;
+}
+
+bool ours_decode(struct ours *out, const struct store_kind *type, const struct value *document)
+{
+    const struct value *metadata = value_find(document, "metadata");
+    struct text uid = value_text(value_find(metadata, "uid"));
+    int64_t version;
+    struct text number = value_text(value_find(metadata, "resourceVersion"));
+    if (uid.len != UID_OCTETS || !name_is_plain(uid, UID_OCTETS) ||
+        !text_to_int64(number, &version) || version <= 0)
+        return false;
+    *out = (struct ours){
+        .version = (uint64_t)version,
+        .generation = value_int_at(metadata, "generation", 1),
+        .created_s = seconds_at(metadata, "creationTimestamp"),
+        .deleted_s = seconds_at(metadata, "deletionTimestamp"),
+        .has_finalizer = lists(value_find(metadata, "finalizers"), type->finalizer),
+        .annotations = map_at(metadata, "annotations"),
+        .status = map_at(document, "status"),
+        .last_good = map_at(document, "lastGoodSpec"),
+        .fault = value_text(value_find(document, "error")),
+    };
+    memcpy(out->uid, uid.at, UID_OCTETS);
+    return true;
+}
+
+// ---- trees --------------------------------------------------------------------------------------
+
+static void set_text(struct arena *arena, struct value *map, struct text key, struct text text)
+{
+    value_set(map, key, value_make_text(arena, text));
+}
+
+static void set_number(struct arena *arena, struct value *map, struct text key, uint64_t number)
+{
+    char *digits = arena_printf(arena, "%" PRIu64, number);
+    set_text(arena, map, key, text_of(digits));
+}
+
+static void set_time(struct arena *arena, struct value *map, struct text key, int64_t unix_s)
+{
+    char text[WHEN_TEXT_MAX];
+    if (!unix_s)
+        return;
+    when_write(unix_s, text);
+    set_text(arena, map, key, text_of(arena_copy_text(arena, text)));
+}
+
+// A second parent for the same children.
+static struct value *share(struct arena *arena, const struct value *value)
+{
+    struct value *twin = arena_new_of(arena, struct value);
+    *twin = *value;
+    twin->next = NULL;
+    return twin;
+}
+
+static void set_shared(struct arena *arena, struct value *map, struct text key,
+                       const struct value *value)
+{
+    if (value)
+        value_set(map, key, share(arena, value));
+}
+
+static bool is_body(struct text key)
+{
+    static const char *const others[] = {"apiVersion", "kind", "metadata", "status"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (text_is(key, others[i]))
+            return false;
+    return true;
+}
+
+static void set_body(struct arena *arena, struct value *map, const struct value *tree)
+{
+    value_each(item, tree)
+    {
+        if (is_body(item->key))
+            value_set(map, item->key, share(arena, item));
+    }
+}
+
+static struct value *make_metadata(struct arena *arena, const struct subject *subject,
+                                   const struct ours *ours)
+{
+    struct value *metadata = value_make(arena, VALUE_MAP);
+    set_text(arena, metadata, TEXT("name"), subject->name);
+    if (subject->namespace_.len)
+        set_text(arena, metadata, TEXT("namespace"), subject->namespace_);
+    set_text(arena, metadata, TEXT("uid"), text_of(ours->uid));
+    set_number(arena, metadata, TEXT("resourceVersion"), ours->version);
+    value_set(metadata, TEXT("generation"), value_make_int(arena, ours->generation));
+    set_time(arena, metadata, TEXT("creationTimestamp"), ours->created_s);
+    set_time(arena, metadata, TEXT("deletionTimestamp"), ours->deleted_s);
+    if (ours->has_finalizer) {
+        struct value *finalizers = value_make(arena, VALUE_LIST);
+        value_append(finalizers, value_make_text(arena, text_of(subject->type->finalizer)));
+        value_set(metadata, TEXT("finalizers"), finalizers);
+    }
+    return metadata;
+}
+
+static struct value *make_document(struct arena *arena, const struct subject *subject,
+                                   struct value *metadata)
+{
+    AUTO_BUFFER version = {0};
+    struct value *document = value_make(arena, VALUE_MAP);
+    kind_api_version(&version, subject->type->kind);
+    set_text(arena, document, TEXT("apiVersion"),
+             text_of(arena_copy(arena, version.at, version.len)));
+    set_text(arena, document, TEXT("kind"), text_of(subject->type->kind->name));
+    value_set(document, TEXT("metadata"), metadata);
+    return document;
+}
+
+static struct value *make_kept(struct arena *arena, const struct subject *subject,
+                               const struct ours *ours)
+{
+    struct value *metadata = make_metadata(arena, subject, ours);
+    set_shared(arena, metadata, TEXT("annotations"), ours->annotations);
+    return make_document(arena, subject, metadata);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+void ours_write(struct buffer *out, struct arena *arena, const struct subject *subject,
+                const struct ours *ours, bool is_aside)
+{
+    struct value *document = make_kept(arena, subject, ours);
+    if (ours->fault.len)
+        set_text(arena, document, TEXT("error"), ours->fault);
+    set_shared(arena, document, TEXT("status"), ours->status);
+    if (!is_aside)
+        set_shared(arena, document, TEXT("lastGoodSpec"), ours->last_good);
+    value_write_yaml(out, document, 0);
+}
+
+static void write_line(struct buffer *out, struct arena *arena, struct value *document,
+                       const char *path)
+{
+    set_text(arena, document, TEXT("file"), text_of(path));
+    value_write_json(out, document);
+    buffer_add_char(out, '\n');
+}
+
+void ours_write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
+                     const struct ours *ours, bool is_aside, const char *path)
+{
+    struct value *document = make_kept(arena, subject, ours);
+    if (!is_aside)
+        set_shared(arena, document, TEXT("lastGoodSpec"), ours->last_good);
+    write_line(out, arena, document, path);
+}
+
+void ours_write_gone(struct buffer *out, struct arena *arena, const struct subject *subject,
+                     const struct ours *ours, const char *path)
+{
+    struct value *document = make_document(arena, subject, make_metadata(arena, subject, ours));
+    value_set(document, TEXT("gone"), value_make_bool(arena, true));
+    write_line(out, arena, document, path);
+}
+
+// ---- the document of the user -------------------------------------------------------------------
+
+struct value *ours_last_good(struct arena *arena, const struct value *tree)
+{
+    const struct value *given = value_find(tree, "metadata");
+    struct value *kept = value_make(arena, VALUE_MAP);
+    struct value *metadata = value_make(arena, VALUE_MAP);
+    set_shared(arena, metadata, TEXT("labels"), map_at(given, "labels"));
+    set_shared(arena, metadata, TEXT("annotations"), map_at(given, "annotations"));
+    if (metadata->count)
+        value_set(kept, TEXT("metadata"), metadata);
+    set_body(arena, kept, tree);
+    return kept;
+}
+
+uint64_t ours_body_hash(struct arena *arena, const struct value *tree)
+{
+    struct value *body = value_make(arena, VALUE_MAP);
+    set_body(arena, body, tree);
+    return value_hash(body);
+}
+
+bool ours_same_metadata(const struct value *a, const struct value *b)
+{
+    static const char *const keys[] = {"labels", "annotations"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const struct value *mine = map_at(value_find(a, "metadata"), keys[i]);
+        const struct value *theirs = map_at(value_find(b, "metadata"), keys[i]);
+        if (mine != theirs && (!mine || !theirs || !value_equal(mine, theirs)))
+            return false;
+    }
+    return true;
+}
+
+static const struct value *merge_annotations(struct arena *arena, const struct value *theirs,
+                                             const struct value *own)
+{
+    if (!theirs || !own)
+        return theirs ? theirs : own;
+    struct value *merged = value_make(arena, VALUE_MAP);
+    value_each(item, theirs)
+    {
+        value_set(merged, item->key, share(arena, item));
+    }
+    value_each(item, own)
+    {
+        value_set(merged, item->key, share(arena, item));
+    }
+    return merged;
+}
+
+struct value *ours_tree(struct arena *arena, const struct subject *subject, const struct ours *ours)
+{
+    const struct value *theirs = value_find(ours->last_good, "metadata");
+    struct value *metadata = make_metadata(arena, subject, ours);
+    set_shared(arena, metadata, TEXT("labels"), map_at(theirs, "labels"));
+    set_shared(arena, metadata, TEXT("annotations"),
+               merge_annotations(arena, map_at(theirs, "annotations"), ours->annotations));
+    struct value *document = make_document(arena, subject, metadata);
+    set_body(arena, document, ours->last_good);
+    set_shared(arena, document, TEXT("status"), ours->status);
+    return document;
+}
+
+static struct text copied(struct arena *arena, const char *text)
+{
+    return text_of(arena_copy_text(arena, text));
+}
+
+const struct value *ours_annotate(struct arena *arena, const struct value *annotations,
+                                  const struct store_annotation *changes, size_t count)
+{
+    struct value *result = value_make(arena, VALUE_MAP);
+    value_each(item, annotations)
+    {
+        value_set(result, item->key, share(arena, item));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].value)
+            set_text(arena, result, copied(arena, changes[i].key),
+                     copied(arena, changes[i].value));
+        else
+            value_remove(result, changes[i].key);
+    }
+    return result->count ? result : NULL;
+}

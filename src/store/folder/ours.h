@@ -1,0 +1,66 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/kind.h"
+#include "base/value.h"
+#include "store/object.h"
+#include "store/store.h"
+
+// What the store keeps of an object beside its manifest: the metadata that a cluster would have
+// given, our annotations, the status, the last good document, and why the present one is refused.
+// One YAML document of a status file, or (without status) one line of the journal. Lives as long as
+// the tree that it was decoded from.
+
+struct ours {
+    char uid[37];
+    uint64_t version;
+    int64_t generation;
+    int64_t created_s;
+    int64_t deleted_s; // 0: not in deletion
+    bool has_finalizer;
+    const struct value *annotations; // map or NULL
+    const struct value *status;      // map or NULL
+    const struct value *last_good;   // ours_last_good, or NULL where it lies aside
+    struct text fault;               // absent: none
+};
+
+// For reading them: what a manifest may hold, one level deeper.
+extern const struct value_limits ours_limits;
+
+// Whose it is.
+struct subject {
+    const struct store_kind *type;
+    struct text namespace_; // "" when cluster-scoped
+    struct text name;
+};
+struct object_ref_key subject_key(const struct subject *subject);
+
+// From a document of a status file or a line of the journal. False: not usable (no uid, no
+// version).
+bool ours_decode(struct ours *out, const struct store_kind *type, const struct value *document);
+// The document of a status file, as YAML. `is_aside`: the last good one is kept elsewhere.
+void ours_write(struct buffer *out, struct arena *arena, const struct subject *subject,
+                const struct ours *ours, bool is_aside);
+// A line of the journal with its line feed. `path` is the manifest beside which the status lies.
+void ours_write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
+                     const struct ours *ours, bool is_aside, const char *path);
+// The line that says that it is gone for good.
+void ours_write_gone(struct buffer *out, struct arena *arena, const struct subject *subject,
+                     const struct ours *ours, const char *path);
+
+// What is kept of a good document: everything but apiVersion, kind, status and the metadata that is
+// not labels or annotations.
+struct value *ours_last_good(struct arena *arena, const struct value *tree);
+// Everything outside metadata and status: what makes a generation. Accepts both trees above.
+uint64_t ours_body_hash(struct arena *arena, const struct value *tree);
+// Labels and annotations are the same?
+bool ours_same_metadata(const struct value *a, const struct value *b);
+
+// The whole object as a cluster would answer it.
+struct value *ours_tree(struct arena *arena, const struct subject *subject,
+                        const struct ours *ours);
+// Sets and removes annotations; the result is a new map or NULL when none is left.
+const struct value *ours_annotate(struct arena *arena, const struct value *annotations,
+                                  const struct store_annotation *changes, size_t count);

@@ -1,0 +1,416 @@
+#include "store/folder/settle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/folder/behind.h"
+#include "store/folder/lead.h"
+#include "store/folder/load.h"
+#include "store/folder/name.h"
+#include "store/folder/pass.h"
+
+static void start_work(struct folder *folder);
+
+// ---- looking again ------------------------------------------------------------------------------
+
+static void retry_in(struct folder *folder, int64_t delay_ms)
+{
+    int64_t at_ms = folder_now_ms(folder) + delay_ms;
+    if (folder->retry_at_ms && folder->retry_at_ms <= at_ms)
+        return;
+    folder->retry_at_ms = at_ms;
+    loop_timer_set(folder->world.loop, &folder->retry_timer, delay_ms);
+}
+
+void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms)
+{
+    folder->entries.files[file].flags |= FILE_IS_UNSETTLED;
+    retry_in(folder, delay_ms);
+}
+
+static void retry_fired(void *context)
+{
+    struct folder *folder = context;
+    folder->retry_at_ms = 0;
+    if (folder->work == WORK_NONE)
+        start_work(folder);
+    else
+        retry_in(folder, SETTLE_MS);
+}
+
+static void arm_settling(struct folder *folder)
+{
+    int64_t now_ms = folder_now_ms(folder);
+    if (!folder->first_change_ms)
+        folder->first_change_ms = now_ms;
+    int64_t left_ms = folder->first_change_ms + SETTLE_MAX_MS - now_ms;
+    int64_t delay_ms = left_ms < SETTLE_MS ? left_ms : SETTLE_MS;
+    loop_timer_set(folder->world.loop, &folder->settle_timer, delay_ms > 0 ? delay_ms : 0);
+}
+
+static void folder_changed(void *context, bool is_lost)
+{
+    struct folder *folder = context;
+    folder->needs_scan = folder->needs_scan || is_lost;
+    arm_settling(folder);
+}
+
+static void settle_fired(void *context)
+{
+    struct folder *folder = context;
+    if (folder->work != WORK_NONE) {
+        loop_timer_set(folder->world.loop, &folder->settle_timer, SETTLE_MS);
+        return;
+    }
+    folder->first_change_ms = 0;
+    start_work(folder);
+}
+
+static void slow_fired(void *context)
+{
+    struct folder *folder = context;
+    loop_timer_set(folder->world.loop, &folder->slow_timer, SLOW_SCAN_MS);
+    folder->needs_scan = true;
+    if (folder->work == WORK_NONE)
+        start_work(folder);
+}
+
+void settle_reload(struct folder *folder)
+{
+    folder->needs_load = true;
+    if (folder->work == WORK_NONE)
+        start_work(folder);
+}
+
+// ---- what changed -------------------------------------------------------------------------------
+
+static bool knows_below(const struct folder *folder, const char *path)
+{
+    size_t len = strlen(path);
+    for (uint32_t id = 0; id < folder->entries.file_count; id++) {
+        const struct file *file = &folder->entries.files[id];
+        if (file->path && (file->flags & FILE_IS_PRESENT) && strncmp(file->path, path, len) == 0 &&
+            file->path[len] == '/')
+            return true;
+    }
+    return false;
+}
+
+static void take_manifest(struct folder *folder, const char *path, bool is_there)
+{
+    uint32_t id = files_find(&folder->entries, path);
+    if (id == FILE_NONE && !is_there)
+        return;
+    if (id == FILE_NONE)
+        id = files_need(&folder->entries, path);
+    if (is_there)
+        folder->entries.files[id].flags |= FILE_IS_PRESENT;
+    else
+        folder->entries.files[id].flags &= ~(uint32_t)FILE_IS_PRESENT;
+    pass_queue(folder, id);
+}
+
+// "..data" is how a mounted ConfigMap swaps all its files at once.
+static void take_path(struct folder *folder, const char *full)
+{
+    struct disk_stat found;
+    struct error err = {0};
+    size_t len = strlen(folder->dir);
+    if (strncmp(full, folder->dir, len) != 0 || full[len] != '/') {
+        folder->needs_scan = true;
+        return;
+    }
+    const char *path = full + len + 1;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (strncmp(name, "..", 2) == 0)
+        folder->needs_scan = true;
+    if (name_is_skipped(name) || name_is_status(name))
+        return;
+    bool is_there = disk_stat(full, &found, &err);
+    bool is_unknown = !is_there && err.status != ENOENT && err.status != ENOTDIR;
+    if (is_unknown || (is_there && found.is_folder) || (!is_there && knows_below(folder, path)))
+        folder->needs_scan = true;
+    else if (name_is_manifest(name) && (!is_there || found.is_file))
+        take_manifest(folder, path, is_there);
+}
+
+static enum step take_changes(struct folder *folder, int64_t until_ms)
+{
+    size_t count = 0;
+    (void)until_ms;
+    if (!folder->watch)
+        return STEP_DONE;
+    char **paths = disk_watch_take(folder->watch, &count);
+    for (size_t i = 0; i < count; i++) {
+        take_path(folder, paths[i]);
+        free(paths[i]);
+    }
+    free(paths);
+    return STEP_DONE;
+}
+
+// ---- scanning -----------------------------------------------------------------------------------
+
+static void saw_folder(void *context, const char *path)
+{
+    struct folder *folder = context;
+    struct error err = {0};
+    if (!folder->watch || disk_watch_add(folder->watch, path, &err) || err.status == ENOENT)
+        return;
+    log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
+             LOG_TEXT("error", err.text), LOG_END);
+    disk_watch_free(steal(folder->watch));
+}
+
+static void saw_manifest(void *context, const char *path, const struct disk_stat *found)
+{
+    struct folder *folder = context;
+    uint32_t id = files_need(&folder->entries, path);
+    struct file *file = &folder->entries.files[id];
+    bool was_present = file->flags & FILE_IS_PRESENT;
+    file->flags |= FILE_IS_PRESENT;
+    file->scan = folder->scan_number;
+    if (!was_present || folder->pass.is_load || !files_is_same(file, found))
+        pass_queue(folder, id);
+}
+
+static void saw_status(void *context, const char *path)
+{
+    struct folder *folder = context;
+    autofree char *manifest = mem_copy_text(path);
+    if (!folder->pass.is_load)
+        return;
+    manifest[strlen(manifest) - (sizeof ".status" - 1)] = '\0';
+    load_note(folder, manifest);
+}
+
+static void saw_unreadable(void *context, const char *path, const struct error *err)
+{
+    struct folder *folder = context;
+    (void)path;
+    if (folder->scan_error.fault == FAULT_NONE)
+        folder->scan_error = *err;
+    retry_in(folder, UNREADABLE_RETRY_MS);
+    folder->needs_scan = true;
+}
+
+// State folders that are not there yet hold nothing.
+static void saw_no_state(void *context, const char *path, const struct error *err)
+{
+    if (*path || err->status != ENOENT)
+        saw_unreadable(context, path, err);
+}
+
+static const struct scan_calls manifest_calls = {
+    .folder = saw_folder,
+    .manifest = saw_manifest,
+    .status = saw_status,
+    .unreadable = saw_unreadable,
+};
+static const struct scan_calls status_calls = {
+    .status = saw_status,
+    .unreadable = saw_no_state,
+};
+
+static enum step begin_scan(struct folder *folder, int64_t until_ms)
+{
+    (void)until_ms;
+    folder->needs_scan = false;
+    error_clear(&folder->scan_error);
+    folder->scan_number++;
+    scan_begin(&folder->scan, folder->dir, &manifest_calls, folder);
+    return STEP_DONE;
+}
+
+static enum step run_scan(struct folder *folder, int64_t until_ms)
+{
+    if (!scan_step(&folder->scan, folder->world.loop, until_ms))
+        return STEP_AGAIN;
+    scan_end(&folder->scan);
+    return STEP_DONE;
+}
+
+// Files that were not found are gone, if everything could be looked at.
+static enum step end_scan(struct folder *folder, int64_t until_ms)
+{
+    struct entries *entries = &folder->entries;
+    (void)until_ms;
+    for (uint32_t id = 0; id < entries->file_count; id++) {
+        struct file *file = &entries->files[id];
+        if (!file->path || !(file->flags & FILE_IS_PRESENT) || file->scan == folder->scan_number ||
+            folder->scan_error.fault != FAULT_NONE)
+            continue;
+        file->flags &= ~(uint32_t)FILE_IS_PRESENT;
+        pass_queue(folder, id);
+    }
+    return STEP_DONE;
+}
+
+static enum step begin_state_scan(struct folder *folder, int64_t until_ms)
+{
+    (void)until_ms;
+    if (strcmp(folder->state_dir, folder->dir) == 0)
+        return STEP_DONE;
+    scan_begin(&folder->scan, folder->state_dir, &status_calls, folder);
+    return STEP_DONE;
+}
+
+static enum step begin_checkpoint_scan(struct folder *folder, int64_t until_ms)
+{
+    (void)until_ms;
+    scan_begin(&folder->scan, folder->book.checkpoints, &status_calls, folder);
+    return STEP_DONE;
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+static enum step add_doubtful(struct folder *folder, int64_t until_ms)
+{
+    (void)until_ms;
+    pass_queue_doubtful(folder);
+    return STEP_DONE;
+}
+
+struct stage {
+    enum step (*run)(struct folder *folder, int64_t until_ms);
+    int64_t slice_ms;
+};
+
+static const struct stage load_stages[] = {
+    {load_begin, SLICE_MS},
+    {take_changes, SLICE_MS},
+    {begin_scan, SLICE_MS},
+    {run_scan, SLICE_MS},
+    {end_scan, SLICE_MS},
+    {begin_state_scan, SLICE_MS},
+    {run_scan, SLICE_MS},
+    {begin_checkpoint_scan, SLICE_MS},
+    {run_scan, SLICE_MS},
+    {load_index, SLICE_MS},
+    {load_merge, SLICE_MS},
+    {pass_read, SLICE_MS},
+    {load_orphans, SLICE_MS},
+    {pass_finish, SLICE_MS},
+    {NULL, 0},
+};
+static const struct stage scan_stages[] = {
+    {take_changes, SLICE_MS}, {begin_scan, SCAN_SLICE_MS}, {run_scan, SCAN_SLICE_MS},
+    {end_scan, SLICE_MS},     {add_doubtful, SLICE_MS},    {pass_read, SLICE_MS},
+    {pass_finish, SLICE_MS},  {NULL, 0},
+};
+static const struct stage change_stages[] = {
+    {add_doubtful, SLICE_MS},
+    {pass_read, SLICE_MS},
+    {pass_finish, SLICE_MS},
+    {NULL, 0},
+};
+static const struct stage *const stages_of[] = {
+    [WORK_LOAD] = load_stages,
+    [WORK_SCAN] = scan_stages,
+    [WORK_CHANGES] = change_stages,
+};
+
+static void forget_files(struct folder *folder)
+{
+    struct entries *entries = &folder->entries;
+    for (uint32_t id = 0; id < entries->file_count; id++) {
+        const struct file *file = &entries->files[id];
+        uint32_t held = FILE_IS_PRESENT | FILE_IS_QUEUED | FILE_IS_DUE | FILE_IS_COVERED |
+                        FILE_HAS_BROKEN | FILE_IS_UNSETTLED;
+        if (file->path && file->first == ENTRY_NONE && !(file->flags & held) &&
+            !status_book_find(&folder->book, id))
+            files_forget(entries, id);
+    }
+}
+
+static void end_work(struct folder *folder, enum step result)
+{
+    bool was_load = folder->work == WORK_LOAD;
+    folder->work = WORK_NONE;
+    if (result == STEP_FAILED) {
+        folder->needs_load = folder->needs_load || was_load;
+        retry_in(folder, folder->why ? UNREADABLE_RETRY_MS : RETRY_MS);
+        return;
+    }
+    if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)
+        lead_tell(folder);
+    if (!folder->is_checkpointing)
+        forget_files(folder);
+    if (folder->needs_load)
+        start_work(folder);
+}
+
+static void work_fired(void *context)
+{
+    struct folder *folder = context;
+    for (;;) {
+        const struct stage *stage = &stages_of[folder->work][folder->stage];
+        if (!stage->run) {
+            end_work(folder, STEP_DONE);
+            return;
+        }
+        enum step step = stage->run(folder, folder_now_ms(folder) + stage->slice_ms);
+        if (step == STEP_FAILED) {
+            end_work(folder, step);
+            return;
+        }
+        if (step == STEP_AGAIN)
+            break;
+        folder->stage++;
+    }
+    loop_timer_set(folder->world.loop, &folder->work_timer, 0);
+}
+
+static void start_work(struct folder *folder)
+{
+    bool is_load = folder->needs_load;
+    pass_begin(folder, is_load);
+    if (!is_load && !folder->needs_scan)
+        take_changes(folder, 0);
+    folder->work = is_load ? WORK_LOAD : folder->needs_scan ? WORK_SCAN : WORK_CHANGES;
+    folder->needs_load = false;
+    folder->stage = 0;
+    scan_end(&folder->scan);
+    loop_timer_set(folder->world.loop, &folder->work_timer, 0);
+}
+
+// ---- beginning and end --------------------------------------------------------------------------
+
+void settle_init(struct folder *folder)
+{
+    folder->settle_timer = (struct loop_timer){.call = settle_fired, .context = folder};
+    folder->slow_timer = (struct loop_timer){.call = slow_fired, .context = folder};
+    folder->retry_timer = (struct loop_timer){.call = retry_fired, .context = folder};
+    folder->work_timer = (struct loop_timer){.call = work_fired, .context = folder};
+}
+
+void settle_start(struct folder *folder)
+{
+    struct error err = {0};
+    folder->watch = disk_watch_new(folder->world.loop, folder_changed, folder, &err);
+    if (!folder->watch)
+        log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
+                 LOG_TEXT("error", err.text), LOG_END);
+    loop_timer_set(folder->world.loop, &folder->slow_timer, SLOW_SCAN_MS);
+    settle_reload(folder);
+}
+
+void settle_done(struct folder *folder)
+{
+    struct loop *loop = folder->world.loop;
+    loop_timer_cancel(loop, &folder->settle_timer);
+    loop_timer_cancel(loop, &folder->slow_timer);
+    loop_timer_cancel(loop, &folder->retry_timer);
+    loop_timer_cancel(loop, &folder->work_timer);
+    disk_watch_free(folder->watch);
+    scan_end(&folder->scan);
+    load_done(folder);
+    for (size_t i = 0; i < folder->pass.move_count; i++)
+        free(folder->pass.moves[i].key);
+    free(folder->pass.moves);
+    free(folder->pass.queue.items);
+    free(folder->missing.items);
+}

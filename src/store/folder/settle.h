@@ -1,0 +1,15 @@
+#pragma once
+
+#include "store/folder/inside.h"
+
+// When to look at the folder, and the work that follows in slices: 100 ms after the last change (1 s
+// after the first at the latest) at what inotify named, every 60 s at everything.
+
+void settle_init(struct folder *folder);
+void settle_done(struct folder *folder);
+// Begins with everything that earlier runs left.
+void settle_start(struct folder *folder);
+// That file is to be read again after so much time.
+void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms);
+// All that is known is to be read again: what lies on the disk became ours to write.
+void settle_reload(struct folder *folder);

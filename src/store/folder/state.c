@@ -1,0 +1,90 @@
+#include "store/folder/state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "base/value.h"
+
+enum { STATE_OCTETS_MAX = 4096, OWNER_OCTETS = 4 };
+
+static void draw_owner(struct state *state, struct random *random)
+{
+    uint8_t octets[OWNER_OCTETS];
+    random_fill(random, octets, sizeof octets);
+    hex_encode(octets, sizeof octets, state->owner_id);
+}
+
+static bool take_owner(struct state *state, struct text owner)
+{
+    uint8_t octets[OWNER_OCTETS];
+    if (!hex_decode(owner, octets, sizeof octets))
+        return false;
+    memcpy(state->owner_id, owner.at, owner.len);
+    return true;
+}
+
+static bool read_state(struct state *state)
+{
+    AUTO_BUFFER text = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *tree = NULL;
+    bool has = false;
+    if (!disk_read(&text, state->path, STATE_OCTETS_MAX, NULL))
+        return false;
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(buffer_text(&text), &value_reply_limits);
+    if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
+        return false;
+    int64_t limit = value_int_at(tree, "resourceVersion", 0);
+    if (limit <= 0 || !take_owner(state, value_text_at(tree, "ownerId")))
+        return false;
+    state->next = state->limit = (uint64_t)limit;
+    return true;
+}
+
+void state_load(struct state *state, struct disk *disk, const char *path, struct random *random)
+{
+    state_done(state);
+    *state = (struct state){.disk = disk, .path = mem_copy_text(path), .next = 1};
+    state->is_new = !read_state(state);
+    if (state->is_new)
+        draw_owner(state, random);
+}
+
+void state_done(struct state *state)
+{
+    free(state->path);
+    state->path = NULL;
+}
+
+void state_raise(struct state *state, uint64_t version)
+{
+    if (version >= state->next)
+        state->next = version + 1;
+}
+
+bool state_reserve(struct state *state)
+{
+    AUTO_BUFFER text = {0};
+    if (state->next < state->limit && !state->is_new)
+        return true;
+    uint64_t limit = state->next + STATE_BLOCK;
+    buffer_printf(&text,
+                  "# Written by Signpost. The next resourceVersion to give out, and the owner id.\n"
+                  "resourceVersion: %" PRIu64 "\nownerId: \"%s\"\n",
+                  limit, state->owner_id);
+    error_clear(&state->fault);
+    if (!disk_replace(state->disk, state->path, buffer_text(&text), 0644, true, &state->fault))
+        return false;
+    state->limit = limit;
+    state->is_new = false;
+    return true;
+}
+
+uint64_t state_next(struct state *state)
+{
+    return state->next++;
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "io/disk.h"
+#include "io/random.h"
+
+// `.signpost/state`: the counter that gives resourceVersions, and the owner id. Numbers are
+// reserved on disk in blocks, so that counting costs no write; a restart goes on behind the block.
+
+enum { STATE_BLOCK = 10000 };
+
+struct state {
+    struct disk *disk;
+    char *path;
+    uint64_t next;     // the number to give out
+    uint64_t limit;    // reserved on disk: numbers below
+    char owner_id[9];  // 8 hex digits
+    bool is_new;       // not on disk yet
+    struct error fault; // of the last reservation; fault NONE: none
+};
+
+// An absent or unreadable file counts as new: state_raise then puts the counter above whatever is
+// found elsewhere.
+void state_load(struct state *state, struct disk *disk, const char *path, struct random *random);
+void state_done(struct state *state);
+// All numbers up to `version` are taken.
+void state_raise(struct state *state, uint64_t version);
+// Writes a reservation when none is left. False when it could not: numbers go on all the same, and
+// the next call tries again.
+bool state_reserve(struct state *state);
+uint64_t state_next(struct state *state);

@@ -1,0 +1,309 @@
+#include "store/folder/status_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/value.h"
+#include "store/folder/ours.h"
+
+enum { STATUS_OCTETS_MAX = 1024 * 1024 * 1024, OCTETS_PER_MS = 20 * 1024 };
+
+#define BROKEN_KEY "broken "
+
+static bool id_matches(const void *context, uint32_t slot, const void *key)
+{
+    const struct status_book *book = context;
+    const uint32_t *id = key;
+    return book->files[slot]->id == *id;
+}
+
+static uint64_t hash_id(uint32_t id)
+{
+    return id * 0x9e3779b97f4a7c15ULL >> 17;
+}
+
+static uint64_t slot_hash(const void *context, uint32_t slot)
+{
+    const struct status_book *book = context;
+    return hash_id(book->files[slot]->id);
+}
+
+static const struct table_ops id_ops = {.matches = id_matches, .hash = slot_hash};
+
+void status_book_init(struct status_book *book, struct disk *disk, const char *root,
+                      const char *checkpoints)
+{
+    *book = (struct status_book){
+        .disk = disk,
+        .root = mem_copy_text(root),
+        .checkpoints = mem_copy_text(checkpoints),
+        .by_id = {.ops = &id_ops, .context = book},
+    };
+}
+
+void status_book_reset(struct status_book *book)
+{
+    for (size_t i = 0; i < book->count; i++) {
+        status_file_done(book->files[i]);
+        free(book->files[i]);
+    }
+    book->count = 0;
+    book->octets = 0;
+    table_done(&book->by_id);
+}
+
+void status_book_done(struct status_book *book)
+{
+    status_book_reset(book);
+    free(book->files);
+    free(book->root);
+    free(book->checkpoints);
+}
+
+// ---- in memory ----------------------------------------------------------------------------------
+
+struct status_file *status_book_find(const struct status_book *book, uint32_t id)
+{
+    uint32_t slot = table_find(&book->by_id, hash_id(id), &id);
+    return slot == TABLE_NONE ? NULL : book->files[slot];
+}
+
+static struct status_file *add_file(struct status_book *book, uint32_t id)
+{
+    struct status_file *file = mem_new_of(struct status_file);
+    status_file_init(file, id);
+    mem_reserve(&book->files, &book->capacity, book->count + 1);
+    book->files[book->count] = file;
+    table_add(&book->by_id, hash_id(id), (uint32_t)book->count);
+    book->count++;
+    return file;
+}
+
+static void remove_slot(struct status_book *book, uint32_t slot)
+{
+    struct status_file *file = book->files[slot];
+    uint32_t last = (uint32_t)--book->count;
+    table_remove(&book->by_id, hash_id(file->id), slot);
+    if (slot != last) {
+        uint64_t hash = hash_id(book->files[last]->id);
+        table_remove(&book->by_id, hash, last);
+        book->files[slot] = book->files[last];
+        table_add(&book->by_id, hash, slot);
+    }
+    status_file_done(file);
+    free(file);
+}
+
+static void unload(struct status_book *book, struct status_file *file)
+{
+    size_t octets = file->text.len;
+    book->octets -= octets < book->octets ? octets : book->octets;
+    status_file_unload(file);
+}
+
+static void unload_others(struct status_book *book, const struct status_file *kept)
+{
+    for (size_t i = 0; i < book->count; i++)
+        if (book->files[i] != kept && book->files[i]->is_loaded)
+            unload(book, book->files[i]);
+}
+
+void status_book_tidy(struct status_book *book, int64_t now_ms)
+{
+    for (uint32_t slot = (uint32_t)book->count; slot-- > 0;) {
+        struct status_file *file = book->files[slot];
+        if (status_file_is_changed(file))
+            continue;
+        unload(book, file);
+        if (status_book_due_ms(file) <= now_ms)
+            remove_slot(book, slot);
+    }
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static void path_of(struct buffer *out, const char *root, const char *manifest)
+{
+    buffer_printf(out, "%s/%s.status", root, manifest);
+}
+
+static bool read_text(struct buffer *out, const char *root, const char *manifest, bool *is_absent,
+                      struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    struct error local = {0};
+    path_of(&path, root, manifest);
+    *is_absent = false;
+    if (disk_read(out, path.at, STATUS_OCTETS_MAX, &local))
+        return true;
+    *is_absent = local.status == ENOENT || local.status == ENOTDIR;
+    if (!*is_absent && err)
+        *err = local;
+    return *is_absent;
+}
+
+static bool load(struct status_book *book, struct status_file *file, const char *manifest,
+                 struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    if (!read_text(&text, book->root, manifest, &file->is_absent, err))
+        return false;
+    book->octets += text.len;
+    status_file_load(file, &text);
+    return true;
+}
+
+struct status_file *status_book_open(struct status_book *book, uint32_t id, const char *manifest,
+                                     struct error *err)
+{
+    struct status_file *file = status_book_find(book, id);
+    if (!file)
+        file = add_file(book, id);
+    if (file->is_loaded)
+        return file;
+    if (book->octets > STATUS_BOOK_OCTETS_MAX)
+        unload_others(book, file);
+    return load(book, file, manifest, err) ? file : NULL;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static bool make_parent(struct status_book *book, const char *path, struct error *err)
+{
+    autofree char *folder = mem_copy_text(path);
+    *strrchr(folder, '/') = '\0';
+    return disk_make_folder(book->disk, folder, 0755, err);
+}
+
+static bool replace(struct status_book *book, const char *path, struct text text, bool is_synced,
+                    struct error *err)
+{
+    struct error local = {0};
+    if (disk_replace(book->disk, path, text, 0644, is_synced, &local))
+        return true;
+    if (local.status == ENOENT)
+        return make_parent(book, path, err) &&
+               disk_replace(book->disk, path, text, 0644, is_synced, err);
+    if (err)
+        *err = local;
+    return false;
+}
+
+bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
+                       int64_t now_ms, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    AUTO_BUFFER text = {0};
+    if (!status_file_is_changed(file))
+        return true;
+    if (!file->is_loaded && !load(book, file, manifest, err))
+        return false;
+    path_of(&path, book->root, manifest);
+    status_file_write(&text, file, manifest);
+    bool is_written = text.len ? replace(book, path.at, buffer_text(&text), false, err)
+                               : disk_remove(book->disk, path.at, err);
+    if (!is_written)
+        return false;
+    unload(book, file);
+    book->octets += text.len;
+    status_file_forget_changes(file);
+    status_file_load(file, &text);
+    file->written_ms = now_ms;
+    return true;
+}
+
+int64_t status_book_due_ms(const struct status_file *file)
+{
+    int64_t pause_ms = (int64_t)(file->text.len / OCTETS_PER_MS);
+    if (!file->written_ms)
+        return 0;
+    return file->written_ms + (pause_ms > STATUS_WRITE_MS ? pause_ms : STATUS_WRITE_MS);
+}
+
+// ---- checkpoints and the journal ----------------------------------------------------------------
+
+struct merge {
+    struct status_file *into;
+};
+
+static void merge_doc(void *context, const struct status_doc *doc)
+{
+    const struct merge *merge = context;
+    const struct status_doc *known = status_file_find(merge->into, doc->key);
+    if (text_starts(doc->key, BROKEN_KEY) || (known && known->version >= doc->version))
+        return;
+    status_file_set(merge->into, doc->key, doc->version, doc->body);
+}
+
+bool status_book_merge_checkpoint(struct status_book *book, struct status_file *file,
+                                  const char *manifest, struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    bool is_absent;
+    if (!read_text(&text, book->checkpoints, manifest, &is_absent, err))
+        return false;
+    if (is_absent)
+        return true;
+    struct status_file checkpoint;
+    struct merge merge = {file};
+    status_file_init(&checkpoint, file->id);
+    status_file_load(&checkpoint, &text);
+    status_file_each(&checkpoint, merge_doc, &merge);
+    status_file_done(&checkpoint);
+    return true;
+}
+
+static struct value *read_status(struct arena *arena, const struct status_doc *doc)
+{
+    struct value *tree = NULL;
+    bool has = false;
+    if (!doc)
+        return NULL;
+    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(doc->body, &ours_limits);
+    if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
+        return NULL;
+    return value_find(tree, "status");
+}
+
+void status_book_merge_line(struct status_file *file, const struct journal_item *item)
+{
+    const struct status_doc *known = status_file_find(file, item->key);
+    if (known && known->version >= item->version)
+        return;
+    if (item->is_gone) {
+        status_file_drop(file, item->key);
+        return;
+    }
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER body = {0};
+    struct value *tree = value_read_json(arena, item->line, &ours_limits, NULL);
+    struct value *status = read_status(arena, known);
+    value_remove(tree, "file");
+    if (status)
+        value_set(tree, TEXT("status"), status);
+    value_write_yaml(&body, tree, 0);
+    status_file_set(file, item->key, item->version, buffer_text(&body));
+}
+
+// An empty file first: its absence alone is not synced, and an old one that came back would bring
+// back what is gone.
+static bool remove_checkpoint(struct status_book *book, const char *path, struct error *err)
+{
+    struct disk_stat found;
+    if (!disk_stat(path, &found, NULL))
+        return true;
+    return replace(book, path, TEXT(""), true, err) && disk_remove(book->disk, path, err);
+}
+
+bool status_book_checkpoint(struct status_book *book, struct status_file *file,
+                            const char *manifest, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    AUTO_BUFFER text = {0};
+    path_of(&path, book->checkpoints, manifest);
+    status_file_write(&text, file, manifest);
+    return text.len ? replace(book, path.at, buffer_text(&text), true, err)
+                    : remove_checkpoint(book, path.at, err);
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "io/disk.h"
+#include "store/folder/journal.h"
+#include "store/folder/status_file.h"
+
+// All status files of a store. Each is in memory only while it is worked on: what is to be written
+// is kept until it is, what was read is let go when the whole grows over a few megabytes.
+//
+// A checkpoint is a synced copy of a status file below `.signpost/base`, made before the journal
+// that covers it begins anew. Status files are written without sync and lie where people tidy up; a
+// torn or missing one is made again from its checkpoint and the journal.
+
+enum { STATUS_BOOK_OCTETS_MAX = 4 * 1024 * 1024, STATUS_WRITE_MS = 50 };
+
+struct status_book {
+    struct disk *disk;
+    char *root;             // status files: <root>/<manifest>.status
+    char *checkpoints;      // and their checkpoints: <checkpoints>/<manifest>.status
+    struct status_file **files; // in memory
+    size_t count;
+    size_t capacity;
+    struct table by_id;
+    size_t octets; // of texts, about
+};
+
+void status_book_init(struct status_book *book, struct disk *disk, const char *root,
+                      const char *checkpoints);
+void status_book_done(struct status_book *book); // what was not written is lost
+// Forgets everything in memory, changes too.
+void status_book_reset(struct status_book *book);
+
+// The loaded status file of manifest `id`. An absent one is empty (is_absent, was_torn tell). NULL
+// when it cannot be read. Valid until the next call of status_book_open or _tidy.
+struct status_file *status_book_open(struct status_book *book, uint32_t id, const char *manifest,
+                                     struct error *err);
+// Only if it is in memory.
+struct status_file *status_book_find(const struct status_book *book, uint32_t id);
+// Writes the changes, if there are any; removes a file without documents. Not synced.
+bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
+                       int64_t now_ms, struct error *err);
+// When a changed file may be written at the earliest: at once, and then at most once per 50 ms
+// (large files more seldom, so that writing never takes more than a part of the time).
+int64_t status_book_due_ms(const struct status_file *file);
+// Lets go what is neither changed nor written a moment ago.
+void status_book_tidy(struct status_book *book, int64_t now_ms);
+
+// Adds what the checkpoint knows newer or alone.
+bool status_book_merge_checkpoint(struct status_book *book, struct status_file *file,
+                                  const char *manifest, struct error *err);
+// Adds what a line of the journal knows newer; the status stays as it is.
+void status_book_merge_line(struct status_file *file, const struct journal_item *item);
+// Makes the checkpoint of a file as it is now, synced.
+bool status_book_checkpoint(struct status_book *book, struct status_file *file,
+                            const char *manifest, struct error *err);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "store/folder/inside.h"
+
+// What is wrong, for log, Events and checks: refused documents, and writes that fail.
+
+// Writes that fail: told once when they begin to and once when they work again.
+void trouble_set(struct folder *folder, enum trouble which, const struct error *err);
+void trouble_clear(struct folder *folder, enum trouble which);
+// The first, or NULL.
+const char *trouble_text(const struct folder *folder);
+
+// Refused documents of a file: `begin`, one `add` for each that it has now, `end`. Only new ones are
+// told. `regarding` may be NULL.
+void faults_begin(struct folder *folder, uint32_t file);
+void faults_add(struct folder *folder, uint32_t file, const char *text,
+                const struct object *regarding);
+void faults_end(struct folder *folder, uint32_t file);
+
+// A document of a kind that is not served: one line per kind.
+void trouble_unknown_kind(struct folder *folder, const struct document *document, const char *path);
+
+void trouble_done(struct folder *folder);

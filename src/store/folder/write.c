@@ -1,0 +1,501 @@
+#include "store/folder/write.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "store/folder/behind.h"
+#include "store/folder/draft.h"
+#include "store/folder/name.h"
+#include "store/folder/trouble.h"
+
+enum { BATCH_OCTETS = 256 * 1024 }; // of journal lines that share one append
+
+enum request_type { REQUEST_APPLY, REQUEST_REMOVE_FINALIZER, REQUEST_GET, REQUEST_ANSWER };
+
+// Waits for the loop's next turn.
+struct request {
+    enum request_type type;
+    store_done *done;
+    void *context;
+    const struct object *object; // as the asker saw it; ANSWER: the reply's. Own reference
+    bool add_finalizer;
+    struct store_annotation *annotations; // one piece of memory with their texts
+    size_t annotation_count;
+    const struct kind *kind; // GET
+    char *namespace_;
+    char *name;
+    struct error *error; // what went wrong, or NULL
+
+    // Made ready for the journal:
+    bool is_ready;
+    uint32_t entry;
+    struct object *next;
+    char *body; // status document; NULL: the object leaves
+};
+
+static void request_done(struct request *request)
+{
+    free(request->annotations);
+    free(request->namespace_);
+    free(request->name);
+    free(request->error);
+    free(request->body);
+    object_unref(request->object);
+    object_unref(request->next);
+}
+
+static void add_request(struct folder *folder, struct request request)
+{
+    mem_reserve(&folder->requests, &folder->request_capacity, folder->request_count + 1);
+    folder->requests[folder->request_count++] = request;
+    if (folder->request_count == 1)
+        loop_timer_set(folder->world.loop, &folder->write_timer, 0);
+}
+
+// ---- guards -------------------------------------------------------------------------------------
+
+static bool refuse(struct error *err, enum fault fault, int status, const char *reason,
+                   const struct object *object, const char *why)
+{
+    AUTO_BUFFER name = {0};
+    object_write_name(&name, object);
+    error_set(err, fault, reason, "%s %s: %s", object->kind->name, name.at, why);
+    err->status = status;
+    return false;
+}
+
+static bool check_leading(const struct folder *folder, const struct object *object,
+                          struct error *err)
+{
+    if (folder->has_told_leading)
+        return true;
+    return refuse(err, FAULT_AGAIN, 0, "Standby", object,
+                  "another process holds .signpost/lock; only that one writes");
+}
+
+// The entry of the object that was seen, if it still is that one.
+static bool find_entry(const struct folder *folder, const struct object *seen, uint32_t *id,
+                       struct error *err)
+{
+    struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};
+    *id = entries_find(&folder->entries, &key);
+    if (*id == ENTRY_NONE)
+        return refuse(err, FAULT_RACE, 404, "NotFound", seen, "is gone");
+    if (memcmp(folder->entries.items[*id].object->uid, seen->uid, sizeof seen->uid) != 0)
+        return refuse(err, FAULT_RACE, 409, "Conflict", seen,
+                      "uid mismatch: it was deleted and made again");
+    return true;
+}
+
+static bool check_version(const struct folder *folder, uint32_t id, const struct object *seen,
+                          struct error *err)
+{
+    const struct object *now = folder->entries.items[id].object;
+    if (text_equal(object_version(now), object_version(seen)))
+        return true;
+    return refuse(err, FAULT_RACE, 409, "Conflict", seen,
+                  "the object has been modified; decide again from its latest version");
+}
+
+// ---- making ready -------------------------------------------------------------------------------
+
+static struct draft draft_of(const struct folder *folder, const struct object *object)
+{
+    struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    return draft_make(folder, folder->arena, &key);
+}
+
+static bool change_apply(struct draft *draft, const struct request *request, bool *is_changed,
+                         struct error *err)
+{
+    bool adds = request->add_finalizer && !draft->ours.has_finalizer;
+    if (adds && !draft->subject.type->finalizer)
+        return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
+                      "its kind has no finalizer");
+    if (adds && draft->ours.deleted_s)
+        return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
+                      "no new finalizers can be added if the object is being deleted");
+    const struct value *before = draft->ours.annotations;
+    draft->ours.annotations =
+        ours_annotate(draft->arena, before, request->annotations, request->annotation_count);
+    draft->ours.has_finalizer = draft->ours.has_finalizer || adds;
+    *is_changed = adds || value_count(before) != value_count(draft->ours.annotations) ||
+                  (before && !value_equal(before, draft->ours.annotations));
+    return true;
+}
+
+static bool change(struct draft *draft, const struct request *request, bool *is_changed,
+                   struct error *err)
+{
+    if (request->type == REQUEST_APPLY)
+        return change_apply(draft, request, is_changed, err);
+    *is_changed = draft->ours.has_finalizer;
+    draft->ours.has_finalizer = false;
+    return true;
+}
+
+static bool guard(const struct folder *folder, struct request *request, struct error *err)
+{
+    return check_leading(folder, request->object, err) &&
+           find_entry(folder, request->object, &request->entry, err) &&
+           (request->type == REQUEST_APPLY ||
+            check_version(folder, request->entry, request->object, err));
+}
+
+static bool make_ready(struct folder *folder, struct request *request, struct buffer *lines,
+                       struct error *err)
+{
+    AUTO_BUFFER body = {0};
+    bool is_changed = false;
+    struct draft draft = draft_of(folder, request->object);
+    if (!guard(folder, request, err) || !draft_load(folder, &draft, request->entry, err) ||
+        !change(&draft, request, &is_changed, err))
+        return false;
+    const struct entry *entry = &folder->entries.items[request->entry];
+    bool is_gone = draft.ours.deleted_s && !draft.ours.has_finalizer;
+    request->next = object_ref(entry->object);
+    if (!is_changed)
+        return true;
+    draft_step(folder, &draft);
+    draft_write_line(lines, folder, &draft, entry->file, is_gone);
+    draft_write(&body, &draft);
+    object_unref(request->next);
+    request->next = draft_object(&draft);
+    request->body = is_gone ? NULL : buffer_steal(&body);
+    request->is_ready = true;
+    return true;
+}
+
+static void fail(struct request *request, const struct error *err)
+{
+    request->error = mem_copy(err, sizeof *err);
+    request->is_ready = false;
+}
+
+static bool is_written_ahead(const struct request *request)
+{
+    return request->type == REQUEST_APPLY || request->type == REQUEST_REMOVE_FINALIZER;
+}
+
+// Is another write of the same object in this batch? It has to see that one's outcome.
+static bool is_busy(const struct folder *folder, const struct request *request)
+{
+    struct object_ref_key key = {request->object->kind, object_namespace(request->object),
+                                 object_name(request->object)};
+    uint32_t id = entries_find(&folder->entries, &key);
+    return id != ENTRY_NONE && (folder->entries.items[id].flags & ENTRY_IS_BUSY);
+}
+
+// Makes requests ready until the batch is full. How many it took.
+static size_t gather(struct folder *folder, struct request *requests, size_t count,
+                     struct buffer *lines)
+{
+    size_t taken = 0;
+    for (; taken < count && lines->len < BATCH_OCTETS; taken++) {
+        struct request *request = &requests[taken];
+        struct error err = {0};
+        if (!is_written_ahead(request))
+            continue;
+        if (is_busy(folder, request))
+            break;
+        if (!make_ready(folder, request, lines, &err))
+            fail(request, &err);
+        if (request->is_ready)
+            folder->entries.items[request->entry].flags |= ENTRY_IS_BUSY;
+        arena_reset(folder->arena);
+    }
+    return taken;
+}
+
+// ---- carrying out -------------------------------------------------------------------------------
+
+static void commit_next(struct folder *folder, struct request *request)
+{
+    AUTO_BUFFER key = {0};
+    struct error err = {0};
+    const struct entry *entry = &folder->entries.items[request->entry];
+    const struct object *next = request->next;
+    struct object_ref_key name = {next->kind, object_namespace(next), object_name(next)};
+    uint64_t version = 0;
+    name_write_key(&key, &name);
+    object_version_number(next, &version);
+    if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body), &err))
+        trouble_set(folder, TROUBLE_STATUS, &err);
+    folder_file(folder, object_ref(next), entry->file, entry->body_hash, false);
+}
+
+static void commit(struct folder *folder, struct request *request)
+{
+    struct entry *entry = &folder->entries.items[request->entry];
+    entry->flags &= ~(unsigned)ENTRY_IS_BUSY & 0xff;
+    if (!request->is_ready)
+        return;
+    behind_cover(folder, entry->file);
+    if (request->body)
+        commit_next(folder, request);
+}
+
+static void write_ahead(struct folder *folder, struct request *requests, size_t count,
+                        struct text lines)
+{
+    struct error err = {0};
+    bool is_written = !lines.len || journal_append(&folder->journal, lines, &err);
+    if (is_written && lines.len)
+        trouble_clear(folder, TROUBLE_JOURNAL);
+    if (!is_written)
+        trouble_set(folder, TROUBLE_JOURNAL, &err);
+    for (size_t i = 0; i < count; i++) {
+        if (!requests[i].is_ready)
+            continue;
+        if (!is_written)
+            fail(&requests[i], &err);
+        commit(folder, &requests[i]);
+    }
+    behind_look_at_journal(folder);
+}
+
+static void answer_get(struct folder *folder, const struct request *request)
+{
+    struct store_reply reply = {0};
+    struct object_ref_key key = {request->kind, text_of(request->namespace_),
+                                 text_of(request->name)};
+    uint32_t id = entries_find(&folder->entries, &key);
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct draft draft = draft_make(folder, arena, &key);
+    if (id == ENTRY_NONE) {
+        error_set(&reply.error, FAULT_RACE, "NotFound", "%s %s: is gone", key.kind->name,
+                  request->name);
+        reply.error.status = 404;
+    } else if (draft_load(folder, &draft, id, &reply.error)) {
+        reply.is_ok = true;
+        reply.object = folder->entries.items[id].object;
+        reply.tree = ours_tree(arena, &draft.subject, &draft.ours);
+    }
+    request->done(request->context, &reply);
+}
+
+static void answer(struct folder *folder, const struct request *request)
+{
+    if (request->type == REQUEST_GET) {
+        answer_get(folder, request);
+        return;
+    }
+    struct store_reply reply = {.is_ok = !request->error};
+    if (request->error)
+        reply.error = *request->error;
+    else
+        reply.object = is_written_ahead(request) ? request->next : request->object;
+    request->done(request->context, &reply);
+}
+
+// The last finalizer went: the object leaves, behind the reply.
+static void let_go(struct folder *folder, const struct request *request)
+{
+    if (!request->is_ready || request->body)
+        return;
+    struct object_ref_key key = {request->next->kind, object_namespace(request->next),
+                                 object_name(request->next)};
+    uint32_t id = entries_find(&folder->entries, &key);
+    if (id == ENTRY_NONE)
+        return;
+    const struct entry *entry = &folder->entries.items[id];
+    folder_file(folder, object_ref(request->next), entry->file, entry->body_hash, false);
+    folder_leave(folder, id);
+}
+
+static void carry_out(struct folder *folder, struct request *requests, size_t count)
+{
+    AUTO_BUFFER lines = {0};
+    size_t taken;
+    for (; count; requests += taken, count -= taken) {
+        buffer_clear(&lines);
+        taken = gather(folder, requests, count, &lines);
+        write_ahead(folder, requests, taken, buffer_text(&lines));
+        for (size_t i = 0; i < taken; i++) {
+            answer(folder, &requests[i]);
+            let_go(folder, &requests[i]);
+            request_done(&requests[i]);
+        }
+    }
+    folder_end_batch(folder);
+}
+
+static void write_fired(void *context)
+{
+    struct folder *folder = context;
+    struct request *requests = steal(folder->requests);
+    size_t count = folder->request_count;
+    folder->request_count = folder->request_capacity = 0;
+    carry_out(folder, requests, count);
+    free(requests);
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+static size_t annotation_octets(const struct store_apply *apply)
+{
+    size_t octets = apply->annotation_count * sizeof *apply->annotations;
+    for (size_t i = 0; i < apply->annotation_count; i++) {
+        const struct store_annotation *annotation = &apply->annotations[i];
+        octets += strlen(annotation->key) + 1;
+        octets += annotation->value ? strlen(annotation->value) + 1 : 0;
+    }
+    return octets;
+}
+
+static const char *put(char **at, const char *text)
+{
+    size_t len = strlen(text) + 1;
+    char *start = *at;
+    memcpy(start, text, len);
+    *at += len;
+    return start;
+}
+
+static struct store_annotation *copy_annotations(const struct store_apply *apply)
+{
+    if (!apply->annotation_count)
+        return NULL;
+    struct store_annotation *copy = mem_new(1, annotation_octets(apply));
+    char *at = (char *)(copy + apply->annotation_count);
+    for (size_t i = 0; i < apply->annotation_count; i++) {
+        copy[i].key = put(&at, apply->annotations[i].key);
+        if (apply->annotations[i].value)
+            copy[i].value = put(&at, apply->annotations[i].value);
+    }
+    return copy;
+}
+
+void write_apply(struct folder *folder, const struct store_apply *apply, store_done *done,
+                 void *context)
+{
+    add_request(folder, (struct request){
+                            .type = REQUEST_APPLY,
+                            .done = done,
+                            .context = context,
+                            .object = object_ref(apply->object),
+                            .add_finalizer = apply->add_finalizer,
+                            .annotations = copy_annotations(apply),
+                            .annotation_count = apply->annotation_count,
+                        });
+}
+
+void write_remove_finalizer(struct folder *folder, const struct object *object, store_done *done,
+                            void *context)
+{
+    add_request(folder, (struct request){
+                            .type = REQUEST_REMOVE_FINALIZER,
+                            .done = done,
+                            .context = context,
+                            .object = object_ref(object),
+                        });
+}
+
+void write_get(struct folder *folder, const struct object_ref_key *key, store_done *done,
+               void *context)
+{
+    AUTO_BUFFER namespace_ = {0};
+    AUTO_BUFFER name = {0};
+    buffer_add(&namespace_, key->namespace_.at, key->namespace_.len);
+    buffer_add(&name, key->name.at, key->name.len);
+    add_request(folder, (struct request){
+                            .type = REQUEST_GET,
+                            .done = done,
+                            .context = context,
+                            .kind = key->kind,
+                            .namespace_ = buffer_steal(&namespace_),
+                            .name = buffer_steal(&name),
+                        });
+}
+
+// ---- status -------------------------------------------------------------------------------------
+
+static struct value *copy_entry(struct arena *arena, const struct value *item)
+{
+    struct value *copy = arena_new_of(arena, struct value);
+    *copy = *item;
+    copy->next = NULL;
+    return copy;
+}
+
+// Top-level fields replace, null removes, others stay.
+static struct value *patched(struct arena *arena, const struct value *status,
+                             const struct value *patch)
+{
+    struct value *result = value_make(arena, VALUE_MAP);
+    value_each(item, status)
+    {
+        value_set(result, item->key, copy_entry(arena, item));
+    }
+    value_each(item, patch)
+    {
+        AUTO_BUFFER key = {0};
+        if (item->type != VALUE_NULL) {
+            value_set(result, item->key, copy_entry(arena, item));
+            continue;
+        }
+        buffer_add(&key, item->key.at, item->key.len);
+        value_remove(result, key.at);
+    }
+    return result;
+}
+
+static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
+                         struct error *err)
+{
+    const char *trouble = folder->troubles[TROUBLE_STATUS];
+    if (trouble)
+        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, trouble);
+    return check_leading(folder, seen, err) && find_entry(folder, seen, id, err) &&
+           check_version(folder, *id, seen, err);
+}
+
+static bool patch(struct folder *folder, const struct object *seen, const struct value *status,
+                  const struct object **after, struct error *err)
+{
+    uint32_t id;
+    struct draft draft = draft_of(folder, seen);
+    if (!check_status(folder, seen, &id, err) || !draft_load(folder, &draft, id, err))
+        return false;
+    const struct entry *entry = &folder->entries.items[id];
+    const struct value *next = patched(draft.arena, draft.ours.status, status);
+    bool is_same = draft.ours.status ? value_equal(draft.ours.status, next) : !next->count;
+    if (!is_same) {
+        draft.ours.status = next->count ? next : NULL;
+        draft_step(folder, &draft);
+        if (!draft_keep(folder, &draft, entry->file, err))
+            return false;
+        folder_file(folder, draft_object(&draft), entry->file, entry->body_hash, false);
+    }
+    *after = object_ref(folder->entries.items[id].object);
+    return true;
+}
+
+void write_patch_status(struct folder *folder, const struct object *object,
+                        const struct value *status, store_done *done, void *context)
+{
+    struct error err = {0};
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    if (!patch(folder, object, status, &request.object, &err))
+        request.error = mem_copy(&err, sizeof err);
+    arena_reset(folder->arena);
+    add_request(folder, request);
+}
+
+// ---- beginning and end --------------------------------------------------------------------------
+
+void write_init(struct folder *folder)
+{
+    folder->write_timer = (struct loop_timer){.call = write_fired, .context = folder};
+}
+
+void write_done(struct folder *folder)
+{
+    loop_timer_cancel(folder->world.loop, &folder->write_timer);
+    for (size_t i = 0; i < folder->request_count; i++)
+        request_done(&folder->requests[i]);
+    free(folder->requests);
+}

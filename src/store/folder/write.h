@@ -1,0 +1,18 @@
+#pragma once
+
+#include "store/folder/inside.h"
+
+// The writes and the read of store.h. What is written ahead (apply, remove_finalizer) gathers until
+// the loop's next turn and shares one append and one sync; replies come behind that.
+
+void write_apply(struct folder *folder, const struct store_apply *apply, store_done *done,
+                 void *context);
+void write_remove_finalizer(struct folder *folder, const struct object *object, store_done *done,
+                            void *context);
+void write_patch_status(struct folder *folder, const struct object *object,
+                        const struct value *status, store_done *done, void *context);
+void write_get(struct folder *folder, const struct object_ref_key *key, store_done *done,
+               void *context);
+
+void write_init(struct folder *folder);
+void write_done(struct folder *folder); // what waits is dropped without a reply
