@@ -46,6 +46,8 @@ struct dnsrecord_claim {
     struct text domain;
     struct text subdomain;
     const struct record_set *was; // what stood there before a change that deletes first; or NULL
+    struct text refused;          // 16 hex digits: the spec whose change was refused, so that what
+                                  // was is put back; or absent
 };
 struct dnsrecord_applied {
     struct dnsrecord_claim key; // `was` is NULL

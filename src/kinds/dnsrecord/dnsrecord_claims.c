@@ -43,6 +43,8 @@ static struct value *claim_encode(struct arena *arena, const struct dnsrecord_cl
     set_text(arena, map, "subdomain", claim->subdomain);
     if (claim->was)
         value_set(map, TEXT("was"), was_encode(arena, claim->was));
+    if (claim->refused.len)
+        set_text(arena, map, "refused", claim->refused);
     return map;
 }
 
@@ -122,6 +124,7 @@ static bool claim_decode(struct arena *arena, const struct value *map, struct dn
         .server = value_text_at(map, "server"),
         .domain = value_text_at(map, "domain"),
         .subdomain = value_text_at(map, "subdomain"),
+        .refused = value_text_at(map, "refused"),
     };
     return record_type_parse(value_text_at(map, "type"), &out->type) &&
            dnsrecord_claim_is_usable(arena, out);

@@ -19,6 +19,11 @@ enum ours_flag {
     OURS_SYNCED = 1 << 2,
 };
 
+enum claim_flag {
+    CLAIM_HAS_WAS = 1 << 0,
+    CLAIM_HAS_REFUSED = 1 << 1,
+};
+
 static unsigned spec_flags(const struct dnsrecord *record)
 {
     enum record_type type;
@@ -127,31 +132,37 @@ static const struct record_set *unpack_set(struct arena *arena, struct pack_read
 
 static void pack_claim(struct pack_writer *out, const struct dnsrecord_claim *claim)
 {
-    pack_number(out, 2 * (uint64_t)claim->type + (claim->was ? 1 : 0));
+    pack_number(out, 4 * (uint64_t)claim->type + (claim->was ? CLAIM_HAS_WAS : 0) +
+                         (claim->refused.len ? CLAIM_HAS_REFUSED : 0));
     pack_text(out, claim->class_name);
     pack_text(out, claim->server);
     pack_text(out, claim->domain);
     pack_text(out, claim->subdomain);
     if (claim->was)
         pack_set(out, claim->was);
+    if (claim->refused.len)
+        pack_text(out, claim->refused);
 }
 
 static void unpack_claim(struct arena *arena, struct pack_reader *in, struct dnsrecord_claim *out)
 {
-    uint64_t both = unpack_number(in);
-    out->type = (enum record_type)(both / 2);
+    uint64_t mixed = unpack_number(in);
+    *out = (struct dnsrecord_claim){.type = (enum record_type)(mixed / 4)};
     out->class_name = unpack_text(in);
     out->server = unpack_text(in);
     out->domain = unpack_text(in);
     out->subdomain = unpack_text(in);
-    out->was = both % 2 ? unpack_set(arena, in, out) : NULL;
+    if (mixed & CLAIM_HAS_WAS)
+        out->was = unpack_set(arena, in, out);
+    if (mixed & CLAIM_HAS_REFUSED)
+        out->refused = unpack_text(in);
 }
 
 static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     return a->type == b->type && text_equal(a->class_name, b->class_name) &&
            text_equal(a->server, b->server) && text_equal(a->domain, b->domain) &&
-           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was;
+           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was && !a->refused.len;
 }
 
 static void pack_applied(struct pack_writer *out, const struct dnsrecord_ours *ours, bool is_same)

@@ -490,6 +490,7 @@ static void claims_survive_the_annotation(void **state)
     size_t count;
     claims[0].was = &was;
     claims[1].type = RECORD_A;
+    claims[1].refused = TEXT("0123456789abcdef");
     const char *json = dnsrecord_claims_encode(arena, claims, 2);
     assert_true(dnsrecord_claims_decode(arena, text_of(json), &found, &count));
     assert_int_equal(count, 2);
@@ -498,6 +499,8 @@ static void claims_survive_the_annotation(void **state)
     assert_non_null(found[0].was);
     assert_true(record_set_equal(found[0].was, &was));
     assert_null(found[1].was);
+    assert_null(found[0].refused.at);
+    assert_true(text_is(found[1].refused, "0123456789abcdef"));
     assert_string_equal(dnsrecord_claims_encode(arena, found, count), json);
     assert_string_equal(dnsrecord_claims_encode(arena, NULL, 0), "[]");
 }
@@ -510,7 +513,8 @@ static void what_was_survives_packing(void **state)
     struct dnsrecord_ours ours;
     pack(object_of("[{\\'class\\':\\'home\\',\\'server\\':\\'http://127.0.0.1:7100\\',"
                    "\\'type\\':\\'CNAME\\',\\'domain\\':\\'example.com\\',\\'subdomain\\':"
-                   "\\'www\\',\\'was\\':{\\'values\\':[\\'a.example.net\\'],\\'ttl\\':60}}]",
+                   "\\'www\\',\\'was\\':{\\'values\\':[\\'a.example.net\\'],\\'ttl\\':60},"
+                   "\\'refused\\':\\'00ff\\'}]",
                    "", "", ""),
          &record, &ours, lengths);
     assert_int_equal(ours.claim_count, 1);
@@ -520,6 +524,7 @@ static void what_was_survives_packing(void **state)
     assert_int_equal(ours.claims[0].was->value_count, 1);
     assert_true(text_is(ours.claims[0].was->values[0], "a.example.net"));
     assert_int_equal(ours.claims[0].was->priority, -1);
+    assert_true(text_is(ours.claims[0].refused, "00ff"));
 }
 
 static void broken_claims_are_told(void **state)

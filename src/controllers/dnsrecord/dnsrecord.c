@@ -1,0 +1,386 @@
+#include <string.h>
+
+#include "base/digest.h"
+#include "controllers/dnsrecord/record_turn.h"
+
+enum { SECOND_MS = 1000, ORPHAN_AFTER_MS = 600 * SECOND_MS };
+
+const struct dnsrecord_settings dnsrecord_defaults = {
+    .orphan_after_ms = ORPHAN_AFTER_MS,
+    .conflict_names = true,
+};
+
+static const struct controller_setting settings[] = {
+    {.name = "orphan-after",
+     .type = SETTING_MS,
+     .fallback = "10m",
+     .min = SECOND_MS,
+     .doc = "how long deletions go on or wait when class or Secret are gone",
+     .offset = offsetof(struct dnsrecord_settings, orphan_after_ms)},
+    {.name = "conflict-names",
+     .type = SETTING_FLAG,
+     .fallback = "true",
+     .doc = "name the holder of a lost name even if it is in another namespace",
+     .offset = offsetof(struct dnsrecord_settings, conflict_names)},
+};
+
+// ---- looking up ---------------------------------------------------------------------------------
+
+const char *record_text(const struct record_turn *turn, struct text text)
+{
+    return arena_copy(turn->arena, text.at ? text.at : "", text.len);
+}
+
+const struct object *record_find_class(const struct record_turn *turn, struct text name)
+{
+    const struct gathered *classes = &turn->snapshot->gathers[0];
+    for (size_t i = 0; i < classes->count; i++)
+        if (text_equal(object_name(classes->objects[i]), name))
+            return classes->objects[i];
+    return NULL;
+}
+
+const struct lane_view *record_find_lane(const struct record_turn *turn, struct text class_name)
+{
+    const struct snapshot *snapshot = turn->snapshot;
+    for (size_t i = 0; i < snapshot->lane_count; i++) {
+        struct text name = text_of(snapshot->lane_names[i]);
+        if (text_starts(name, "class-") &&
+            text_equal((struct text){name.at + 6, name.len - 6}, class_name))
+            return snapshot->lanes[i];
+    }
+    return NULL;
+}
+
+struct text record_class_server(const struct record_turn *turn, struct text class_name)
+{
+    struct dnsclass dnsclass;
+    const struct object *object = record_find_class(turn, class_name);
+    if (!object)
+        return (struct text){0};
+    dnsclass_unpack(turn->arena, object_spec(object), (struct text){0}, &dnsclass, NULL);
+    return dnsclass_server(turn->arena, &dnsclass);
+}
+
+struct record_key *record_find_key(struct record_turn *turn, const struct dnsrecord_claim *claim)
+{
+    for (size_t i = 0; i < turn->key_count; i++)
+        if (dnsrecord_claim_is_same_key(&turn->keys[i].claim, claim))
+            return &turn->keys[i];
+    return NULL;
+}
+
+struct dnsrecord_claim record_claim_of_spec(const struct record_turn *turn)
+{
+    return (struct dnsrecord_claim){
+        .class_name = turn->record.class_name,
+        .server = turn->server,
+        .type = turn->set.type,
+        .domain = turn->set.domain,
+        .subdomain = turn->set.subdomain,
+    };
+}
+
+static const struct dnsrecord_applied *find_applied(const struct record_turn *turn,
+                                                    const struct dnsrecord_claim *claim)
+{
+    for (size_t i = 0; i < turn->ours.applied_count; i++)
+        if (dnsrecord_claim_is_same_key(&turn->ours.applied[i].key, claim))
+            return &turn->ours.applied[i];
+    return NULL;
+}
+
+struct record_key *record_add_key(struct record_turn *turn, const struct dnsrecord_claim *claim)
+{
+    struct record_key *found = record_find_key(turn, claim);
+    if (found || turn->key_count == RECORD_KEYS_MAX)
+        return found;
+    struct record_key *key = &turn->keys[turn->key_count++];
+    *key = (struct record_key){
+        .claim = *claim,
+        .is_claimed = true,
+        .intent = CLAIM_KEEP,
+        .applied = find_applied(turn, claim),
+        .receipt = snapshot_receipt(turn->snapshot, record_text(turn, claim->server), claim->type,
+                                    claim->domain, claim->subdomain),
+    };
+    return key;
+}
+
+bool record_may_send(const struct record_turn *turn, const struct record_key *key)
+{
+    return key->is_stored && turn->object->has_finalizer;
+}
+
+bool record_is_settled(const struct record_key *key)
+{
+    return !key->is_held && key->receipt && key->receipt->state == RECEIPT_SETTLED;
+}
+
+bool record_is_lost(const struct record_key *key)
+{
+    return key->receipt && key->receipt->state == RECEIPT_LOST;
+}
+
+const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim)
+{
+    struct text name;
+    if (!record_name_join(turn->arena, claim->domain, claim->subdomain, &name, NULL))
+        name = claim->domain;
+    return arena_printf(turn->arena, "%.*s %s", TEXT_ARGS(name), record_type_name(claim->type));
+}
+
+const char *record_key_place(const struct record_turn *turn, const struct dnsrecord_claim *claim)
+{
+    return arena_printf(turn->arena, "%s at %.*s", record_key_name(turn, claim),
+                        TEXT_ARGS(claim->server));
+}
+
+int64_t record_orphan_ms(const struct record_turn *turn)
+{
+    int64_t deleted_ms = turn->object->deleted_s * 1000;
+    int64_t started_ms = turn->snapshot->started_ms;
+    return (deleted_ms > started_ms ? deleted_ms : started_ms) + turn->settings.orphan_after_ms;
+}
+
+void record_wake_at(struct record_turn *turn, int64_t unix_ms)
+{
+    if (!turn->out->wake_ms || unix_ms < turn->out->wake_ms)
+        turn->out->wake_ms = unix_ms;
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static void open_class(struct record_turn *turn)
+{
+    struct findings findings = {.arena = turn->arena};
+    turn->class_object = record_find_class(turn, turn->record.class_name);
+    if (!turn->class_object)
+        return;
+    dnsclass_unpack(turn->arena, object_spec(turn->class_object), (struct text){0}, &turn->dnsclass,
+                    NULL);
+    dnsclass_check(turn->arena, &turn->dnsclass, &findings);
+    turn->class_faults = findings_join(&findings, FINDING_ERROR);
+    turn->server = dnsclass_server(turn->arena, &turn->dnsclass);
+    turn->lane = record_find_lane(turn, turn->record.class_name);
+}
+
+static void open_spec(struct record_turn *turn)
+{
+    struct findings findings = {.arena = turn->arena};
+    int64_t ttl_s = turn->class_object ? turn->dnsclass.default_ttl_s : DNSRECORD_TTL_DEFAULT;
+    turn->is_valid =
+        dnsrecord_resolve(turn->arena, &turn->record, (uint32_t)ttl_s, &turn->set, &findings);
+    turn->faults = findings_join(&findings, FINDING_ERROR);
+    if (turn->is_valid)
+        (void)record_name_join(turn->arena, turn->set.domain, turn->set.subdomain, &turn->fqdn,
+                               NULL);
+}
+
+// An unreadable annotation, or none where something was sent: somebody removed it, or the object
+// comes from an operator that wrote none. The loser of a name has none either.
+static bool needs_rebuilding(const struct record_turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    if (turn->ours.has_broken_claims)
+        return true;
+    return turn->ours.claim_count == 0 && turn->object->has_finalizer && ready &&
+           ready->reason != REASON_CONFLICT;
+}
+
+static void open_keys(struct record_turn *turn)
+{
+    for (size_t i = 0; i < turn->ours.claim_count; i++) {
+        struct record_key *key = record_add_key(turn, &turn->ours.claims[i]);
+        if (key)
+            key->is_stored = true;
+    }
+    if (!needs_rebuilding(turn))
+        return;
+    turn->is_rebuilt = turn->ours.has_broken_claims;
+    for (size_t i = 0; i < turn->ours.applied_count; i++)
+        record_add_key(turn, &turn->ours.applied[i].key);
+    if (turn->object->deleted_s && turn->is_valid && turn->server.len) {
+        struct dnsrecord_claim claim = record_claim_of_spec(turn);
+        record_add_key(turn, &claim);
+    }
+}
+
+static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
+                      struct verdict *out)
+{
+    *turn = (struct record_turn){
+        .snapshot = snapshot, .arena = snapshot->arena, .object = snapshot->subject, .out = out};
+    turn->settings = snapshot->settings ? *(const struct dnsrecord_settings *)snapshot->settings
+                                        : dnsrecord_defaults;
+    dnsrecord_unpack(turn->arena, object_spec(turn->object), object_ours(turn->object),
+                     &turn->record, &turn->ours);
+    open_class(turn);
+    open_spec(turn);
+    open_keys(turn);
+}
+
+// ---- closing ------------------------------------------------------------------------------------
+
+// Is what the status remembers still what stands there? Not if something may have been sent since.
+static bool is_trusted(const struct record_turn *turn, const struct record_key *key)
+{
+    static const enum reason doubtful[] = {
+        REASON_NONE,
+        REASON_PENDING,
+        REASON_SERVER_UNREACHABLE,
+        REASON_SERVER_ERROR,
+        REASON_RATE_LIMITED,
+        REASON_QUOTA_EXCEEDED,
+        REASON_AUTHENTICATION_FAILED,
+    };
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    if (!key->applied || !key->is_stored || !ready ||
+        !text_equal(key->applied->key.class_name, key->claim.class_name) ||
+        turn->ours.observed_generation != (int64_t)turn->object->generation)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(doubtful); i++)
+        if (ready->reason == doubtful[i])
+            return false;
+    return true;
+}
+
+static uint64_t epoch_of(const struct record_turn *turn)
+{
+    const uint64_t parts[2] = {turn->object->spec_hash, turn->object->generation};
+    return hash_octets(parts, sizeof parts);
+}
+
+static void close_claim(struct record_turn *turn, const struct record_key *key)
+{
+    struct claim_want *want = &turn->out->claims[turn->out->claim_count++];
+    *want = (struct claim_want){
+        .lane = arena_printf(turn->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
+        .book = record_text(turn, key->claim.server),
+        .intent = key->intent,
+        .is_held = key->is_held,
+        .epoch = epoch_of(turn),
+    };
+    if (key->intent == CLAIM_SET)
+        want->set = *key->content;
+    want->set.type = key->claim.type;
+    want->set.domain = key->claim.domain;
+    want->set.subdomain = key->claim.subdomain;
+    want->has_known = key->intent == CLAIM_SET && is_trusted(turn, key);
+    if (want->has_known)
+        memcpy(want->known, key->applied->hash, sizeof want->known);
+}
+
+static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
+{
+    bool is_same_was = !a->was == !b->was && (!a->was || record_set_equal(a->was, b->was));
+    return dnsrecord_claim_is_same_key(a, b) && text_equal(a->class_name, b->class_name) &&
+           text_equal(a->refused, b->refused) && is_same_was;
+}
+
+// The annotation, when it is not what stands there.
+static void close_annotation(struct record_turn *turn)
+{
+    struct dnsrecord_claim claims[RECORD_KEYS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < turn->key_count && count < DNSRECORD_CLAIMS_MAX; i++)
+        if (!turn->keys[i].is_leaving)
+            claims[count++] = turn->keys[i].claim;
+    bool is_same = count == turn->ours.claim_count && !turn->ours.has_broken_claims;
+    for (size_t i = 0; i < count && is_same; i++)
+        is_same = is_same_claim(&claims[i], &turn->ours.claims[i]);
+    if (is_same)
+        return;
+    turn->out->annotations[turn->out->annotation_count++] = (struct verdict_annotation){
+        .key = DNSRECORD_CLAIMS,
+        .value = count ? dnsrecord_claims_encode(turn->arena, claims, count) : NULL,
+    };
+}
+
+static bool has_key_to_guard(const struct record_turn *turn)
+{
+    for (size_t i = 0; i < turn->key_count; i++)
+        if (!turn->keys[i].is_leaving)
+            return true;
+    return false;
+}
+
+static void turn_close(struct record_turn *turn)
+{
+    for (size_t i = 0; i < turn->key_count; i++)
+        if (turn->keys[i].is_claimed)
+            close_claim(turn, &turn->keys[i]);
+    if (turn->out->finalizer == FINALIZER_LEAVE) {
+        close_annotation(turn);
+        if (!turn->object->deleted_s && !turn->object->has_finalizer && has_key_to_guard(turn))
+            turn->out->finalizer = FINALIZER_ADD;
+    }
+    record_tell_verdict(turn);
+}
+
+static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+{
+    (void)memo;
+    struct record_turn turn;
+    if (!snapshot->subject || !snapshot->gathers[0].is_synced)
+        return;
+    turn_open(&turn, snapshot, out);
+    if (turn.object->deleted_s)
+        record_gone(&turn);
+    else
+        record_live(&turn);
+    turn_close(&turn);
+}
+
+// ---- gathers ------------------------------------------------------------------------------------
+
+static bool is_first_with_class(const struct dnsrecord *record, const struct dnsrecord_ours *ours,
+                                size_t at)
+{
+    struct text name = ours->claims[at].class_name;
+    for (size_t i = 0; i < at; i++)
+        if (text_equal(ours->claims[i].class_name, name))
+            return false;
+    return !text_equal(record->class_name, name);
+}
+
+static void want_names(const struct object *subject, struct strings *out, const char *prefix)
+{
+    struct dnsrecord record;
+    struct dnsrecord_ours ours;
+    dnsrecord_unpack(out->arena, object_spec(subject), object_ours(subject), &record, &ours);
+    if (record.class_name.len)
+        strings_add(out, "%s%.*s", prefix, TEXT_ARGS(record.class_name));
+    for (size_t i = 0; i < ours.claim_count; i++)
+        if (is_first_with_class(&record, &ours, i))
+            strings_add(out, "%s%.*s", prefix, TEXT_ARGS(ours.claims[i].class_name));
+}
+
+static void want_classes(const struct object *subject, struct strings *out)
+{
+    want_names(subject, out, "");
+}
+
+static void want_lanes(const struct object *subject, struct strings *out)
+{
+    want_names(subject, out, "class-");
+}
+
+static const struct gather gathers[] = {
+    {.name = "class", .kind = &dnsclass_kind, .wants = want_classes},
+};
+static const struct lane_gather lanes = {.wants = want_lanes};
+
+const struct controller dnsrecord_controller = {
+    .name = "dnsrecord",
+    .kind = &dnsrecord_kind,
+    .finalizer = DNSRECORD_FINALIZER,
+    .gathers = gathers,
+    .gather_count = COUNT_OF(gathers),
+    .lanes = &lanes,
+    .is_default = true,
+    .decide = decide,
+    .settings = settings,
+    .setting_count = COUNT_OF(settings),
+    .settings_size = sizeof(struct dnsrecord_settings),
+};

@@ -1,0 +1,309 @@
+#include <string.h>
+
+#include "controllers/dnsrecord/record_turn.h"
+
+enum { HOUR_S = 3600, ATTRS_MAX = 10 };
+
+// What each reason comes with, beside the text.
+static const struct {
+    enum reason reason;
+    enum condition_status ready;
+    enum dnsrecord_state state;
+    const char *code; // of status.error, when the server named none
+} reasons[] = {
+    {REASON_RECORD_CREATED, CONDITION_TRUE, RECORD_STATE_CREATED, NULL},
+    {REASON_RECORD_UPDATED, CONDITION_TRUE, RECORD_STATE_UPDATED, NULL},
+    {REASON_RECORD_DELETED, CONDITION_FALSE, RECORD_STATE_DELETED, NULL},
+    {REASON_PENDING, CONDITION_UNKNOWN, RECORD_STATE_PENDING, NULL},
+    {REASON_PAUSED, CONDITION_UNKNOWN, RECORD_STATE_PENDING, NULL},
+    {REASON_VALIDATION_FAILED, CONDITION_FALSE, RECORD_STATE_ERROR, "INVALID_RECORD"},
+    {REASON_INVALID_CONFIGURATION, CONDITION_FALSE, RECORD_STATE_ERROR, "INVALID_CONFIGURATION"},
+    {REASON_DNS_CLASS_NOT_FOUND, CONDITION_FALSE, RECORD_STATE_ERROR, "DNS_CLASS_NOT_FOUND"},
+    {REASON_SECRET_NOT_FOUND, CONDITION_FALSE, RECORD_STATE_ERROR, "SECRET_NOT_FOUND"},
+    {REASON_CONFLICT, CONDITION_FALSE, RECORD_STATE_ERROR, "CONFLICT"},
+    {REASON_NOT_PERMITTED, CONDITION_FALSE, RECORD_STATE_ERROR, "NOT_PERMITTED"},
+    {REASON_SERVER_UNREACHABLE, CONDITION_FALSE, RECORD_STATE_ERROR, "SERVER_UNREACHABLE"},
+    {REASON_SERVER_ERROR, CONDITION_FALSE, RECORD_STATE_ERROR, "SERVER_ERROR"},
+    {REASON_AUTHENTICATION_FAILED, CONDITION_FALSE, RECORD_STATE_ERROR, "AUTH_FAILED"},
+    {REASON_RATE_LIMITED, CONDITION_FALSE, RECORD_STATE_ERROR, "RATE_LIMITED"},
+    {REASON_QUOTA_EXCEEDED, CONDITION_FALSE, RECORD_STATE_ERROR, "QUOTA_EXCEEDED"},
+};
+
+// For failures that carry no reason of ours.
+static const enum reason by_fault[] = {
+    [FAULT_NONE] = REASON_SERVER_ERROR,          [FAULT_SPEC] = REASON_VALIDATION_FAILED,
+    [FAULT_WAIT] = REASON_SERVER_ERROR,          [FAULT_AGAIN] = REASON_SERVER_ERROR,
+    [FAULT_AUTH] = REASON_AUTHENTICATION_FAILED, [FAULT_LIMIT] = REASON_RATE_LIMITED,
+    [FAULT_RACE] = REASON_SERVER_ERROR,
+};
+
+static size_t row_of(enum reason reason)
+{
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
+        if (reasons[i].reason == reason)
+            return i;
+    return row_of(REASON_SERVER_ERROR);
+}
+
+void record_tell(struct record_turn *turn, enum reason reason, const char *message)
+{
+    size_t row = row_of(reason);
+    turn->told = (struct record_told){
+        .reason = reasons[row].reason,
+        .ready = reasons[row].ready,
+        .state = reasons[row].state,
+        .message = message,
+        .code = reasons[row].code,
+    };
+}
+
+void record_tell_failure(struct record_turn *turn, const struct receipt *receipt,
+                         const char *prefix)
+{
+    enum reason reason = reason_find(text_of(receipt->error.reason));
+    if (reason == REASON_NONE)
+        reason = by_fault[receipt->error.fault];
+    record_tell(turn, reason, arena_printf(turn->arena, "%s%s", prefix, receipt->error.text));
+    if (*receipt->error.code)
+        turn->told.code = arena_copy_text(turn->arena, receipt->error.code);
+    turn->told.attempt = receipt;
+}
+
+void record_tell_success(struct record_turn *turn, const struct record_key *key)
+{
+    const struct dnsrecord_applied *applied = key->applied;
+    bool is_same = applied && !memcmp(applied->hash, key->receipt->hash, sizeof applied->hash);
+    bool was_created = is_same && turn->ours.state == RECORD_STATE_CREATED;
+    record_tell(turn, !applied || was_created ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED,
+                record_key_place(turn, &key->claim));
+    turn->told.is_created = !applied;
+    turn->told.is_updated = applied && !is_same;
+}
+
+// ---- status -------------------------------------------------------------------------------------
+
+static bool is_success(const struct record_told *told)
+{
+    return told->ready == CONDITION_TRUE;
+}
+
+static int64_t now_s(const struct record_turn *turn)
+{
+    return turn->snapshot->now_ms / 1000;
+}
+
+static bool is_sent(const struct record_key *key)
+{
+    return key->receipt && key->receipt->was_sent;
+}
+
+// What is known to stand where: nothing for keys that are lost or gone.
+static void applied_make(const struct record_turn *turn, struct dnsrecord_status *status)
+{
+    struct dnsrecord_applied *items =
+        arena_new_array(turn->arena, struct dnsrecord_applied, RECORD_KEYS_MAX);
+    for (size_t i = 0; i < turn->key_count && status->applied_count < DNSRECORD_CLAIMS_MAX; i++) {
+        const struct record_key *key = &turn->keys[i];
+        struct dnsrecord_applied *item = &items[status->applied_count];
+        bool is_new = key->intent == CLAIM_SET && key->is_claimed && record_is_settled(key);
+        bool is_gone = key->intent == CLAIM_REMOVE && record_is_settled(key);
+        if (record_is_lost(key) || is_gone || (!is_new && !key->applied))
+            continue;
+        *item = (struct dnsrecord_applied){.time_s = now_s(turn)};
+        if (key->applied)
+            *item = *key->applied;
+        item->key = key->claim;
+        if (is_new) {
+            memcpy(item->hash, key->receipt->hash, sizeof item->hash);
+            item->time_s = is_sent(key) ? key->receipt->settled_s : item->time_s;
+        }
+        status->applied_count++;
+    }
+    status->applied = items;
+}
+
+static enum reason acceptance(const struct record_turn *turn)
+{
+    if (!turn->is_valid)
+        return REASON_VALIDATION_FAILED;
+    enum reason reason = turn->told.reason;
+    if (reason == REASON_VALIDATION_FAILED || reason == REASON_CONFLICT ||
+        reason == REASON_NOT_PERMITTED)
+        return reason;
+    return REASON_ACCEPTED;
+}
+
+static const char *acceptance_text(const struct record_turn *turn, enum reason reason)
+{
+    if (reason == REASON_ACCEPTED)
+        return "the record is valid and its name is free for it";
+    return turn->is_valid ? turn->told.message : turn->faults;
+}
+
+static void conditions_make(struct record_turn *turn, struct conditions *out)
+{
+    const struct record_told *told = &turn->told;
+    enum reason accepted = acceptance(turn);
+    conditions_set(out, &turn->ours.conditions,
+                   (struct condition){.type = "Ready",
+                                      .status = told->ready,
+                                      .reason = told->reason,
+                                      .message = told->message,
+                                      .observed_generation = turn->object->generation},
+                   now_s(turn));
+    conditions_set(
+        out, &turn->ours.conditions,
+        (struct condition){.type = "Accepted",
+                           .status = accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,
+                           .reason = accepted,
+                           .message = acceptance_text(turn, accepted),
+                           .observed_generation = turn->object->generation},
+        now_s(turn));
+}
+
+static enum reason old_reason(const struct record_turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    return ready ? ready->reason : REASON_NONE;
+}
+
+static void error_make(const struct record_turn *turn, struct dnsrecord_status *status)
+{
+    const struct record_told *told = &turn->told;
+    bool is_old = old_reason(turn) == told->reason && turn->ours.error_time_s;
+    if (!told->code)
+        return;
+    status->has_error = true;
+    status->error_code = told->code;
+    status->error_message = told->message;
+    status->error_time_s = is_old ? turn->ours.error_time_s : now_s(turn);
+    if (!told->attempt)
+        return;
+    status->error_time_s = told->attempt->failed_ms / 1000;
+    status->error_trace_id = told->attempt->trace;
+}
+
+static int64_t last_sync_s(const struct record_turn *turn)
+{
+    const struct record_key *wanted = turn->wanted;
+    if (!is_success(&turn->told) || !wanted)
+        return turn->ours.last_sync_s;
+    if (is_sent(wanted))
+        return wanted->receipt->settled_s;
+    return turn->ours.last_sync_s ? turn->ours.last_sync_s : now_s(turn);
+}
+
+static const struct value *status_make(struct record_turn *turn)
+{
+    const struct receipt *attempt = turn->told.attempt;
+    struct dnsrecord_status status = {
+        .state = turn->told.state,
+        .last_sync_s = last_sync_s(turn),
+        .fqdn = turn->fqdn,
+        .observed_generation = turn->object->generation,
+        .attempts = attempt ? attempt->attempts : 0,
+        .next_attempt_s = attempt ? (attempt->next_attempt_ms + 999) / 1000 : 0,
+    };
+    conditions_make(turn, &status.conditions);
+    error_make(turn, &status);
+    applied_make(turn, &status);
+    return dnsrecord_status_encode(turn->arena, &status);
+}
+
+// ---- notes and lines ----------------------------------------------------------------------------
+
+static const struct log_attr *attrs_make(const struct record_turn *turn)
+{
+    const struct snapshot *snapshot = turn->snapshot;
+    const struct record_told *told = &turn->told;
+    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, ATTRS_MAX);
+    size_t count = 0;
+    attrs[count++] =
+        LOG_TEXT("record", arena_printf(turn->arena, "%.*s/%.*s", TEXT_ARGS(snapshot->namespace_),
+                                        TEXT_ARGS(snapshot->name)));
+    attrs[count++] = LOG_SLICE("fqdn", turn->fqdn);
+    attrs[count++] = LOG_SLICE("type", turn->record.type);
+    attrs[count++] = LOG_SLICE("class", turn->record.class_name);
+    if (told->code) {
+        attrs[count++] = LOG_TEXT("reason", reason_name(told->reason));
+        attrs[count++] = LOG_TEXT("error", told->message);
+    }
+    if (told->attempt) {
+        attrs[count++] = LOG_INT("attempts", told->attempt->attempts);
+        attrs[count++] = LOG_TEXT("trace", told->attempt->trace);
+    }
+    attrs[count] = LOG_END;
+    return attrs;
+}
+
+static void add_line(struct record_turn *turn, enum log_level level, const char *message)
+{
+    turn->out->lines[turn->out->line_count++] =
+        (struct verdict_line){.level = level, .message = message, .attrs = attrs_make(turn)};
+}
+
+// The 1st, 2nd, 4th, 8th ... failure in a row, then one an hour.
+static bool is_loud(const struct record_turn *turn)
+{
+    const struct receipt *attempt = turn->told.attempt;
+    if (old_reason(turn) != turn->told.reason || !attempt)
+        return old_reason(turn) != turn->told.reason;
+    int64_t failed_s = attempt->failed_ms / 1000;
+    bool is_power = (attempt->attempts & (attempt->attempts - 1)) == 0;
+    bool is_new = failed_s != turn->ours.error_time_s;
+    return is_new && (is_power || failed_s / HOUR_S != turn->ours.error_time_s / HOUR_S);
+}
+
+static void note_success(struct record_turn *turn)
+{
+    const char *place = turn->told.message;
+    if (turn->told.is_created) {
+        verdict_note(turn->out, false, "RecordCreated", place);
+        add_line(turn, LOG_INFO, "record created");
+    } else if (turn->told.is_updated) {
+        verdict_note(turn->out, false, "RecordUpdated", place);
+        add_line(turn, LOG_INFO, "record updated");
+    }
+}
+
+static void note_told(struct record_turn *turn)
+{
+    const struct record_told *told = &turn->told;
+    bool is_conflict = told->reason == REASON_CONFLICT;
+    if (is_success(told)) {
+        note_success(turn);
+        return;
+    }
+    if (!told->code || !is_loud(turn))
+        return;
+    verdict_note(turn->out, true, is_conflict ? "RecordConflict" : "RecordFailed",
+                 arena_printf(turn->arena, "%s: %s", reason_name(told->reason), told->message));
+    add_line(turn, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
+}
+
+static void fault_make(struct record_turn *turn)
+{
+    const struct record_told *told = &turn->told;
+    if (told->attempt)
+        turn->out->fault = told->attempt->error;
+    else if (told->code)
+        error_set(&turn->out->fault, FAULT_WAIT, reason_name(told->reason), "%s", told->message);
+}
+
+void record_tell_verdict(struct record_turn *turn)
+{
+    struct verdict *out = turn->out;
+    enum reason reason = turn->told.reason ? turn->told.reason : old_reason(turn);
+    out->class_label = record_text(turn, turn->record.class_name);
+    out->reason_label = reason_name(reason ? reason : REASON_PENDING);
+    if (turn->is_rebuilt)
+        verdict_note(out, true, "ClaimsRebuilt",
+                     "the annotation claims was unreadable and is rebuilt from status and spec");
+    if (turn->told.reason == REASON_NONE)
+        return;
+    fault_make(turn);
+    out->status = status_make(turn);
+    // The status waits for the write-ahead, and its news with it.
+    if (!out->annotation_count)
+        note_told(turn);
+}

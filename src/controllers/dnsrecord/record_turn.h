@@ -1,0 +1,104 @@
+#pragma once
+
+#include "controllers/dnsrecord/dnsrecord_controller.h"
+#include "kinds/dnsclass/dnsclass.h"
+#include "kinds/dnsrecord/dnsrecord.h"
+
+// Inside this folder: one turn of one record. Its files fill a list of keys (record sets that may
+// exist at a server, by server, type, domain and subdomain), each with what it shall come to, and
+// say what the status tells. record_turn_close() turns that into the verdict.
+//
+// Everything is decided from the snapshot alone. What must be known later stands in the annotation
+// `claims` before it is needed: a key is sent only when it stands there (is_stored), and leaves the
+// annotation only after it was dealt with. The engine decides again when the claims of a verdict
+// change the receipts, so a receipt that still speaks of an earlier wish does no harm.
+
+struct record_key {
+    struct dnsrecord_claim claim; // as it shall stand in the annotation
+    bool is_stored;               // stands there now, whatever its class, was and refused
+    bool is_leaving;              // shall not stand there any more
+    bool is_claimed;              // competes for its name in the book
+    bool is_held;                 // but must not be sent
+    enum claim_intent intent;
+    const struct record_set *content; // of a SET
+    const struct receipt *receipt;    // or NULL
+    const struct dnsrecord_applied *applied;
+};
+
+// What the status says. NONE: it is left as it is.
+struct record_told {
+    enum reason reason;
+    enum condition_status ready;
+    enum dnsrecord_state state;
+    const char *message;
+    const char *code;              // error code; NULL: no error
+    const struct receipt *attempt; // whose failure it is, or NULL
+    bool is_created;               // first success of the key
+    bool is_updated;               // other content than before
+};
+
+enum { RECORD_KEYS_MAX = DNSRECORD_CLAIMS_MAX + 2 };
+
+struct record_turn {
+    const struct snapshot *snapshot;
+    struct arena *arena;
+    struct dnsrecord_settings settings;
+    const struct object *object;
+    struct dnsrecord record;
+    struct dnsrecord_ours ours;
+    struct verdict *out;
+
+    // The class of the spec; `class_faults` says why it can't be used, or is NULL.
+    const struct object *class_object;
+    struct dnsclass dnsclass;
+    const char *class_faults;
+    struct text server;
+    const struct lane_view *lane;
+
+    // What the spec comes to.
+    bool is_valid;
+    const char *faults;
+    struct record_set set;
+    struct text fqdn; // absent when it has none
+    bool is_rebuilt;  // the annotation was unreadable
+
+    struct record_key keys[RECORD_KEYS_MAX];
+    size_t key_count;
+    struct record_key *wanted; // the key of the spec, when it competes
+    struct record_told told;
+};
+
+// ---- dnsrecord.c --------------------------------------------------------------------------------
+
+const char *record_text(const struct record_turn *turn, struct text text); // terminated copy
+const struct object *record_find_class(const struct record_turn *turn, struct text name);
+const struct lane_view *record_find_lane(const struct record_turn *turn, struct text class_name);
+// Server of a class as it is now; absent when there is no such class or its URL is none.
+struct text record_class_server(const struct record_turn *turn, struct text class_name);
+struct record_key *record_find_key(struct record_turn *turn, const struct dnsrecord_claim *claim);
+// The claim of the spec: of a valid record whose class has a server.
+struct dnsrecord_claim record_claim_of_spec(const struct record_turn *turn);
+struct record_key *record_add_key(struct record_turn *turn, const struct dnsrecord_claim *claim);
+bool record_may_send(const struct record_turn *turn, const struct record_key *key);
+bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
+bool record_is_lost(const struct record_key *key);
+// "www.example.com A", "www.example.com A at http://..."
+const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim);
+const char *record_key_place(const struct record_turn *turn, const struct dnsrecord_claim *claim);
+// Until when a deletion waits for class and Secret; Unix ms.
+int64_t record_orphan_ms(const struct record_turn *turn);
+void record_wake_at(struct record_turn *turn, int64_t unix_ms);
+
+// ---- record_live.c, record_gone.c ---------------------------------------------------------------
+
+void record_live(struct record_turn *turn);
+void record_gone(struct record_turn *turn);
+
+// ---- record_told.c ------------------------------------------------------------------------------
+
+void record_tell(struct record_turn *turn, enum reason reason, const char *message);
+void record_tell_failure(struct record_turn *turn, const struct receipt *receipt,
+                         const char *prefix);
+void record_tell_success(struct record_turn *turn, const struct record_key *key);
+// Status, notes and lines from what was told.
+void record_tell_verdict(struct record_turn *turn);
