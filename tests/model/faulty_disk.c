@@ -1,0 +1,151 @@
+#include "model/faulty_disk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct faulty_disk {
+    struct disk disk;
+    struct disk *real;
+    struct loop *loop;
+    unsigned calls;
+    unsigned fault_at; // the number of the call
+    enum disk_fault fault;
+    bool has_fault;
+    bool is_stopped;
+};
+
+enum verdict { GO, GO_HALF, REFUSE };
+
+static struct faulty_disk *of(struct disk *disk)
+{
+    return (struct faulty_disk *)disk;
+}
+
+static bool refuse(struct error *err)
+{
+    return error_set_errno(err, ENOSPC, "cannot write");
+}
+
+static enum verdict judge(struct disk *disk)
+{
+    struct faulty_disk *self = of(disk);
+    bool is_met = self->has_fault && self->calls == self->fault_at;
+    self->calls++;
+    if (self->is_stopped)
+        return REFUSE;
+    if (!is_met)
+        return GO;
+    self->has_fault = false;
+    self->is_stopped = self->fault != DISK_FAILS;
+    if (self->is_stopped)
+        loop_stop(self->loop);
+    if (self->fault == DISK_ACTS_LAST)
+        return GO;
+    return self->fault == DISK_TORN ? GO_HALF : REFUSE;
+}
+
+static bool faulty_replace(struct disk *disk, const char *path, struct text content, mode_t mode,
+                           bool is_synced, struct error *err)
+{
+    if (judge(disk) != GO)
+        return refuse(err);
+    return disk_replace(of(disk)->real, path, content, mode, is_synced, err);
+}
+
+static struct disk_file *faulty_append_open(struct disk *disk, const char *path, mode_t mode,
+                                            struct error *err)
+{
+    if (of(disk)->is_stopped) {
+        refuse(err);
+        return NULL;
+    }
+    return disk_append_open(of(disk)->real, path, mode, err);
+}
+
+static bool faulty_append(struct disk *disk, struct disk_file *file, struct text content,
+                          struct error *err)
+{
+    enum verdict verdict = judge(disk);
+    if (verdict == GO)
+        return disk_append(of(disk)->real, file, content, err);
+    if (verdict == GO_HALF) {
+        content.len /= 2;
+        disk_append(of(disk)->real, file, content, NULL);
+    }
+    return refuse(err);
+}
+
+static bool faulty_sync(struct disk *disk, struct disk_file *file, struct error *err)
+{
+    if (judge(disk) != GO)
+        return refuse(err);
+    return disk_sync(of(disk)->real, file, err);
+}
+
+static void faulty_append_close(struct disk *disk, struct disk_file *file)
+{
+    disk_append_close(of(disk)->real, file);
+}
+
+static bool faulty_remove(struct disk *disk, const char *path, struct error *err)
+{
+    if (judge(disk) != GO)
+        return refuse(err);
+    return disk_remove(of(disk)->real, path, err);
+}
+
+static bool faulty_make_folder(struct disk *disk, const char *path, mode_t mode, struct error *err)
+{
+    if (judge(disk) != GO)
+        return refuse(err);
+    return disk_make_folder(of(disk)->real, path, mode, err);
+}
+
+static const struct disk_ops faulty_ops = {
+    .replace = faulty_replace,
+    .append_open = faulty_append_open,
+    .append = faulty_append,
+    .sync = faulty_sync,
+    .append_close = faulty_append_close,
+    .remove = faulty_remove,
+    .make_folder = faulty_make_folder,
+};
+
+struct disk *faulty_disk_new(struct disk *real, struct loop *loop)
+{
+    struct faulty_disk *self = mem_new_of(struct faulty_disk);
+    self->disk.ops = &faulty_ops;
+    self->real = real;
+    self->loop = loop;
+    return &self->disk;
+}
+
+void faulty_disk_free(struct disk *disk)
+{
+    free(disk);
+}
+
+void faulty_disk_fault(struct disk *disk, unsigned skip, enum disk_fault fault)
+{
+    struct faulty_disk *self = of(disk);
+    self->has_fault = true;
+    self->fault = fault;
+    self->fault_at = self->calls + skip;
+}
+
+void faulty_disk_heal(struct disk *disk)
+{
+    of(disk)->has_fault = of(disk)->is_stopped = false;
+}
+
+unsigned faulty_disk_calls(const struct disk *disk)
+{
+    return ((const struct faulty_disk *)disk)->calls;
+}
+
+bool faulty_disk_is_stopped(const struct disk *disk)
+{
+    return ((const struct faulty_disk *)disk)->is_stopped;
+}
