@@ -1,0 +1,96 @@
+#include "base/must.h"
+#include "kinds/dnsclass/dnsclass.h"
+#include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/kinds.h"
+#include "kinds/secret/secret_kind.h"
+#include "store/object.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
+
+static void check_record(struct arena *arena, const struct value *tree, const struct object *object)
+{
+    struct dnsrecord decoded, unpacked;
+    struct dnsrecord_ours ours;
+    struct record_set set;
+    dnsrecord_decode(arena, tree, &decoded);
+    dnsrecord_unpack(arena, object_spec(object), object_ours(object), &unpacked, &ours);
+    must(text_equal(decoded.type, unpacked.type) && text_equal(decoded.domain, unpacked.domain) &&
+         text_equal(decoded.subdomain, unpacked.subdomain) && decoded.ttl_s == unpacked.ttl_s &&
+         text_equal(decoded.class_name, unpacked.class_name) &&
+         decoded.priority == unpacked.priority && decoded.value_count == unpacked.value_count);
+    for (size_t i = 0; i < decoded.value_count; i++)
+        must(text_equal(decoded.values[i], unpacked.values[i]));
+    struct findings findings = {.arena = arena};
+    if (dnsrecord_resolve(arena, &unpacked, DNSRECORD_TTL_DEFAULT, &set, &findings))
+        must(set.value_count > 0 && set.domain.len && set.subdomain.len && set.ttl_s > 0);
+    else
+        must(findings_errors(&findings) > 0);
+}
+
+static void check_class(struct arena *arena, const struct value *tree, const struct object *object)
+{
+    struct dnsclass decoded, unpacked;
+    struct dnsclass_ours ours;
+    struct findings findings = {.arena = arena};
+    dnsclass_decode(arena, tree, &decoded);
+    dnsclass_unpack(arena, object_spec(object), object_ours(object), &unpacked, &ours);
+    must(text_equal(decoded.server, unpacked.server) &&
+         text_equal(decoded.secret, unpacked.secret) && decoded.timeout_s == unpacked.timeout_s &&
+         decoded.unsupported == unpacked.unsupported);
+    dnsclass_check(arena, &unpacked, &findings);
+    if (!findings_errors(&findings))
+        must(dnsclass_server(arena, &unpacked).len > 0);
+}
+
+static void check_stored(struct arena *arena, const struct kind *kind, const struct value *tree)
+{
+    struct object *object = object_new(kind, DNSRECORD_FINALIZER, tree);
+    must(text_equal(object_name(object), value_text_at(tree, "metadata.name")));
+    if (kind == &dnsrecord_kind)
+        check_record(arena, tree, object);
+    if (kind == &dnsclass_kind)
+        check_class(arena, tree, object);
+    if (kind == &secret_kind)
+        secret_unref(secret_kind_get(object_spec(object), TEXT("hmac")));
+    object_unref(object);
+}
+
+// A document goes the way of a file in the folder: table, rules, cache.
+static void check_document(struct arena *arena, const struct value *tree)
+{
+    bool is_known_group;
+    const struct kind *kind = kind_lookup(kinds, kind_count, tree, &is_known_group);
+    if (!kind)
+        return;
+    struct findings findings = {.arena = arena};
+    kind_check(kind, tree, &findings);
+    size_t errors = findings_errors(&findings);
+    if (!errors && kind->validate)
+        kind->validate(tree, &findings);
+    findings_locate(&findings, tree);
+    for (size_t i = 0; i < findings.count; i++)
+        must(findings.items[i].path && findings.items[i].text[0]);
+    if (!errors)
+        check_stored(arena, kind, tree);
+    kind_check_update(kind, tree, tree, &findings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
+{
+    struct error err = {0};
+    bool has = true;
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader =
+        yaml_reader_new((struct text){(const char *)at, len}, &value_manifest_limits);
+    while (has) {
+        CLEANUP(arena) struct arena *arena = arena_new();
+        struct value *tree = NULL;
+        if (!yaml_reader_next(reader, arena, &tree, &has, &err)) {
+            must(err.fault == FAULT_SPEC && err.text[0] >= '0' && err.text[0] <= '9');
+            return 0;
+        }
+        if (has && tree)
+            check_document(arena, tree);
+    }
+    return 0;
+}
