@@ -1,0 +1,396 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/check_set.h"
+#include "commands/commands.h"
+#include "commands/print.h"
+#include "io/disk.h"
+#include "kinds/dnsrecord/dnsrecord.h"
+#include "store/folder/document.h"
+#include "store/folder/scan.h"
+
+enum { FILE_OCTETS_MAX = 16 * 1024 * 1024, SHOWN_OCTETS_MAX = 128 };
+
+struct file_path {
+    const char *shown;
+    const char *opened;
+};
+
+struct check {
+    struct arena *arena;
+    struct kind_patterns *patterns;
+    struct report report;
+    struct check_set set;
+    struct file_path *files;
+    size_t file_count;
+    size_t file_capacity;
+    const char *folder; // being walked, as given
+    const char *real;   // its real path
+    const char *path;   // of the file being read
+    size_t object_count;
+    size_t skipped_count;
+    bool has_unreadable;
+};
+
+// ---- one object ---------------------------------------------------------------------------------
+
+// Texts that name their field do so from the object's root, or from the spec.
+static bool is_named(const struct finding *finding)
+{
+    const char *path = finding->path;
+    struct text text = text_of(finding->text);
+    return text_starts(text, path) ||
+           (text_starts(text_of(path), "spec.") && text_starts(text, path + strlen("spec.")));
+}
+
+static void add_finding(struct check *check, const struct finding *finding,
+                        const struct document *document)
+{
+    const char *field = is_named(finding) ? "" : finding->path;
+    struct place place = {check->path, finding->line ? finding->line : document->line,
+                          finding->line ? finding->column : document->column};
+    report_add(&check->report, finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING,
+               place, "%s%s%s", is_named ? "" : finding->path, is_named ? "" : ": ", finding->text);
+}
+
+// One path at or below the other: "spec.values", "spec.values[0]".
+static bool is_related(const char *a, const char *b)
+{
+    size_t a_len = strlen(a);
+    size_t b_len = strlen(b);
+    size_t common = a_len < b_len ? a_len : b_len;
+    if (strncmp(a, b, common) != 0)
+        return false;
+    char next = a_len == b_len ? '\0' : (a_len > b_len ? a : b)[common];
+    return next == '\0' || next == '.' || next == '[';
+}
+
+// The kind's rules read a field of the wrong shape as absent: what they say of it is no news.
+static bool is_told(const struct findings *findings, size_t shapes, const struct finding *finding)
+{
+    for (size_t i = 0; i < shapes; i++)
+        if (is_related(findings->items[i].path, finding->path))
+            return true;
+    return false;
+}
+
+static void add_findings(struct check *check, const struct document *document,
+                         struct findings *findings, size_t shapes)
+{
+    findings_locate(findings, document->tree);
+    for (size_t i = 0; i < findings->count; i++)
+        if (i < shapes || !is_told(findings, shapes, &findings->items[i]))
+            add_finding(check, &findings->items[i], document);
+}
+
+// Of a document that no table fits: its text says the place, too.
+static void add_fault(struct check *check, const struct document *document)
+{
+    struct place place = {check->path, document->line, document->column};
+    AUTO_BUFFER prefix = {0};
+    buffer_printf(&prefix, "%s:%u:%u: ", place.path, place.line, place.column);
+    bool has_prefix = text_starts(text_of(document->fault), prefix.at);
+    report_add(&check->report, REPORT_ERROR, place, "%s",
+               document->fault + (has_prefix ? prefix.len : 0));
+}
+
+static void check_object(struct check *check, struct arena *arena, const struct document *document)
+{
+    struct findings findings = {.arena = arena, .patterns = check->patterns};
+    kind_check(document->kind, document->tree, &findings);
+    size_t shapes = findings.count;
+    if (!findings_errors(&findings) && document->state == DOCUMENT_BROKEN) {
+        add_fault(check, document);
+        return;
+    }
+    if (document->kind->validate)
+        document->kind->validate(document->tree, &findings);
+    add_findings(check, document, &findings, shapes);
+}
+
+// ---- across objects -----------------------------------------------------------------------------
+
+static void check_identity(struct check *check, const struct document *document)
+{
+    const struct object_ref_key key = {document->kind, document->namespace_, document->name};
+    struct place place = place_in(document->tree, "metadata.name", check->path);
+    const struct place *first = check_set_add_object(&check->set, &key, place);
+    if (first)
+        report_add(&check->report, REPORT_ERROR, place,
+                   "metadata.name: %s %.*s stands in %s:%u:%u already; rename or remove one",
+                   document->kind->name, TEXT_ARGS(document->name), first->path, first->line,
+                   first->column);
+}
+
+static void check_claim(struct check *check, struct arena *arena, const struct document *document)
+{
+    struct dnsrecord record;
+    struct record_set set;
+    struct text fqdn;
+    struct findings findings = {.arena = arena};
+    if (document->kind != &dnsrecord_kind)
+        return;
+    dnsrecord_decode(arena, document->tree, &record);
+    if (!dnsrecord_resolve(arena, &record, DNSRECORD_TTL_DEFAULT, &set, &findings) ||
+        !record_name_join(arena, set.domain, set.subdomain, &fqdn, NULL))
+        return;
+    const char *key = arena_printf(arena, "name %.*s %s %.*s", TEXT_ARGS(record.class_name),
+                                   record_type_name(set.type), TEXT_ARGS(fqdn));
+    struct place place = place_in(document->tree, "spec.subdomain", check->path);
+    const struct place *first = check_set_file(&check->set, key, place);
+    if (first)
+        report_add(&check->report, REPORT_WARNING, place,
+                   "spec.subdomain: %.*s %s is declared in %s:%u:%u already; only the older "
+                   "object will hold it",
+                   TEXT_ARGS(fqdn), record_type_name(set.type), first->path, first->line,
+                   first->column);
+}
+
+static void skip(struct check *check, const struct document *document)
+{
+    AUTO_BUFFER name = {0};
+    AUTO_BUFFER key = {0};
+    struct place place = {check->path, document->line, document->column};
+    text_clean(&name, value_text_at(document->tree, "kind"), SHOWN_OCTETS_MAX);
+    buffer_add_text(&name, " of ");
+    text_clean(&name, value_text_at(document->tree, "apiVersion"), SHOWN_OCTETS_MAX);
+    buffer_printf(&key, "kind %s", name.at);
+    check->skipped_count++;
+    if (!check_set_file(&check->set, key.at, place))
+        report_add(&check->report, REPORT_INFO, place,
+                   "kind: %s is not ours; such objects are skipped", name.at);
+}
+
+static void take_document(void *context, struct arena *arena, struct document *document)
+{
+    struct check *check = context;
+    if (document->state == DOCUMENT_UNKNOWN) {
+        skip(check, document);
+        return;
+    }
+    check->object_count++;
+    if (!document->kind) {
+        add_fault(check, document);
+        return;
+    }
+    check_object(check, arena, document);
+    check_set_refer(&check->set, document->kind, document->tree, check->path);
+    if (!document->has_identity)
+        return;
+    check_identity(check, document);
+    check_claim(check, arena, document);
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static void unreadable(struct check *check, const char *text)
+{
+    check->has_unreadable = true;
+    command_fail(2, "%s", text);
+}
+
+// "web.yaml:7:3: text" of a file that cannot be read to its end.
+static void add_syntax_fault(struct check *check, const struct error *err)
+{
+    size_t skipped = strlen(check->path) + 1;
+    struct text rest = text_of(err->text);
+    struct text line;
+    struct text column;
+    int64_t numbers[2];
+    struct place place = {check->path, 1, 1};
+    if (text_starts(rest, check->path) && rest.len > skipped) {
+        rest = (struct text){rest.at + skipped, rest.len - skipped};
+        struct text whole = rest;
+        if (text_cut(&rest, ':', &line) && text_cut(&rest, ':', &column) &&
+            text_to_int64(line, &numbers[0]) && text_to_int64(column, &numbers[1]))
+            place = (struct place){check->path, (uint32_t)numbers[0], (uint32_t)numbers[1]};
+        else
+            rest = whole;
+    }
+    rest = text_trim(rest);
+    report_add(&check->report, REPORT_ERROR, place, "%.*s", TEXT_ARGS(rest));
+}
+
+static void check_file(struct check *check, const struct file_path *file)
+{
+    AUTO_BUFFER content = {0};
+    struct error err;
+    size_t before = check->object_count + check->skipped_count;
+    if (!disk_read(&content, file->opened, FILE_OCTETS_MAX, &err)) {
+        unreadable(check, err.text);
+        return;
+    }
+    check->path = file->shown;
+    const struct document_source source = {.path = file->shown,
+                                           .text = buffer_text(&content),
+                                           .kinds = kinds,
+                                           .kind_count = kind_count,
+                                           .patterns = check->patterns};
+    if (!documents_read(&source, take_document, check, &err))
+        add_syntax_fault(check, &err);
+    else if (before == check->object_count + check->skipped_count)
+        report_add(&check->report, REPORT_WARNING, (struct place){file->shown, 1, 1},
+                   "the file holds no object");
+}
+
+// ---- folders ------------------------------------------------------------------------------------
+
+// A file that was given twice, or stands in a folder that was given too, is read once.
+static void add_file(struct check *check, const char *shown, const char *opened)
+{
+    struct error err;
+    AUTO_BUFFER key = {0};
+    autofree char *real = disk_real_path(opened, &err);
+    if (!real) {
+        unreadable(check, err.text);
+        return;
+    }
+    buffer_printf(&key, "file %s", real);
+    if (check_set_file(&check->set, key.at, (struct place){shown, 1, 1}))
+        return;
+    mem_reserve(&check->files, &check->file_capacity, check->file_count + 1);
+    check->files[check->file_count++] = (struct file_path){shown, opened};
+}
+
+static void found_manifest(void *context, const char *path, const struct disk_stat *found)
+{
+    struct check *check = context;
+    (void)found;
+    add_file(check, arena_printf(check->arena, "%s/%s", check->folder, path),
+             arena_printf(check->arena, "%s/%s", check->real, path));
+}
+
+static void found_unreadable(void *context, const char *path, const struct error *err)
+{
+    (void)path;
+    unreadable(context, err->text);
+}
+
+static void walk(struct check *check, const char *path)
+{
+    static const struct scan_calls calls = {.manifest = found_manifest,
+                                            .unreadable = found_unreadable};
+    struct scan scan;
+    struct error err;
+    autofree char *real = disk_real_path(path, &err);
+    size_t len = strlen(path);
+    size_t before = check->file_count;
+    if (!real) {
+        unreadable(check, err.text);
+        return;
+    }
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    check->folder = arena_copy(check->arena, path, len);
+    check->real = real;
+    scan_begin(&scan, real, &calls, check);
+    scan_step(&scan, NULL, 0);
+    scan_end(&scan);
+    if (before == check->file_count && !check->has_unreadable)
+        report_add(&check->report, REPORT_WARNING, (struct place){check->folder, 1, 1},
+                   "no manifest (*.yaml, *.yml, *.json) in this folder");
+}
+
+static void take_path(struct check *check, const char *path)
+{
+    struct disk_stat found;
+    struct error err;
+    if (!disk_stat(path, &found, &err))
+        unreadable(check, err.text);
+    else if (found.is_folder)
+        walk(check, path);
+    else
+        add_file(check, path, path);
+}
+
+static int compare_files(const void *left, const void *right)
+{
+    const struct file_path *a = left;
+    const struct file_path *b = right;
+    return strcmp(a->shown, b->shown);
+}
+
+static void read_files(struct check *check)
+{
+    if (check->file_count)
+        qsort(check->files, check->file_count, sizeof *check->files, compare_files);
+    for (size_t i = 0; i < check->file_count; i++)
+        check_file(check, &check->files[i]);
+    check_set_report(&check->set, &check->report);
+}
+
+// ---- outcome ------------------------------------------------------------------------------------
+
+static void write_summary(struct buffer *out, const struct check *check)
+{
+    print_count(out, check->file_count, "file");
+    buffer_add_text(out, ", ");
+    print_count(out, check->object_count, "object");
+    if (check->skipped_count)
+        buffer_printf(out, " (and %zu skipped)", check->skipped_count);
+    buffer_add_text(out, ": ");
+    print_count(out, check->report.counts[REPORT_ERROR], "error");
+    buffer_add_text(out, ", ");
+    print_count(out, check->report.counts[REPORT_WARNING], "warning");
+    buffer_add_char(out, '\n');
+}
+
+static int tell(struct check *check)
+{
+    AUTO_BUFFER text = {0};
+    struct error err;
+    report_write(&text, &check->report, terminal_of(STDOUT_FILENO).has_colour);
+    if (check->file_count || !check->has_unreadable)
+        write_summary(&text, check);
+    if (!print_out(&text, &err))
+        return command_fail(1, "%s", err.text);
+    if (check->has_unreadable)
+        return 2;
+    return check->report.counts[REPORT_ERROR] ? 1 : 0;
+}
+
+static int check_run(struct invocation *invocation)
+{
+    struct check check = {.arena = invocation->arena,
+                          .patterns = kind_patterns_new(),
+                          .report = {.arena = invocation->arena}};
+    check_set_init(&check.set, invocation->arena);
+    for (size_t i = 0; i < invocation->argument_count; i++)
+        take_path(&check, invocation->arguments[i]);
+    if (!invocation->argument_count)
+        take_path(&check, option_text(invocation, "dir"));
+    read_files(&check);
+    int code = tell(&check);
+    check_set_done(&check.set);
+    report_done(&check.report);
+    kind_patterns_free(check.patterns);
+    free(check.files);
+    return code;
+}
+
+static const struct option check_rows[] = {
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .fallback = "./manifests",
+     .placeholder = "PATH",
+     .doc = "Folder that is checked when no PATH is given."},
+};
+
+extern const struct command check_command;
+const struct command check_command = {
+    .name = "check",
+    .summary = "find every fault in manifests, without a network",
+    .positional = "[PATH...]",
+    .doc = "Reads files and folders and prints one line for each fault: file, line, column, field, "
+           "what is wrong and what to do. Errors are what `signpost run` would refuse; lines "
+           "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
+           "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
+           "\n"
+           "Objects that others name and that are in none of the files are warned of.",
+    .examples = "signpost check\n"
+                "signpost check manifests/ extra.yaml\n",
+    .groups = {{check_rows, COUNT_OF(check_rows)}},
+    .run = check_run,
+};

@@ -1,0 +1,183 @@
+#include "commands/check_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+#include "store/folder/name.h"
+
+enum { NEAREST_NAMES_MAX = 256 };
+
+// Which fields name other objects.
+static const struct reference_field {
+    const char *kind;
+    const char *name;
+    const char *namespace_; // NULL: what is named is cluster-scoped
+    const char *target;
+} reference_fields[] = {
+    {"DNSRecord", "spec.dnsClassRef.name", NULL, "DNSClass"},
+    {"DNSClass", "spec.hmacAuth.secretRef.name", "spec.hmacAuth.secretRef.namespace", "Secret"},
+};
+
+// ---- what is known ------------------------------------------------------------------------------
+
+static uint64_t hash_key(const char *key)
+{
+    return hash_octets(key, strlen(key));
+}
+
+static bool known_matches(const void *context, uint32_t id, const void *key)
+{
+    const struct check_set *set = context;
+    return !strcmp(set->items[id].key, key);
+}
+
+static uint64_t known_hash(const void *context, uint32_t id)
+{
+    const struct check_set *set = context;
+    return hash_key(set->items[id].key);
+}
+
+static const struct table_ops known_ops = {known_matches, known_hash};
+
+void check_set_init(struct check_set *set, struct arena *arena)
+{
+    *set = (struct check_set){.arena = arena};
+    set->table = (struct table){.ops = &known_ops, .context = set};
+}
+
+void check_set_done(struct check_set *set)
+{
+    table_done(&set->table);
+    free(set->items);
+    free(set->references);
+}
+
+static const struct known *find(const struct check_set *set, const char *key)
+{
+    uint32_t id = table_find(&set->table, hash_key(key), key);
+    return id == TABLE_NONE ? NULL : &set->items[id];
+}
+
+static const struct place *file(struct check_set *set, struct known known)
+{
+    const struct known *old = find(set, known.key);
+    if (old)
+        return &old->place;
+    known.key = arena_copy_text(set->arena, known.key);
+    mem_reserve(&set->items, &set->capacity, set->count + 1);
+    set->items[set->count] = known;
+    table_add(&set->table, hash_key(known.key), (uint32_t)set->count++);
+    return NULL;
+}
+
+const struct place *check_set_file(struct check_set *set, const char *key, struct place place)
+{
+    return file(set, (struct known){.key = key, .place = place});
+}
+
+static void write_object_key(struct buffer *out, const struct object_ref_key *object)
+{
+    buffer_add_text(out, "object ");
+    name_write_key(out, object);
+}
+
+const struct place *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
+                                         struct place place)
+{
+    AUTO_BUFFER key = {0};
+    write_object_key(&key, object);
+    const char *name = arena_copy(set->arena, object->name.at, object->name.len);
+    return file(set, (struct known){key.at, place, object->kind, name});
+}
+
+// ---- references ---------------------------------------------------------------------------------
+
+struct place place_in(const struct value *tree, const char *field, const char *path)
+{
+    const struct value *nearest = NULL;
+    value_at(tree, field, &nearest);
+    if (!nearest)
+        nearest = tree;
+    bool has_key = nearest->key_line != 0;
+    uint32_t line = has_key ? nearest->key_line : nearest->line;
+    uint32_t column = has_key ? nearest->key_column : nearest->column;
+    return (struct place){path, line ? line : 1, column ? column : 1};
+}
+
+static const struct kind *kind_named(const char *name)
+{
+    for (size_t i = 0; i < kind_count; i++)
+        if (!strcmp(kinds[i]->name, name))
+            return kinds[i];
+    return NULL;
+}
+
+static void refer(struct check_set *set, const struct reference_field *field,
+                  const struct value *tree, const char *path)
+{
+    struct text name = value_text_at(tree, field->name);
+    struct text namespace_ = field->namespace_ ? value_text_at(tree, field->namespace_) : TEXT("");
+    const struct kind *kind = kind_named(field->target);
+    must(kind);
+    if (!name.len || (field->namespace_ && !namespace_.len))
+        return;
+    mem_reserve(&set->references, &set->reference_capacity, set->reference_count + 1);
+    set->references[set->reference_count++] =
+        (struct reference){.place = place_in(tree, field->name, path),
+                           .field = field->name,
+                           .kind = kind,
+                           .namespace_ = arena_copy(set->arena, namespace_.at, namespace_.len),
+                           .name = arena_copy(set->arena, name.at, name.len)};
+}
+
+void check_set_refer(struct check_set *set, const struct kind *kind, const struct value *tree,
+                     const char *path)
+{
+    for (size_t i = 0; i < COUNT_OF(reference_fields); i++)
+        if (!strcmp(reference_fields[i].kind, kind->name))
+            refer(set, &reference_fields[i], tree, path);
+}
+
+static const char *nearest_name(const struct check_set *set, const struct reference *reference)
+{
+    const char *names[NEAREST_NAMES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < set->count && count < NEAREST_NAMES_MAX; i++)
+        if (set->items[i].kind == reference->kind)
+            names[count++] = set->items[i].name;
+    return text_nearest(text_of(reference->name), names, count);
+}
+
+static bool is_there(const struct check_set *set, const struct reference *reference)
+{
+    AUTO_BUFFER key = {0};
+    const struct object_ref_key object = {reference->kind, text_of(reference->namespace_),
+                                          text_of(reference->name)};
+    write_object_key(&key, &object);
+    return find(set, key.at);
+}
+
+static void warn(const struct check_set *set, const struct reference *reference,
+                 struct report *report)
+{
+    bool has_namespace = *reference->namespace_ != '\0';
+    const char *nearest = nearest_name(set, reference);
+    AUTO_BUFFER advice = {0};
+    if (nearest && strcmp(nearest, reference->name) != 0)
+        buffer_printf(&advice, "did you mean %s?", nearest);
+    else
+        buffer_printf(&advice, "add the %s, or check the files that have it as well",
+                      reference->kind->name);
+    report_add(report, REPORT_WARNING, reference->place, "%s: no %s %s%s%s in these files; %s",
+               reference->field, reference->kind->name, reference->namespace_,
+               has_namespace ? "/" : "", reference->name, advice.at);
+}
+
+void check_set_report(const struct check_set *set, struct report *report)
+{
+    for (size_t i = 0; i < set->reference_count; i++)
+        if (!is_there(set, &set->references[i]))
+            warn(set, &set->references[i], report);
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/table.h"
+#include "commands/report.h"
+#include "kinds/kinds.h"
+#include "store/object.h"
+
+// What `signpost check` knows across files: which objects there are, which names they claim, and
+// which other objects they name.
+
+struct known {
+    const char *key;
+    struct place place;
+    const struct kind *kind; // of an object; else NULL
+    const char *name;
+};
+
+struct reference {
+    struct place place;
+    const char *field;
+    const struct kind *kind; // of what is named
+    const char *namespace_;  // "" when cluster-scoped
+    const char *name;
+};
+
+// {.arena = arena} and check_set_init make it ready.
+struct check_set {
+    struct arena *arena;
+    struct table table;
+    struct known *items;
+    size_t count;
+    size_t capacity;
+    struct reference *references;
+    size_t reference_count;
+    size_t reference_capacity;
+};
+
+void check_set_init(struct check_set *set, struct arena *arena);
+void check_set_done(struct check_set *set);
+// The place where the key stands already, or NULL: then it is filed.
+const struct place *check_set_file(struct check_set *set, const char *key, struct place place);
+const struct place *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
+                                         struct place place);
+// Files what an object names by the table of references.
+void check_set_refer(struct check_set *set, const struct kind *kind, const struct value *tree,
+                     const char *path);
+// Warns of each reference to what was not added.
+void check_set_report(const struct check_set *set, struct report *report);
+// Where `field` stands in the object, or the nearest field around it.
+struct place place_in(const struct value *tree, const char *field, const char *path);

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+// What was found in files, each with its place: gathered in any order, shown by file and line.
+//
+//     web.yaml:7:3: spec.ttl: expected a number, found text: remove the quotes
+
+enum report_level { REPORT_ERROR, REPORT_WARNING, REPORT_INFO, REPORT_LEVELS };
+
+struct place {
+    const char *path;
+    uint32_t line;
+    uint32_t column;
+};
+
+struct report_line {
+    enum report_level level;
+    struct place place;
+    const char *text;
+};
+
+// Texts live in the arena. {.arena = arena} is ready for use.
+struct report {
+    struct arena *arena;
+    struct report_line *items;
+    size_t count;
+    size_t capacity;
+    size_t counts[REPORT_LEVELS];
+};
+
+void report_done(struct report *report);
+// `path` of the place is borrowed.
+void report_add(struct report *report, enum report_level level, struct place place,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+// All lines in order of file, line and column, made fit for a terminal.
+void report_write(struct buffer *out, struct report *report, bool has_colour);
