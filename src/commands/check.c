@@ -52,7 +52,7 @@ static void add_finding(struct check *check, const struct finding *finding,
     struct place place = {check->path, finding->line ? finding->line : document->line,
                           finding->line ? finding->column : document->column};
     report_add(&check->report, finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING,
-               place, "%s%s%s", is_named ? "" : finding->path, is_named ? "" : ": ", finding->text);
+               place, "%s%s%s", field, *field ? ": " : "", finding->text);
 }
 
 // One path at or below the other: "spec.values", "spec.values[0]".
