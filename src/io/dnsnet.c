@@ -247,8 +247,10 @@ static void net_cancel(struct dnsnet *dnsnet, struct dns_call *call)
 static void net_free(struct dnsnet *dnsnet)
 {
     struct net *net = (struct net *)dnsnet;
-    while (net->calls)
-        call_free(net->calls);
+    for (struct dns_call *call = net->calls, *next; call; call = next) {
+        next = call->next;
+        call_free(call);
+    }
     net->is_freed = true;
     if (!net->is_reporting)
         net_destroy(net);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/memory.h"
 #include "base/must.h"
@@ -74,6 +75,13 @@ static void set_body(struct http_call *call, const struct http_request *request)
     curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
+// libcurl's own sockets would be inherited by child processes.
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *at)
+{
+    (void)context, (void)purpose;
+    return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+}
+
 static void set_fixed(struct http_call *call)
 {
     CURL *easy = call->easy;
@@ -87,6 +95,7 @@ static void set_fixed(struct http_call *call)
     // A thread that still resolves a name must not be waited for.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
@@ -136,6 +145,7 @@ static bool parse_place(struct http_call *call, const char *url, struct place *p
     if (curl_url_set(call->url, CURLUPART_URL, url, CURLU_PATH_AS_IS) != CURLUE_OK ||
         curl_url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
         return error_set(err, FAULT_AGAIN, "InvalidRequest", "not a url");
+    must(scheme);
     place->is_https = strcmp(scheme, "https") == 0;
     bool is_http = place->is_https || strcmp(scheme, "http") == 0;
     curl_free(scheme);
@@ -193,6 +203,7 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
     call->proxy = NULL;
     if (!parse_place(call, request->url, &place, err))
         return false;
+    must(place.host && place.port);
     set_fixed(call);
     http_call_receive(call);
     set_limits(call, request);

@@ -273,8 +273,10 @@ static void destroy(struct curl_http *curl)
 static void curl_free_all(struct http *http)
 {
     struct curl_http *curl = (struct curl_http *)http;
-    while (curl->running)
-        curl_cancel(http, curl->running);
+    for (struct http_call *call = curl->running, *next; call; call = next) {
+        next = call->next;
+        curl_cancel(http, call);
+    }
     curl->is_freed = true;
     if (!curl->is_reporting)
         destroy(curl);

@@ -17,6 +17,12 @@ void http_exchange_cut(struct http_exchange *exchange)
     evhttp_connection_free(exchange->connection); // leads to on_closed
 }
 
+void http_exchange_leave(struct http_exchange *exchange)
+{
+    exchange->phase = PHASE_LEFT;
+    event_active(exchange->server->tidy, EV_TIMEOUT, 1);
+}
+
 struct method {
     enum evhttp_cmd_type type;
     const char *name;
@@ -94,7 +100,11 @@ void http_exchange_begin(struct evhttp_request *request, void *context)
     struct evhttp_connection *connection = evhttp_request_get_connection(request);
     int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
     struct http_exchange *exchange = server->by_fd[fd];
-    must(exchange && exchange->connection == connection && exchange->phase < PHASE_HANDLED);
+    must(exchange && exchange->connection == connection);
+    if (exchange->phase >= PHASE_HANDLED) {
+        http_exchange_leave(exchange);
+        return;
+    }
     exchange->request = request;
     exchange->phase = PHASE_HANDLED;
     exchange->deadline_ms = 0;
@@ -178,8 +188,8 @@ static void on_written(struct evhttp_request *request, void *context)
     exchange->phase = PHASE_IDLE;
     exchange->deadline_ms = 0;
     exchange->idle_since_ms = loop_mono_ms(exchange->server->loop);
-    if (exchange->server->is_draining)
-        event_active(exchange->server->tidy, EV_TIMEOUT, 1);
+    if (exchange->must_close || exchange->server->is_draining)
+        http_exchange_leave(exchange);
     else if (evbuffer_get_length(input) > 0)
         http_guard_begin(exchange);
 }

@@ -20,6 +20,8 @@ enum phase {
     PHASE_HANDLED,  // the handler owes an answer
     PHASE_ANSWERED, // the answer is being written
     PHASE_REFUSED,  // evhttp answers by itself: the request was no good
+    PHASE_REJECTED, // our page in place of evhttp's is being written
+    PHASE_LEFT,     // nothing more comes of it
 };
 
 // evhttp takes one request at a time from a connection, so both are one struct.
@@ -69,6 +71,9 @@ void http_guard_begin(struct http_exchange *exchange);
 void http_guard_refuse(struct http_exchange *exchange);
 
 void http_exchange_cut(struct http_exchange *exchange); // frees it
+// The same as soon as evhttp is through with it, if evhttp does not close it by itself: after a
+// CONNECT it goes on reading, whatever was answered.
+void http_exchange_leave(struct http_exchange *exchange);
 // What evhttp calls for each request; context is the server.
 void http_exchange_begin(struct evhttp_request *request, void *context);
 // The methods that evhttp shall let through.

@@ -1,6 +1,5 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -113,15 +112,27 @@ void http_guard_begin(struct http_exchange *exchange)
     begin_head(exchange, bufferevent_get_input(exchange->stream), 0);
 }
 
+// The status in a status line at the front, or 0. A client can make evhttp write "HTTP/1.13 400".
+static int64_t page_status(struct evbuffer *output)
+{
+    char start[32] = "";
+    int64_t status = 0;
+    ev_ssize_t len = evbuffer_copyout(output, start, sizeof(start));
+    const char *blank = len > 0 ? memchr(start, ' ', (size_t)len) : NULL;
+    if (!blank || start + len - blank < 4)
+        return 0;
+    return text_to_int64((struct text){blank + 1, 3}, &status) ? status : 0;
+}
+
 // Output before the handler had the request is one of evhttp's own pages, or "100 Continue".
 static void on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *context)
 {
     struct http_exchange *exchange = context;
-    char start[12] = "";
+    if (exchange->phase == PHASE_REJECTED && evbuffer_get_length(output) == 0)
+        http_exchange_leave(exchange);
     if (info->n_added == 0 || exchange->phase >= PHASE_HANDLED)
         return;
-    evbuffer_copyout(output, start, sizeof(start));
-    if (memcmp(start + 8, " 100", 4) == 0)
+    if (page_status(output) == 100)
         return;
     exchange->phase = PHASE_REFUSED;
     event_active(exchange->server->tidy, EV_TIMEOUT, 1);
@@ -157,15 +168,13 @@ static const struct refusal refusals[] = {
 void http_guard_refuse(struct http_exchange *exchange)
 {
     struct evbuffer *output = bufferevent_get_output(exchange->stream);
-    char start[13] = "";
-    evbuffer_copyout(output, start, sizeof(start) - 1);
-    int status = atoi(start + 8);
-    const struct refusal *refusal = &refusals[COUNT_OF(refusals) - 1]; // unknown methods get 0
+    int64_t status = page_status(output);
+    // The last is for unknown methods, which evhttp gives the status 0.
+    const struct refusal *refusal = &refusals[COUNT_OF(refusals) - 1];
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
         if (refusals[i].status == status)
             refusal = &refusals[i];
     }
-    exchange->phase = PHASE_ANSWERED;
     evbuffer_unfreeze(output, 1);
     evbuffer_drain(output, evbuffer_get_length(output));
     evbuffer_freeze(output, 1);
@@ -173,6 +182,7 @@ void http_guard_refuse(struct http_exchange *exchange)
                         "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
                         "Connection: close\r\n\r\n%s\n",
                         refusal->status, refusal->text, strlen(refusal->text) + 1, refusal->text);
+    exchange->phase = PHASE_REJECTED;
     http_guard_set(exchange, loop_mono_ms(exchange->server->loop),
                    exchange->server->options.body_timeout_ms);
 }

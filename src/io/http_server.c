@@ -100,14 +100,12 @@ static struct http_exchange *find_oldest_idle(struct http_server *server)
     return oldest;
 }
 
-// Those between two requests; fresh ones may still bring their first.
-static void close_kept(struct http_server *server)
+// Those between two requests while draining, too; fresh ones may still bring their first.
+static bool is_over(const struct http_exchange *exchange)
 {
-    for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
-        next = at->next;
-        if (at->phase == PHASE_IDLE && at->deadline_ms == 0)
-            http_exchange_cut(at);
-    }
+    return exchange->phase == PHASE_LEFT ||
+           (exchange->server->is_draining && exchange->phase == PHASE_IDLE &&
+            exchange->deadline_ms == 0);
 }
 
 // What must not happen while evhttp is at work on a connection.
@@ -116,16 +114,17 @@ static void on_tidy(evutil_socket_t fd, short what, void *context)
     struct http_server *server = context;
     struct http_exchange *idle;
     (void)fd, (void)what;
-    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+    for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
+        next = at->next;
         if (!at->connection)
             adopt(at);
         if (at->phase == PHASE_REFUSED)
             http_guard_refuse(at);
+        if (is_over(at))
+            http_exchange_cut(at);
     }
     while (server->count > server->options.max_connections && (idle = find_oldest_idle(server)))
         http_exchange_cut(idle);
-    if (server->is_draining)
-        close_kept(server);
 }
 
 static void on_accept_error(struct evconnlistener *listener, void *context)
@@ -214,10 +213,9 @@ void http_server_free(struct http_server *server)
         return;
     evhttp_free(server->evhttp);
     // Those accepted in this very turn, which evhttp closed without a word.
-    while (server->exchanges) {
-        struct http_exchange *exchange = server->exchanges;
-        unlink_exchange(exchange);
-        free(exchange);
+    for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
+        next = at->next;
+        free(at);
     }
     loop_timer_cancel(server->loop, &server->deadline);
     loop_timer_cancel(server->loop, &server->pause);

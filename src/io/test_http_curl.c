@@ -1,6 +1,7 @@
 #include "io/http.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -514,6 +515,28 @@ static void a_connection_is_used_again(void **state)
     bare_close(&bare);
 }
 
+static bool leads_to(int fd, uint16_t port)
+{
+    struct sockaddr_in at = {0};
+    socklen_t len = sizeof(at);
+    return getpeername(fd, (struct sockaddr *)&at, &len) == 0 && ntohs(at.sin_port) == port;
+}
+
+static void connections_are_not_inherited_by_children(void **state)
+{
+    struct story *story = *state;
+    struct http_request request = request_to(story, "GET", "/x");
+    unsigned found = 0;
+    get(story, &request);
+    for (int fd = 3; fd < 64; fd++) {
+        if (!leads_to(fd, http_server_port(story->server)))
+            continue;
+        found++;
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+    assert_int_equal(found, 1);
+}
+
 static void repeated_headers_are_all_there(void **state)
 {
     struct story *story = *state;
@@ -599,6 +622,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_callback_may_cancel_and_send, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_callback_may_free_the_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_connection_is_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(connections_are_not_inherited_by_children, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(repeated_headers_are_all_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_chunked_answer_is_joined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broken_answer_is_a_lost_connection, set_up, tear_down),
