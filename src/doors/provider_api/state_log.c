@@ -1,5 +1,6 @@
 #include "doors/provider_api/state_log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,18 +11,23 @@
 #include "doors/provider_api/request.h"
 #include "providers/webhook/body.h"
 
-enum { LOG_MAX = 64 << 20, HEX_LEN = 32 };
+enum { LOG_MAX = 1 << 30, GROWTH_MAX = 32 << 20, HEX_LEN = 32 };
 
 struct state_log {
     struct disk *disk;
     struct disk_file *file;
     char *path;
     struct buffer line;
+    const struct nonces *nonces;
+    struct log *log;
+    size_t size;
+    size_t rewrite_at; // compacted again from this size on
 };
 
 // Records by key while the log is read; the last word on a key counts.
 struct standing {
     struct arena *arena;
+    struct arena *line; // the line that is being read
     struct record_set *sets;
     bool *is_gone;
     size_t count;
@@ -76,6 +82,7 @@ static void standing_done(struct standing *standing)
     free(standing->is_gone);
     table_done(&standing->by_key);
     arena_free(standing->arena);
+    arena_free(standing->line);
 }
 
 static void write_nonce(struct buffer *out, const uint8_t digest[16], int64_t stamp_s)
@@ -85,11 +92,17 @@ static void write_nonce(struct buffer *out, const uint8_t digest[16], int64_t st
     buffer_printf(out, "{\"nonce\":\"%s\",\"stamp\":%lld}\n", hex, (long long)stamp_s);
 }
 
-static void write_record(struct buffer *out, const struct record_set *set, bool is_removed)
+static void write_record(struct buffer *out, const struct record_set *set)
 {
-    buffer_add_text(out, is_removed ? "{\"remove\":" : "{\"set\":");
+    buffer_add_text(out, "{\"set\":");
     body_write_record(out, set, false);
     buffer_add_text(out, "}\n");
+}
+
+static void write_removal(struct buffer *out, const struct record_set *set)
+{
+    buffer_printf(out, "{\"remove\":\"/records/%s/%.*s/%.*s\"}\n", record_type_name(set->type),
+                  TEXT_ARGS(set->domain), TEXT_ARGS(set->subdomain));
 }
 
 static void read_nonce(struct nonces *nonces, const struct value *line, int64_t now_s)
@@ -99,42 +112,58 @@ static void read_nonce(struct nonces *nonces, const struct value *line, int64_t 
         nonces_restore(nonces, digest, value_int_at(line, "stamp", 0), now_s);
 }
 
-static bool read_set(struct standing *standing, const struct value *line, const char *key,
-                     bool is_gone)
+static void read_record(struct standing *standing, const struct value *line,
+                        const struct request_scope *scope)
 {
     struct record_set set;
-    struct request_scope scope = {0};
-    const struct value *record = value_find(line, key);
-    memset(scope.has_type, true, sizeof scope.has_type);
-    if (!record)
-        return false;
-    if (request_read_record(standing->arena, &scope, record, &set, NULL))
-        standing_put(standing, &set, is_gone);
-    return true;
+    struct change removal;
+    struct arena *arena = standing->line;
+    const struct value *record = value_find(line, "set");
+    const struct value *path = value_find(line, "remove");
+    if (record && request_read_record(arena, scope, record, &set, NULL))
+        standing_put(standing, &set, false);
+    if (path && path->type == VALUE_TEXT &&
+        request_read_path(arena, scope, arena_copy(arena, path->text.at, path->text.len), &removal,
+                          NULL))
+        standing_put(standing, &removal.set, true);
 }
 
+// Without `nonces` only the records are read.
 static void read_line(struct text text, struct nonces *nonces, struct standing *standing,
                       int64_t now_s, struct log *log)
 {
     struct error err;
-    const struct value *line = value_read_json(standing->arena, text, &value_reply_limits, &err);
+    struct request_scope scope = {0};
+    memset(scope.has_type, true, sizeof scope.has_type);
+    const struct value *line = value_read_json(standing->line, text, &value_reply_limits, &err);
     if (!line) {
         log_line(log, LOG_WARN, "a line of the state log cannot be read and is left out",
                  LOG_TEXT("error", err.text), LOG_END);
         return;
     }
-    if (!read_set(standing, line, "set", false) && !read_set(standing, line, "remove", true))
+    read_record(standing, line, &scope);
+    if (nonces)
         read_nonce(nonces, line, now_s);
 }
 
-static void read_all(const struct buffer *content, struct nonces *nonces, struct standing *standing,
-                     int64_t now_s, struct log *log)
+static bool read_all(const struct state_log *state, struct nonces *nonces,
+                     struct standing *standing, int64_t now_s, struct error *err)
 {
-    struct text rest = buffer_text(content);
+    AUTO_BUFFER content = {0};
+    struct error why;
     struct text line;
-    while (text_cut(&rest, '\n', &line) && rest.at)
+    if (!disk_read(&content, state->path, LOG_MAX, &why) && why.status != ENOENT) {
+        if (err)
+            *err = why;
+        return false;
+    }
+    struct text rest = buffer_text(&content);
+    while (text_cut(&rest, '\n', &line) && rest.at) {
+        arena_reset(standing->line);
         if (line.len)
-            read_line(line, nonces, standing, now_s, log);
+            read_line(line, nonces, standing, now_s, state->log);
+    }
+    return true;
 }
 
 static void keep_nonce(void *context, const uint8_t digest[16], int64_t stamp_s)
@@ -142,36 +171,33 @@ static void keep_nonce(void *context, const uint8_t digest[16], int64_t stamp_s)
     write_nonce(context, digest, stamp_s);
 }
 
-static bool compact(struct state_log *state, const struct nonces *nonces,
-                    const struct standing *standing, struct error *err)
+static bool compact(struct state_log *state, const struct standing *standing, struct error *err)
 {
     AUTO_BUFFER out = {0};
     for (size_t i = 0; i < standing->count; i++)
         if (!standing->is_gone[i])
-            write_record(&out, &standing->sets[i], false);
-    nonces_each(nonces, keep_nonce, &out);
-    return disk_replace(state->disk, state->path, buffer_text(&out), 0600, true, err);
+            write_record(&out, &standing->sets[i]);
+    nonces_each(state->nonces, keep_nonce, &out);
+    if (!disk_replace(state->disk, state->path, buffer_text(&out), 0600, true, err))
+        return false;
+    disk_append_close(state->disk, state->file);
+    state->file = disk_append_open(state->disk, state->path, 0600, err);
+    state->size = out.len;
+    state->rewrite_at = 2 * out.len + GROWTH_MAX;
+    return state->file != NULL;
 }
 
 static bool load(struct state_log *state, struct nonces *nonces,
-                 const struct state_log_reader *reader, int64_t now_s, struct log *log,
-                 struct error *err)
+                 const struct state_log_reader *reader, int64_t now_s, struct error *err)
 {
-    AUTO_BUFFER content = {0};
-    struct error why;
-    if (!disk_read(&content, state->path, LOG_MAX, &why) && why.status != 2) {
-        if (err)
-            *err = why;
-        return false;
-    }
-    struct standing standing = {.arena = arena_new()};
+    struct standing standing = {.arena = arena_new(), .line = arena_new()};
     standing.by_key.ops = &set_ops;
     standing.by_key.context = &standing;
-    read_all(&content, nonces, &standing, now_s, log);
-    for (size_t i = 0; i < standing.count; i++)
+    bool is_ok = read_all(state, nonces, &standing, now_s, err);
+    for (size_t i = 0; i < standing.count && reader; i++)
         if (!standing.is_gone[i])
             reader->record(reader->context, &standing.sets[i]);
-    bool is_ok = compact(state, nonces, &standing, err);
+    is_ok = is_ok && compact(state, &standing, err);
     standing_done(&standing);
     return is_ok;
 }
@@ -185,8 +211,9 @@ struct state_log *state_log_open(struct disk *disk, const char *dir, struct nonc
     buffer_printf(&path, "%s/provider.log", dir);
     state->disk = disk;
     state->path = buffer_steal(&path);
-    if (!disk_make_folder(disk, dir, 0700, err) || !load(state, nonces, reader, now_s, log, err) ||
-        !(state->file = disk_append_open(disk, state->path, 0600, err))) {
+    state->nonces = nonces;
+    state->log = log;
+    if (!disk_make_folder(disk, dir, 0700, err) || !load(state, nonces, reader, now_s, err)) {
         state_log_free(state);
         return NULL;
     }
@@ -203,19 +230,44 @@ void state_log_free(struct state_log *state)
     free(state);
 }
 
+static void rewrite(struct state_log *state)
+{
+    struct error err;
+    if (load(state, NULL, NULL, 0, &err))
+        return;
+    state->rewrite_at = 2 * state->size;
+    log_line(state->log, LOG_WARN, "the state log cannot be compacted and goes on growing",
+             LOG_TEXT("error", err.text), LOG_END);
+}
+
+static bool append_line(struct state_log *state, struct error *err)
+{
+    if (state->size >= state->rewrite_at)
+        rewrite(state);
+    if (!state->file)
+        state->file = disk_append_open(state->disk, state->path, 0600, err);
+    if (!state->file || !disk_append(state->disk, state->file, buffer_text(&state->line), err))
+        return false;
+    state->size += state->line.len;
+    return true;
+}
+
 bool state_log_nonce(struct state_log *state, struct text nonce, int64_t stamp_s, struct error *err)
 {
     uint8_t digest[16];
     nonces_digest(nonce, digest);
     buffer_clear(&state->line);
     write_nonce(&state->line, digest, stamp_s);
-    return disk_append(state->disk, state->file, buffer_text(&state->line), err);
+    return append_line(state, err);
 }
 
 bool state_log_record(struct state_log *state, const struct record_set *set, bool is_removed,
                       struct error *err)
 {
     buffer_clear(&state->line);
-    write_record(&state->line, set, is_removed);
-    return disk_append(state->disk, state->file, buffer_text(&state->line), err);
+    if (is_removed)
+        write_removal(&state->line, set);
+    else
+        write_record(&state->line, set);
+    return append_line(state, err);
 }
