@@ -139,8 +139,7 @@ struct status_file *folder_open_status(struct folder *folder, uint32_t file, str
 {
     const struct status_file *known = status_book_find(&folder->book, file);
     bool was_loaded = known && known->is_loaded;
-    struct status_file *status =
-        status_book_open(&folder->book, file, path_of(folder, file), err);
+    struct status_file *status = status_book_open(&folder->book, file, path_of(folder, file), err);
     if (!status || was_loaded || !folder->is_leading || folder->pass.is_load)
         return status;
     bool is_expected =

@@ -98,8 +98,8 @@ static bool find_kind(const struct walk *walk, struct document *document)
         set_fault(walk, document, "%s is required", needed[i]);
         return false;
     }
-    document->kind = kind_lookup(walk->source->kinds, walk->source->kind_count, document->tree,
-                                 &is_known_group);
+    document->kind =
+        kind_lookup(walk->source->kinds, walk->source->kind_count, document->tree, &is_known_group);
     if (!document->kind)
         judge_unknown(walk, document);
     return document->kind != NULL;
@@ -137,8 +137,7 @@ static void fill_at(struct arena *arena, struct value *at, const char *path,
     }
     if (!child || child->type != VALUE_LIST || path[len + 2] != '.')
         return;
-    value_each(item, child)
-    {
+    value_each (item, child) {
         fill_at(arena, item, path + len + 3, field);
     }
 }
@@ -246,8 +245,7 @@ static void take(const struct walk *walk, struct value *tree)
 {
     const struct value *items = opened_list(tree);
     if (items) {
-        value_each(item, items)
-        {
+        value_each (item, items) {
             take(walk, item);
         }
         return;

@@ -98,8 +98,7 @@ static void match_document(void *context, struct arena *arena, struct document *
         !text_equal(document->name, draft->subject.name) ||
         !text_equal(document->namespace_, draft->subject.namespace_))
         return;
-    draft->ours.last_good =
-        value_copy(draft->arena, ours_last_good(arena, document->tree));
+    draft->ours.last_good = value_copy(draft->arena, ours_last_good(arena, document->tree));
     draft->is_aside = document->has_secret;
 }
 
@@ -271,8 +270,7 @@ void folder_leave(struct folder *folder, uint32_t id)
     object_write_uid(object, uid);
     name_write_key(&key_text, &key);
     entries_remove(&folder->entries, id);
-    const struct object *last =
-        cache_take(folder->store.cache, key.kind, key.namespace_, key.name);
+    const struct object *last = cache_take(folder->store.cache, key.kind, key.namespace_, key.name);
     folder_drop(folder, file, buffer_text(&key_text));
     if (had_secret && folder->is_leading)
         secrets_remove(&folder->secrets, uid);

@@ -15,8 +15,8 @@ struct draft draft_make(const struct folder *folder, struct arena *arena,
                         const struct object_ref_key *key);
 // A new object: uid, time of creation, first generation and version.
 void draft_begin(struct folder *folder, struct draft *draft);
-// What is kept of an entry. What is lost of it is made from the cached state and the manifest. False
-// when its status file cannot be read.
+// What is kept of an entry. What is lost of it is made from the cached state and the manifest.
+// False when its status file cannot be read.
 bool draft_load(struct folder *folder, struct draft *draft, uint32_t entry, struct error *err);
 // From a document of a status file. False when it does not say enough.
 bool draft_read(struct folder *folder, struct draft *draft, const struct status_doc *doc);

@@ -56,8 +56,8 @@ struct file {
     uint32_t first;     // entry
     uint32_t documents; // at the last reading
     uint32_t flags;
-    uint32_t scan;           // in which it was seen last
-    uint32_t empty_since_s;  // on the loop's clock, when it was found empty; 0: it was not
+    uint32_t scan;          // in which it was seen last
+    uint32_t empty_since_s; // on the loop's clock, when it was found empty; 0: it was not
     uint32_t next_free;
 };
 

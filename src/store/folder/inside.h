@@ -133,6 +133,9 @@ struct folder {
     struct disk_watch *watch;
     struct loop_timer settle_timer;
     int64_t first_change_ms; // of those not looked at; 0: none
+    char **changes;          // paths that inotify named
+    size_t change_count;
+    size_t change_capacity;
     bool needs_scan;
     bool needs_load;
     struct loop_timer slow_timer;
@@ -160,7 +163,7 @@ struct folder {
 
     struct id_list due; // files whose status files are to be written
     struct loop_timer behind_timer;
-    int64_t behind_at_ms; // when it fires; 0: not set
+    int64_t behind_at_ms;   // when it fires; 0: not set
     struct id_list covered; // files still to be copied by the checkpoint that runs
     size_t covered_octets;  // of the journal
     bool is_checkpointing;

@@ -74,8 +74,8 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     entry->flags &= ~(unsigned)(ENTRY_IS_MISSING | ENTRY_HAS_FAULT) & 0xff;
     name_write_key(&key_text, &key);
     object_version_number(object, &version);
-    if (!folder_keep(folder, entry->file, buffer_text(&key_text), version,
-                     text_of(farewell->body), &err))
+    if (!folder_keep(folder, entry->file, buffer_text(&key_text), version, text_of(farewell->body),
+                     &err))
         trouble_set(folder, TROUBLE_STATUS, &err);
     folder_file(folder, object, entry->file, entry->body_hash, true);
 }
@@ -162,8 +162,8 @@ void folder_set_synced(struct folder *folder, bool is_synced, const char *why)
     folder->is_synced = is_synced;
     folder->was_synced = folder->was_synced || is_synced;
     if (folder->why)
-        log_line(folder->log, LOG_ERROR, "the folder is not synced",
-                 LOG_TEXT("error", folder->why), LOG_END);
+        log_line(folder->log, LOG_ERROR, "the folder is not synced", LOG_TEXT("error", folder->why),
+                 LOG_END);
     for (size_t i = 0; i < folder->kind_count; i++)
         folder->sink.synced(folder->sink.context, folder->kinds[i], is_synced, folder->why);
 }

@@ -67,8 +67,8 @@ bool name_write_key_of(struct buffer *out, struct text api_version, struct text 
                        struct text namespace_, struct text name)
 {
     const char *slash = api_version.at ? memchr(api_version.at, '/', api_version.len) : NULL;
-    struct text group = slash ? (struct text){api_version.at, (size_t)(slash - api_version.at)}
-                              : TEXT("");
+    struct text group =
+        slash ? (struct text){api_version.at, (size_t)(slash - api_version.at)} : TEXT("");
     if ((slash && !name_is_plain(group, NAME_MAX_OCTETS)) ||
         !name_is_plain(kind, KIND_MAX_OCTETS) || !name_is_plain(name, NAME_MAX_OCTETS) ||
         (namespace_.len && !name_is_plain(namespace_, NAMESPACE_MAX_OCTETS)))

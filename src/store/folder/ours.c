@@ -29,8 +29,7 @@ static bool lists(const struct value *list, const char *wanted)
 {
     if (!wanted)
         return false;
-    value_each(item, list)
-    {
+    value_each (item, list) {
         if (text_is(value_text(item), wanted))
             return true;
     }
@@ -116,8 +115,7 @@ static bool is_body(struct text key)
 
 static void set_body(struct arena *arena, struct value *map, const struct value *tree)
 {
-    value_each(item, tree)
-    {
+    value_each (item, tree) {
         if (is_body(item->key))
             value_set(map, item->key, share(arena, item));
     }
@@ -243,12 +241,10 @@ static const struct value *merge_annotations(struct arena *arena, const struct v
     if (!theirs || !own)
         return theirs ? theirs : own;
     struct value *merged = value_make(arena, VALUE_MAP);
-    value_each(item, theirs)
-    {
+    value_each (item, theirs) {
         value_set(merged, item->key, share(arena, item));
     }
-    value_each(item, own)
-    {
+    value_each (item, own) {
         value_set(merged, item->key, share(arena, item));
     }
     return merged;
@@ -276,14 +272,12 @@ const struct value *ours_annotate(struct arena *arena, const struct value *annot
                                   const struct store_annotation *changes, size_t count)
 {
     struct value *result = value_make(arena, VALUE_MAP);
-    value_each(item, annotations)
-    {
+    value_each (item, annotations) {
         value_set(result, item->key, share(arena, item));
     }
     for (size_t i = 0; i < count; i++) {
         if (changes[i].value)
-            set_text(arena, result, copied(arena, changes[i].key),
-                     copied(arena, changes[i].value));
+            set_text(arena, result, copied(arena, changes[i].key), copied(arena, changes[i].value));
         else
             value_remove(result, changes[i].key);
     }

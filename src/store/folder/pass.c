@@ -41,8 +41,8 @@ void pass_queue_doubtful(struct folder *folder)
     bool has_changes = folder->pass.queue.count > 0;
     for (uint32_t id = 0; id < entries->file_count; id++) {
         uint32_t flags = entries->files[id].flags;
-        if (!entries->files[id].path || (!(flags & FILE_IS_UNSETTLED) &&
-                                         !(has_changes && (flags & FILE_HAS_DUPLICATES))))
+        if (!entries->files[id].path ||
+            (!(flags & FILE_IS_UNSETTLED) && !(has_changes && (flags & FILE_HAS_DUPLICATES))))
             continue;
         entries->files[id].flags |= FILE_IS_UNSETTLED;
         pass_queue(folder, id);
@@ -93,8 +93,8 @@ static void write_broken(struct buffer *out, struct arena *arena, const struct d
     value_write_yaml(out, kept, 0);
 }
 
-static void take_broken(struct folder *folder, struct arena *arena,
-                        const struct document *document, const char *fault)
+static void take_broken(struct folder *folder, struct arena *arena, const struct document *document,
+                        const char *fault)
 {
     AUTO_BUFFER key = {0};
     AUTO_BUFFER body = {0};
@@ -244,8 +244,7 @@ static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, 
 }
 
 // The file has to be read again: something of it could not be kept.
-static void put_off(struct folder *folder, uint32_t id, enum trouble which,
-                    const struct error *err)
+static void put_off(struct folder *folder, uint32_t id, enum trouble which, const struct error *err)
 {
     trouble_set(folder, which, err);
     if (id != ENTRY_NONE)
@@ -280,8 +279,8 @@ static const struct value *reborn_good(struct draft *draft, const struct value *
 
 static bool has_new_body(struct draft *draft, const struct value *good)
 {
-    return !draft->ours.last_good ||
-           ours_body_hash(draft->arena, good) != ours_body_hash(draft->arena, draft->ours.last_good);
+    return !draft->ours.last_good || ours_body_hash(draft->arena, good) !=
+                                         ours_body_hash(draft->arena, draft->ours.last_good);
 }
 
 static void take_change(struct folder *folder, struct draft *draft, struct document *document,
@@ -294,9 +293,8 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
     bool is_new_body = has_new_body(draft, good);
     bool is_new = is_new_body || !ours_same_metadata(good, draft->ours.last_good);
     bool has_secret = draft->ours.deleted_s ? draft->is_aside : document->has_secret;
-    const char *fault = is_new_body && draft->ours.last_good
-                            ? find_immutable(folder, draft, document)
-                            : NULL;
+    const char *fault =
+        is_new_body && draft->ours.last_good ? find_immutable(folder, draft, document) : NULL;
     if (fault) {
         take_refused(folder, draft, from, fault);
         return;
@@ -482,8 +480,8 @@ static void refuse_file(struct folder *folder, uint32_t file, const char *text)
 static void parse_file(struct folder *folder, uint32_t file, struct text text)
 {
     struct error err = {0};
-    struct document_source source = {path_of(folder, file), text, folder->kinds,
-                                     folder->kind_count, folder->patterns};
+    struct document_source source = {path_of(folder, file), text, folder->kinds, folder->kind_count,
+                                     folder->patterns};
     begin_file(folder, file);
     if (!documents_read(&source, take_document, folder, &err))
         refuse_file(folder, file, err.text);

@@ -50,11 +50,43 @@ static void arm_settling(struct folder *folder)
     loop_timer_set(folder->world.loop, &folder->settle_timer, delay_ms > 0 ? delay_ms : 0);
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// "..data" is how a mounted ConfigMap swaps all its files at once.
+static bool is_swap(const char *name)
+{
+    return strncmp(name, "..", 2) == 0;
+}
+
+// Our own writes are told as well.
+static bool is_of_interest(const char *name)
+{
+    return is_swap(name) || (!name_is_skipped(name) && !name_is_status(name));
+}
+
 static void folder_changed(void *context, bool is_lost)
 {
     struct folder *folder = context;
+    size_t count = 0;
+    bool is_relevant = is_lost;
+    char **paths = disk_watch_take(folder->watch, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_of_interest(name_of(paths[i]))) {
+            free(paths[i]);
+            continue;
+        }
+        is_relevant = true;
+        mem_reserve(&folder->changes, &folder->change_capacity, folder->change_count + 1);
+        folder->changes[folder->change_count++] = paths[i];
+    }
+    free(paths);
     folder->needs_scan = folder->needs_scan || is_lost;
-    arm_settling(folder);
+    if (is_relevant)
+        arm_settling(folder);
 }
 
 static void settle_fired(void *context)
@@ -112,7 +144,6 @@ static void take_manifest(struct folder *folder, const char *path, bool is_there
     pass_queue(folder, id);
 }
 
-// "..data" is how a mounted ConfigMap swaps all its files at once.
 static void take_path(struct folder *folder, const char *full)
 {
     struct disk_stat found;
@@ -123,12 +154,11 @@ static void take_path(struct folder *folder, const char *full)
         return;
     }
     const char *path = full + len + 1;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (strncmp(name, "..", 2) == 0)
+    const char *name = name_of(path);
+    if (is_swap(name)) {
         folder->needs_scan = true;
-    if (name_is_skipped(name) || name_is_status(name))
         return;
+    }
     bool is_there = disk_stat(full, &found, &err);
     bool is_unknown = !is_there && err.status != ENOENT && err.status != ENOTDIR;
     if (is_unknown || (is_there && found.is_folder) || (!is_there && knows_below(folder, path)))
@@ -139,16 +169,12 @@ static void take_path(struct folder *folder, const char *full)
 
 static enum step take_changes(struct folder *folder, int64_t until_ms)
 {
-    size_t count = 0;
     (void)until_ms;
-    if (!folder->watch)
-        return STEP_DONE;
-    char **paths = disk_watch_take(folder->watch, &count);
-    for (size_t i = 0; i < count; i++) {
-        take_path(folder, paths[i]);
-        free(paths[i]);
+    for (size_t i = 0; i < folder->change_count; i++) {
+        take_path(folder, folder->changes[i]);
+        free(folder->changes[i]);
     }
-    free(paths);
+    folder->change_count = 0;
     return STEP_DONE;
 }
 
@@ -297,9 +323,10 @@ static const struct stage load_stages[] = {
     {NULL, 0},
 };
 static const struct stage scan_stages[] = {
-    {take_changes, SLICE_MS}, {begin_scan, SCAN_SLICE_MS}, {run_scan, SCAN_SLICE_MS},
-    {end_scan, SLICE_MS},     {add_doubtful, SLICE_MS},    {pass_read, SLICE_MS},
-    {pass_finish, SLICE_MS},  {NULL, 0},
+    {take_changes, SLICE_MS},  {begin_scan, SCAN_SLICE_MS},
+    {run_scan, SCAN_SLICE_MS}, {end_scan, SLICE_MS},
+    {add_doubtful, SLICE_MS},  {pass_read, SLICE_MS},
+    {pass_finish, SLICE_MS},   {NULL, 0},
 };
 static const struct stage change_stages[] = {
     {add_doubtful, SLICE_MS},
@@ -406,6 +433,9 @@ void settle_done(struct folder *folder)
     loop_timer_cancel(loop, &folder->retry_timer);
     loop_timer_cancel(loop, &folder->work_timer);
     disk_watch_free(folder->watch);
+    for (size_t i = 0; i < folder->change_count; i++)
+        free(folder->changes[i]);
+    free(folder->changes);
     scan_end(&folder->scan);
     load_done(folder);
     for (size_t i = 0; i < folder->pass.move_count; i++)

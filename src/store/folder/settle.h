@@ -2,8 +2,8 @@
 
 #include "store/folder/inside.h"
 
-// When to look at the folder, and the work that follows in slices: 100 ms after the last change (1 s
-// after the first at the latest) at what inotify named, every 60 s at everything.
+// When to look at the folder, and the work that follows in slices: 100 ms after the last change (1
+// s after the first at the latest) at what inotify named, every 60 s at everything.
 
 void settle_init(struct folder *folder);
 void settle_done(struct folder *folder);

@@ -15,10 +15,10 @@ enum { STATE_BLOCK = 10000 };
 struct state {
     struct disk *disk;
     char *path;
-    uint64_t next;     // the number to give out
-    uint64_t limit;    // reserved on disk: numbers below
-    char owner_id[9];  // 8 hex digits
-    bool is_new;       // not on disk yet
+    uint64_t next;      // the number to give out
+    uint64_t limit;     // reserved on disk: numbers below
+    char owner_id[9];   // 8 hex digits
+    bool is_new;        // not on disk yet
     struct error fault; // of the last reservation; fault NONE: none
 };
 

@@ -21,8 +21,8 @@ enum { STATUS_BOOK_OCTETS_MAX = 4 * 1024 * 1024, STATUS_WRITE_MS = 50 };
 
 struct status_book {
     struct disk *disk;
-    char *root;             // status files: <root>/<manifest>.status
-    char *checkpoints;      // and their checkpoints: <checkpoints>/<manifest>.status
+    char *root;                 // status files: <root>/<manifest>.status
+    char *checkpoints;          // and their checkpoints: <checkpoints>/<manifest>.status
     struct status_file **files; // in memory
     size_t count;
     size_t capacity;

@@ -97,10 +97,9 @@ static bool read_body(struct status_doc *doc, struct buffer *key)
         version < 0)
         return false;
     doc->version = (uint64_t)version;
-    return name_write_key_of(key, value_text(value_find(tree, "apiVersion")),
-                             value_text(value_find(tree, "kind")),
-                             value_text(value_find(metadata, "namespace")),
-                             value_text(value_find(metadata, "name")));
+    return name_write_key_of(
+        key, value_text(value_find(tree, "apiVersion")), value_text(value_find(tree, "kind")),
+        value_text(value_find(metadata, "namespace")), value_text(value_find(metadata, "name")));
 }
 
 static bool is_line_end(const char *at, const char *end)
@@ -138,8 +137,8 @@ static void take_unmarked(struct status_file *file, struct status_doc *doc)
 static void split(struct status_file *file, const char *end)
 {
     const char *start = file->text.at;
-    const char *at = end - start >= 3 && memcmp(start, "---", 3) == 0 ? start
-                                                                      : next_mark(start, end);
+    const char *at =
+        end - start >= 3 && memcmp(start, "---", 3) == 0 ? start : next_mark(start, end);
     while (at < end) {
         const char *line_end = at;
         struct status_doc doc = {0};

@@ -54,8 +54,7 @@ void status_file_unload(struct status_file *file);
 // Borrowed until the next change. NULL when there is none.
 const struct status_doc *status_file_find(const struct status_file *file, struct text key);
 // Both want a loaded file. Setting what is there already changes nothing.
-void status_file_set(struct status_file *file, struct text key, uint64_t version,
-                     struct text body);
+void status_file_set(struct status_file *file, struct text key, uint64_t version, struct text body);
 void status_file_drop(struct status_file *file, struct text key);
 bool status_file_is_changed(const struct status_file *file);
 void status_file_forget_changes(struct status_file *file);

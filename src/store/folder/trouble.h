@@ -10,8 +10,8 @@ void trouble_clear(struct folder *folder, enum trouble which);
 // The first, or NULL.
 const char *trouble_text(const struct folder *folder);
 
-// Refused documents of a file: `begin`, one `add` for each that it has now, `end`. Only new ones are
-// told. `regarding` may be NULL.
+// Refused documents of a file: `begin`, one `add` for each that it has now, `end`. Only new ones
+// are told. `regarding` may be NULL.
 void faults_begin(struct folder *folder, uint32_t file);
 void faults_add(struct folder *folder, uint32_t file, const char *text,
                 const struct object *regarding);

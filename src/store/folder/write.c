@@ -426,12 +426,10 @@ static struct value *patched(struct arena *arena, const struct value *status,
                              const struct value *patch)
 {
     struct value *result = value_make(arena, VALUE_MAP);
-    value_each(item, status)
-    {
+    value_each (item, status) {
         value_set(result, item->key, copy_entry(arena, item));
     }
-    value_each(item, patch)
-    {
+    value_each (item, patch) {
         AUTO_BUFFER key = {0};
         if (item->type != VALUE_NULL) {
             value_set(result, item->key, copy_entry(arena, item));

@@ -1,0 +1,302 @@
+#include "rig.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/faulty_disk.h"
+#include "model/virtual_loop.h"
+#include "store/test_kind.h"
+
+static const struct store_kind kinds[] = {
+    [RIG_THING] = {&thing_kind, TEST_FINALIZER},
+    [RIG_PLACE] = {&place_kind, TEST_FINALIZER},
+    [RIG_TOKEN] = {&token_kind, NULL},
+};
+
+static void fill(struct random *random, void *out, size_t len)
+{
+    struct rig *rig = (struct rig *)((char *)random - offsetof(struct rig, random));
+    uint8_t *at = out;
+    for (size_t i = 0; i < len; i++) {
+        rig->drawn = rig->drawn * 6364136223846793005ULL + 1442695040888963407ULL;
+        at[i] = (uint8_t)(rig->drawn >> 56);
+    }
+}
+
+static void write_log(void *context, struct text line)
+{
+    struct rig *rig = context;
+    buffer_add(&rig->logged, line.at, line.len);
+}
+
+static int64_t now_ms(void *context)
+{
+    struct rig *rig = context;
+    return loop_unix_ms(rig->loop);
+}
+
+struct rig *rig_new(void)
+{
+    struct rig *rig = mem_new_of(struct rig);
+    struct log_sink sink = {write_log, now_ms, rig};
+    test_folder_make(rig->dir);
+    rig->loop = virtual_loop_new((int64_t)RIG_START_S * 1000);
+    rig->disk = faulty_disk_new(disk_system(), rig->loop);
+    rig->random.fill = fill;
+    rig->drawn = 1;
+    rig->log = log_new(&sink, LOG_JSON, LOG_DEBUG);
+    return rig;
+}
+
+void rig_free(struct rig *rig)
+{
+    rig_drop(rig);
+    assert_int_equal(virtual_loop_timer_count(rig->loop), 0);
+    object_unref(rig->object);
+    loop_free(rig->loop);
+    faulty_disk_free(rig->disk);
+    log_free(rig->log);
+    test_folder_remove(rig->dir);
+    if (*rig->state_dir)
+        test_folder_remove(rig->state_dir);
+    buffer_done(&rig->told);
+    buffer_done(&rig->logged);
+    buffer_done(&rig->why);
+    buffer_done(&rig->json);
+    free(rig);
+}
+
+// ---- listening ----------------------------------------------------------------------------------
+
+static void take_event(void *context, const struct store_event *event)
+{
+    static const char *const names[] = {
+        [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
+    struct rig *rig = context;
+    assert_int_equal(event->old != NULL, event->type != STORE_ADDED);
+    assert_int_equal(event->is_initial, !rig->is_synced && !rig->why.len);
+    buffer_printf(&rig->told, "%s %s ", names[event->type], event->object->kind->name);
+    object_write_name(&rig->told, event->object);
+    if (event->object->deleted_s && event->type != STORE_DELETED)
+        buffer_add_text(&rig->told, " in deletion");
+    buffer_add_char(&rig->told, '\n');
+}
+
+static void take_batch_end(void *context)
+{
+    struct rig *rig = context;
+    buffer_add_text(&rig->told, ".\n");
+}
+
+static void take_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
+{
+    struct rig *rig = context;
+    (void)kind;
+    rig->is_synced = is_synced;
+    buffer_clear(&rig->why);
+    buffer_add_text(&rig->why, why ? why : "");
+}
+
+static void take_leading(void *context, bool is_leading)
+{
+    struct rig *rig = context;
+    rig->is_leading = is_leading;
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+bool rig_try_open(struct rig *rig)
+{
+    struct world world = {.loop = rig->loop, .disk = rig->disk, .random = &rig->random};
+    struct folder_options options = {
+        .dir = rig->dir,
+        .state_dir = *rig->state_dir ? rig->state_dir : NULL,
+        .allow_empty = rig->allow_empty,
+        .kinds = kinds,
+        .kind_count = rig->kind_count ? rig->kind_count : COUNT_OF(kinds),
+    };
+    struct store_sink sink = {take_event, take_batch_end, take_synced, take_leading, rig};
+    error_clear(&rig->error);
+    rig->is_synced = rig->is_leading = false;
+    buffer_clear(&rig->why);
+    rig->store = folder_new(&world, &options, rig->log, &rig->error);
+    return rig->store && store_start(rig->store, &sink, &rig->error);
+}
+
+void rig_open(struct rig *rig)
+{
+    bool is_open = rig_try_open(rig);
+    assert_string_equal(rig->error.text, "");
+    assert_true(is_open);
+    rig_run(rig, 90);
+}
+
+void rig_drop(struct rig *rig)
+{
+    store_free(rig->store);
+    rig->store = NULL;
+}
+
+void rig_restart(struct rig *rig)
+{
+    rig_drop(rig);
+    faulty_disk_heal(rig->disk);
+    buffer_clear(&rig->told);
+    rig_open(rig);
+}
+
+void rig_run(struct rig *rig, int64_t ms)
+{
+    virtual_loop_run_until(rig->loop, loop_mono_ms(rig->loop) + ms);
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static void path_of(struct buffer *out, const struct rig *rig, const char *path)
+{
+    buffer_printf(out, "%s/%s", rig->dir, path);
+}
+
+void rig_write(struct rig *rig, const char *path, const char *text)
+{
+    AUTO_BUFFER full = {0};
+    AUTO_BUFFER parent = {0};
+    struct error err = {0};
+    path_of(&full, rig, path);
+    buffer_add(&parent, full.at, (size_t)(strrchr(full.at, '/') - full.at));
+    assert_true(disk_make_folder(disk_system(), parent.at, 0755, &err));
+    FILE *file = fopen(full.at, "w");
+    assert_non_null(file);
+    assert_int_equal(fputs(text, file) >= 0, 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+void rig_remove(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER full = {0};
+    path_of(&full, rig, path);
+    assert_int_equal(unlink(full.at), 0);
+}
+
+const char *rig_read(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER full = {0};
+    path_of(&full, rig, path);
+    buffer_clear(&rig->json);
+    disk_read(&rig->json, full.at, (size_t)64 << 20, NULL);
+    return buffer_text(&rig->json).at;
+}
+
+bool rig_has(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER full = {0};
+    path_of(&full, rig, path);
+    return access(full.at, F_OK) == 0;
+}
+
+void rig_change(struct rig *rig, const char *path, const char *text)
+{
+    rig_write(rig, path, text);
+    rig_run(rig, 300);
+}
+
+void rig_take_away(struct rig *rig, const char *path)
+{
+    rig_remove(rig, path);
+    rig_run(rig, 300);
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+const char *rig_told(struct rig *rig)
+{
+    buffer_clear(&rig->json);
+    struct text told = buffer_text(&rig->told);
+    buffer_add(&rig->json, told.at, told.len);
+    buffer_clear(&rig->told);
+    return buffer_text(&rig->json).at;
+}
+
+const struct object *rig_find(struct rig *rig, enum rig_kind kind, const char *namespace_,
+                              const char *name)
+{
+    return cache_find(rig->store->cache, kinds[kind].kind, text_of(namespace_), text_of(name));
+}
+
+const struct object *rig_thing(struct rig *rig, const char *name)
+{
+    return rig_find(rig, RIG_THING, "shop", name);
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+void rig_answered(void *context, const struct store_reply *reply)
+{
+    struct rig *rig = context;
+    rig->is_answered = true;
+    rig->is_ok = reply->is_ok;
+    rig->error = reply->error;
+    object_unref(rig->object);
+    rig->object = reply->object ? object_ref(reply->object) : NULL;
+    buffer_clear(&rig->json);
+    if (reply->tree)
+        value_write_json(&rig->json, reply->tree);
+}
+
+static bool wait_for_answer(struct rig *rig)
+{
+    assert_false(rig->is_answered);
+    for (int i = 0; i < 1000 && !rig->is_answered; i++)
+        rig_run(rig, 0);
+    assert_true(rig->is_answered);
+    return rig->is_ok;
+}
+
+bool rig_apply(struct rig *rig, const struct store_apply *apply)
+{
+    rig->is_answered = false;
+    store_apply(rig->store, apply, rig_answered, rig);
+    return wait_for_answer(rig);
+}
+
+bool rig_claim(struct rig *rig, const struct object *object, const char *claims)
+{
+    const struct store_annotation annotation = {TEST_CLAIMS, claims};
+    return rig_apply(rig, &(struct store_apply){object, true, &annotation, 1});
+}
+
+bool rig_patch(struct rig *rig, const struct object *object, const char *json)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *status = value_read_json(arena, text_of(json), &value_reply_limits, NULL);
+    assert_non_null(status);
+    rig->is_answered = false;
+    store_patch_status(rig->store, object, status, rig_answered, rig);
+    return wait_for_answer(rig);
+}
+
+bool rig_release(struct rig *rig, const struct object *object)
+{
+    rig->is_answered = false;
+    store_remove_finalizer(rig->store, object, rig_answered, rig);
+    return wait_for_answer(rig);
+}
+
+const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_, const char *name)
+{
+    struct object_ref_key key = {kinds[kind].kind, text_of(namespace_), text_of(name)};
+    rig->is_answered = false;
+    store_get(rig->store, &key, rig_answered, rig);
+    wait_for_answer(rig);
+    return buffer_text(&rig->json).at;
+}
+
+const char *rig_check(struct rig *rig, const char *name)
+{
+    struct store_check checks[8];
+    size_t count = store_checks(rig->store, checks, COUNT_OF(checks));
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(checks[i].name, name) == 0)
+            return checks[i].is_ok ? "ok" : checks[i].text;
+    return NULL;
+}

@@ -1,0 +1,402 @@
+#include "rig.h"
+
+#include <string.h>
+
+static int make(void **state)
+{
+    *state = rig_new();
+    return 0;
+}
+
+static int clear(void **state)
+{
+    rig_free(*state);
+    return 0;
+}
+
+static void first_pass_is_one_batch_then_synced_then_leading(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "b.yaml", THING("b1", "value: x") THING("b2", "value: x"));
+    rig_write(rig, "a.yaml", PLACE("home", "server: x"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Place home\nADDED Thing shop/b1\n"
+                                       "ADDED Thing shop/b2\n.\n");
+    assert_true(rig->is_synced);
+    assert_true(rig->is_leading);
+    assert_string_equal(rig_check(rig, "folder"), "ok");
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
+static void empty_folder_is_synced(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "");
+    assert_true(rig->is_synced);
+}
+
+static void object_gets_what_a_cluster_would_give(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    const struct object *object = rig_thing(rig, "www");
+    assert_int_equal(object->generation, 1);
+    assert_int_equal(object->created_s, RIG_START_S);
+    assert_int_equal(object->deleted_s, 0);
+    assert_false(object->has_finalizer);
+    assert_true(object_version(object).len > 0);
+    uint8_t none[16] = {0};
+    assert_memory_not_equal(object->uid, none, 16);
+}
+
+static void status_file_lies_beside_the_manifest(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "sub/web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    const char *text = rig_read(rig, "sub/web.yaml.status");
+    assert_non_null(strstr(text, "--- # Thing.test.example.org shop/www 1\n"));
+    assert_non_null(strstr(text, "creationTimestamp: \"2023-11-14T22:13:20Z\"\n"));
+    assert_non_null(strstr(text, "\nlastGoodSpec:\n  spec:\n    value: a\n    colour: green\n"));
+    assert_string_equal(text + strlen(text) - 4, "...\n");
+}
+
+static void restart_of_a_settled_folder_writes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_true(rig_patch(rig, rig->object, "{\"state\":\"Created\"}"));
+    rig_run(rig, 100);
+    struct object *before = object_ref(rig_thing(rig, "www"));
+    autofree char *text = mem_copy_text(rig_read(rig, "web.yaml.status"));
+    rig_restart(rig);
+    const struct object *after = rig_thing(rig, "www");
+    assert_memory_equal(before->uid, after->uid, 16);
+    assert_true(text_equal(object_version(before), object_version(after)));
+    assert_true(text_equal(object_ours(before), object_ours(after)));
+    assert_true(text_equal(object_spec(before), object_spec(after)));
+    assert_int_equal(before->status_hash, after->status_hash);
+    assert_int_equal(before->generation, after->generation);
+    assert_int_equal(before->created_s, after->created_s);
+    assert_true(after->has_finalizer);
+    assert_string_equal(rig_read(rig, "web.yaml.status"), text);
+    object_unref(before);
+}
+
+static void edit_is_told_after_settling_with_a_new_generation(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_write(rig, "web.yaml", THING("www", "value: c") THING("api", "value: b"));
+    rig_run(rig, 99);
+    assert_string_equal(rig_told(rig), "");
+    rig_run(rig, 1);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_int_equal(rig_thing(rig, "www")->generation, 2);
+    assert_int_equal(rig_thing(rig, "api")->generation, 1);
+}
+
+static void steady_changes_are_looked_at_within_a_second(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    for (int i = 0; i < 19; i++) {
+        rig_write(rig, "web.yaml", THING("www", "value: c"));
+        rig_run(rig, 50);
+    }
+    assert_string_equal(rig_told(rig), "");
+    rig_write(rig, "web.yaml", THING("www", "value: c"));
+    rig_run(rig, 50);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+static void labels_and_formatting_make_no_generation(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_change(rig, "web.yaml", "# just a comment\n" THING("www", "value: \"a\""));
+    assert_string_equal(rig_told(rig), "");
+    rig_change(rig, "web.yaml",
+               "{\"apiVersion\":\"test.example.org/v1\",\"kind\":\"Thing\",\"metadata\":"
+               "{\"name\":\"www\",\"namespace\":\"shop\",\"annotations\":{\"paused\":\"true\"}},"
+               "\"spec\":{\"value\":\"a\"}}");
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_int_equal(rig_thing(rig, "www")->generation, 1);
+}
+
+static void document_without_namespace_is_in_default(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml",
+              "apiVersion: test.example.org/v1\nkind: Thing\nmetadata: {name: www}\n"
+              "spec: {value: a}\n");
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing default/www\n.\n");
+}
+
+static void gone_document_without_finalizer_is_deleted_at_once(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_change(rig, "web.yaml", THING("www", "value: a"));
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/api\n.\n");
+    assert_null(rig_thing(rig, "api"));
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "shop/api"));
+    rig_take_away(rig, "web.yaml");
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_false(rig_has(rig, "web.yaml.status"));
+}
+
+static void finalizer_holds_a_deletion(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_true(rig->object->has_finalizer);
+    rig_told(rig);
+    rig_take_away(rig, "web.yaml");
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    const struct object *object = rig_thing(rig, "www");
+    assert_int_equal(object->deleted_s, RIG_START_S);
+    struct pack_reader spec = pack_open(object_spec(object));
+    assert_true(text_is(unpack_text(&spec), "a"));
+    struct pack_reader ours = pack_open(object_ours(object));
+    assert_true(text_is(unpack_text(&ours), "[1]"));
+    assert_true(rig_has(rig, "web.yaml.status"));
+    assert_true(rig_release(rig, object));
+    assert_false(rig->object->has_finalizer);
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    rig_run(rig, 100);
+    assert_null(rig_thing(rig, "www"));
+    assert_false(rig_has(rig, "web.yaml.status"));
+}
+
+static void deletion_survives_a_restart(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_take_away(rig, "web.yaml");
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www in deletion\n.\n");
+    const struct object *object = rig_thing(rig, "www");
+    struct pack_reader spec = pack_open(object_spec(object));
+    assert_true(text_is(unpack_text(&spec), "a"));
+    assert_true(rig_release(rig, object));
+    rig_run(rig, 100);
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void document_removed_while_down_is_deleted_at_the_start(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    rig_drop(rig);
+    rig_remove(rig, "web.yaml");
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n"
+                                       "MODIFIED Thing shop/www in deletion\n.\n");
+}
+
+static void document_that_comes_back_in_deletion_is_made_again(void **state)
+{
+    struct rig *rig = *state;
+    uint8_t uid[16];
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    memcpy(uid, rig->object->uid, 16);
+    rig_take_away(rig, "web.yaml");
+    rig_told(rig);
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    assert_string_equal(rig_told(rig), "");
+    struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
+    assert_true(text_is(unpack_text(&spec), "a"));
+    assert_true(rig_release(rig, rig_thing(rig, "www")));
+    rig_run(rig, 100);
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\nADDED Thing shop/www\n.\n");
+    assert_memory_not_equal(uid, rig_thing(rig, "www")->uid, 16);
+    assert_int_equal(rig_thing(rig, "www")->deleted_s, 0);
+}
+
+static void annotations_reach_an_object_in_deletion(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_take_away(rig, "web.yaml");
+    rig_told(rig);
+    rig_change(rig, "web.yaml",
+               "apiVersion: test.example.org/v1\nkind: Thing\nmetadata:\n  name: www\n"
+               "  namespace: shop\n  annotations: {paused: \"yes\"}\nspec: {value: other}\n");
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
+    assert_true(text_is(unpack_text(&spec), "a"));
+    unpack_signed(&spec);
+    unpack_text(&spec);
+    assert_true(text_is(unpack_text(&spec), "yes"));
+}
+
+static void document_that_moves_between_files_is_the_same_object(void **state)
+{
+    struct rig *rig = *state;
+    uint8_t uid[16];
+    rig_write(rig, "b.yaml", THING("www", "value: a") THING("api", "value: b"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_true(rig_patch(rig, rig->object, "{\"state\":\"Created\"}"));
+    memcpy(uid, rig->object->uid, 16);
+    rig_told(rig);
+    rig_write(rig, "b.yaml", THING("api", "value: b"));
+    rig_change(rig, "c.yaml", THING("www", "value: a"));
+    assert_string_equal(rig_told(rig), "");
+    assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
+    assert_null(strstr(rig_read(rig, "b.yaml.status"), "shop/www"));
+    assert_non_null(strstr(rig_read(rig, "c.yaml.status"), "state: Created"));
+    rig_write(rig, "c.yaml", "");
+    rig_remove(rig, "c.yaml");
+    rig_change(rig, "a.yaml", THING("www", "value: a"));
+    assert_string_equal(rig_told(rig), "");
+    assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
+    assert_false(rig_has(rig, "c.yaml.status"));
+    assert_non_null(strstr(rig_read(rig, "a.yaml.status"), "state: Created"));
+}
+
+static void document_that_moved_while_down_is_the_same_object(void **state)
+{
+    struct rig *rig = *state;
+    uint8_t uid[16];
+    rig_write(rig, "b.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    memcpy(uid, rig->object->uid, 16);
+    rig_run(rig, 100);
+    rig_drop(rig);
+    rig_remove(rig, "b.yaml");
+    rig_write(rig, "sub/c.yaml", THING("www", "value: a"));
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+    assert_false(rig_has(rig, "b.yaml.status"));
+    assert_true(rig_has(rig, "sub/c.yaml.status"));
+}
+
+static void get_answers_the_whole_object(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml",
+              "apiVersion: test.example.org/v1\nkind: Thing\nmetadata:\n  name: www\n"
+              "  namespace: shop\n  labels: {a: b}\n  annotations: {paused: \"yes\"}\n"
+              "spec: {value: x}\n");
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_true(rig_patch(rig, rig->object, "{\"state\":\"Created\"}"));
+    const char *json = rig_get(rig, RIG_THING, "shop", "www");
+    assert_non_null(strstr(json, "\"labels\":{\"a\":\"b\"}"));
+    assert_non_null(strstr(json, "\"annotations\":{\"paused\":\"yes\","
+                                 "\"test.example.org/claims\":\"[1]\"}"));
+    assert_non_null(strstr(json, "\"finalizers\":[\"test.example.org/finalizer\"]"));
+    assert_non_null(strstr(json, "\"spec\":{\"value\":\"x\",\"colour\":\"green\"}"));
+    assert_non_null(strstr(json, "\"status\":{\"state\":\"Created\"}"));
+    assert_string_equal(rig_get(rig, RIG_THING, "shop", "none"), "");
+    assert_int_equal(rig->error.fault, FAULT_RACE);
+    assert_int_equal(rig->error.status, 404);
+}
+
+static void state_folder_keeps_the_manifests_clean(void **state)
+{
+    struct rig *rig = *state;
+    test_folder_make(rig->state_dir);
+    rig_write(rig, "sub/web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    assert_false(rig_has(rig, "sub/web.yaml.status"));
+    assert_false(rig_has(rig, ".signpost"));
+    rig_restart(rig);
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+}
+
+static void new_folder_is_watched(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    rig_change(rig, "new/er/web.yaml", THING("www", "value: a"));
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    rig_change(rig, "new/er/api.yaml", THING("api", "value: a"));
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/api\n.\n");
+}
+
+static void list_objects_are_opened(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "list.yaml",
+              "apiVersion: v1\nkind: List\nitems:\n"
+              "- {apiVersion: test.example.org/v1, kind: Thing, metadata: {name: a}, spec: {value: "
+              "x}}\n"
+              "- {apiVersion: test.example.org/v1, kind: Place, metadata: {name: b}, spec: {}}\n");
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing default/a\nADDED Place b\n.\n");
+}
+
+static void files_that_are_no_manifests_are_skipped(void **state)
+{
+    static const char *const names[] = {".web.yaml",    "#web.yaml", "web.yaml~",    "web.yaml.tmp",
+                                        "web.yaml.swp", "web.txt",   ".git/web.yaml"};
+    struct rig *rig = *state;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        rig_write(rig, names[i], THING("www", "value: a"));
+    rig_write(rig, "ok.yml", THING("yml", "value: a"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/yml\n.\n");
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, make, clear)
+    const struct CMUnitTest tests[] = {
+        CASE(first_pass_is_one_batch_then_synced_then_leading),
+        CASE(empty_folder_is_synced),
+        CASE(object_gets_what_a_cluster_would_give),
+        CASE(status_file_lies_beside_the_manifest),
+        CASE(restart_of_a_settled_folder_writes_nothing),
+        CASE(edit_is_told_after_settling_with_a_new_generation),
+        CASE(steady_changes_are_looked_at_within_a_second),
+        CASE(labels_and_formatting_make_no_generation),
+        CASE(document_without_namespace_is_in_default),
+        CASE(gone_document_without_finalizer_is_deleted_at_once),
+        CASE(finalizer_holds_a_deletion),
+        CASE(deletion_survives_a_restart),
+        CASE(document_removed_while_down_is_deleted_at_the_start),
+        CASE(document_that_comes_back_in_deletion_is_made_again),
+        CASE(annotations_reach_an_object_in_deletion),
+        CASE(document_that_moves_between_files_is_the_same_object),
+        CASE(document_that_moved_while_down_is_the_same_object),
+        CASE(get_answers_the_whole_object),
+        CASE(state_folder_keeps_the_manifests_clean),
+        CASE(new_folder_is_watched),
+        CASE(list_objects_are_opened),
+        CASE(files_that_are_no_manifests_are_skipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
