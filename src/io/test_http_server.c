@@ -622,11 +622,11 @@ static void a_slow_body_has_its_own_time(void **state)
 {
     struct story *story = *state;
     struct client client;
-    story->options.head_timeout_ms = SHORT_MS / 2;
+    story->options.head_timeout_ms = SHORT_MS;
     start(story);
     client_open(&client, story);
     client_send(&client, "POST /s HTTP/1.1\r\nContent-Length: 2\r\n\r\na");
-    wait_ms(story, SHORT_MS);
+    wait_ms(story, 2 * SHORT_MS);
     client_send(&client, "b");
     await(&client, "[POST /s 0 ab]");
     client_close(&client);
@@ -673,8 +673,8 @@ static void an_answer_may_take_its_time(void **state)
 {
     struct story *story = *state;
     struct client client;
-    story->options.head_timeout_ms = SHORT_MS / 2;
-    story->options.body_timeout_ms = SHORT_MS / 2;
+    story->options.head_timeout_ms = SHORT_MS;
+    story->options.body_timeout_ms = SHORT_MS;
     start(story);
     client_open(&client, story);
     client_send(&client, "GET /hold HTTP/1.1\r\n\r\n");
