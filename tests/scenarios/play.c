@@ -1,0 +1,404 @@
+#include "scenarios/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/when.h"
+#include "model/virtual_loop.h"
+
+enum { RECOVER_MS = 70 * 1000, END_MS = 2 * 60 * 60 * 1000 };
+
+bool fail(struct error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_setv(err, FAULT_SPEC, "", format, args);
+    va_end(args);
+    return false;
+}
+
+static bool duration_of(const char *text, int64_t *ms, struct error *err)
+{
+    return duration_parse(text_of(text), ms, err);
+}
+
+// ---- manifests ----------------------------------------------------------------------------------
+
+static bool do_file(struct play *play, const struct step *step, struct error *err)
+{
+    if (!step->text)
+        return fail(err, "file NAME <<END");
+    return stage_write_file(play->stage, step_word(step, 1), step->text, err);
+}
+
+static bool do_remove(struct play *play, const struct step *step, struct error *err)
+{
+    return stage_write_file(play->stage, step_word(step, 1), NULL, err);
+}
+
+static bool do_replace(struct play *play, const struct step *step, struct error *err)
+{
+    AUTO_BUFFER out = {0};
+    const char *old = step_word(step, 2);
+    const char *at = stage_file(play->stage, step_word(step, 1));
+    if (!at || !*old || !strstr(at, old))
+        return fail(err, "%s does not hold %s", step_word(step, 1), old);
+    for (const char *hit; (hit = strstr(at, old)); at = hit + strlen(old)) {
+        buffer_add(&out, at, (size_t)(hit - at));
+        buffer_add_text(&out, step_word(step, 3));
+    }
+    buffer_add_text(&out, at);
+    return stage_write_file(play->stage, step_word(step, 1), buffer_text(&out).at, err);
+}
+
+static void add_generated(struct buffer *out, const char *template, long number)
+{
+    const char *at = template;
+    for (const char *hit; (hit = strchr(at, '{')); at = hit) {
+        buffer_add(out, at, (size_t)(hit - at));
+        if (!strncmp(hit, "{n}", 3))
+            buffer_printf(out, "%ld", number);
+        else if (!strncmp(hit, "{h}", 3))
+            buffer_printf(out, "%ld", number / 250);
+        else if (!strncmp(hit, "{l}", 3))
+            buffer_printf(out, "%ld", number % 250 + 1);
+        else
+            buffer_add(out, hit, 3);
+        hit += 3;
+    }
+    buffer_add_text(out, at);
+}
+
+// generate NAME COUNT <<END: the text COUNT times, {n} counted from 1, {h} and {l} of its halves.
+static bool do_generate(struct play *play, const struct step *step, struct error *err)
+{
+    AUTO_BUFFER out = {0};
+    long count = atol(step_word(step, 2));
+    for (long i = 1; step->text && i <= count; i++) {
+        buffer_add_text(&out, "---\n");
+        add_generated(&out, step->text, i);
+    }
+    return stage_write_file(play->stage, step_word(step, 1), buffer_text(&out).at, err);
+}
+
+static bool key_arg(struct play *play, struct arena *arena, const struct step *step,
+                    struct object_ref_key *key, struct error *err)
+{
+    if (stage_key(play->stage, arena, step_word(step, 1), key))
+        return true;
+    return fail(err, "no such object: %s", step_word(step, 1));
+}
+
+// annotate KEY NAME VALUE: somebody else writes it; without VALUE it goes.
+static bool do_annotate(struct play *play, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!key_arg(play, arena, step, &key, err))
+        return false;
+    const char *name = arena_printf(arena, "dns.homelab.mortenolsen.pro/%s", step_word(step, 2));
+    const char *value = step->text ? step->text : step->word_count > 3 ? step_rest(step, 3) : NULL;
+    if (play->stage->server && model_server_annotate(play->stage->server, &key, name, value))
+        return true;
+    return fail(err, "cannot annotate");
+}
+
+static bool do_lose(struct play *play, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!key_arg(play, arena, step, &key, err))
+        return false;
+    return model_server_lose(play->stage->server, &key) || fail(err, "no such object");
+}
+
+// ---- servers ------------------------------------------------------------------------------------
+
+static bool ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err)
+{
+    const char *text = step_option(step, name);
+    return !text || duration_of(text, ms, err);
+}
+
+// server NAME URL [key=K] [sha512] [prefix=/api] [stripped] [delay=5ms]
+static bool do_server(struct play *play, const struct step *step, struct error *err)
+{
+    int64_t delay_ms = 2;
+    const char *key = step_option(step, "key");
+    const char *prefix = step_option(step, "prefix");
+    struct model_webhook *server = model_backend_add(play->stage->backend, step_word(step, 2));
+    if (!ms_option(step, "delay", &delay_ms, err))
+        return false;
+    model_webhook_set_keys(server, &key, key != NULL);
+    model_webhook_set_algorithm(server, step_option(step, "sha512") != NULL);
+    if (prefix)
+        model_webhook_set_prefix(server, prefix, step_option(step, "stripped") != NULL);
+    model_webhook_set_delay(server, delay_ms);
+    stage_add_server(play->stage, step_word(step, 1), server);
+    return true;
+}
+
+static bool add_rule(struct model_webhook *server, const struct step *step,
+                     enum webhook_behaviour behaviour)
+{
+    const char *times = step_option(step, "times");
+    const struct webhook_rule rule = {
+        .method = step_option(step, "method"),
+        .contains = step_option(step, "for"),
+        .with_health = step_option(step, "health") != NULL,
+        .times = times ? (unsigned)atoi(times) : 0,
+        .behaviour = behaviour,
+        .status = atoi(step_word(step, 3)),
+        .retry_after = step_option(step, "retry-after"),
+        .body = step->text,
+    };
+    model_webhook_add_rule(server, &rule);
+    return true;
+}
+
+static bool set_keys(struct model_webhook *server, const struct step *step)
+{
+    model_webhook_set_keys(server, step->words + 3, step->word_count - 3);
+    return true;
+}
+
+static bool set_health(struct model_webhook *server, const struct step *step)
+{
+    model_webhook_set_health(server, atoi(step_word(step, 3)), step->text);
+    return true;
+}
+
+static bool set_times(struct model_webhook *server, const struct step *step, struct error *err)
+{
+    int64_t ms;
+    bool is_minus = step_word(step, 3)[0] == '-';
+    if (!duration_of(step_word(step, 3) + is_minus, &ms, err))
+        return false;
+    if (!strcmp(step_word(step, 2), "delay"))
+        model_webhook_set_delay(server, ms);
+    else
+        model_webhook_set_clock(server, is_minus ? -ms : ms);
+    return true;
+}
+
+// at NAME BEHAVIOUR ...
+static bool do_at(struct play *play, const struct step *step, struct error *err)
+{
+    static const struct {
+        const char *word;
+        enum webhook_behaviour behaviour;
+    } rules[] = {{"down", WEBHOOK_DOWN},
+                 {"timeout", WEBHOOK_TIMEOUT},
+                 {"answers", WEBHOOK_ANSWERS},
+                 {"loses", WEBHOOK_ACTS_LOST},
+                 {"acts", WEBHOOK_ACTS}};
+    const char *word = step_word(step, 2);
+    struct model_webhook *server = stage_server(play->stage, step_word(step, 1));
+    if (!server)
+        return fail(err, "no such server: %s", step_word(step, 1));
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        if (!strcmp(word, rules[i].word))
+            return add_rule(server, step, rules[i].behaviour);
+    if (!strcmp(word, "keys"))
+        return set_keys(server, step);
+    if (!strcmp(word, "health"))
+        return set_health(server, step);
+    if (!strcmp(word, "delay") || !strcmp(word, "clock"))
+        return set_times(server, step, err);
+    if (!strcmp(word, "heals"))
+        model_webhook_clear_rules(server);
+    else if (!strcmp(word, "capabilities"))
+        model_webhook_set_capabilities(server, step_rest(step, 3));
+    else if (!strcmp(word, "drops"))
+        model_webhook_drop(server, step_word(step, 3), step_word(step, 4));
+    else
+        return fail(err, "a server cannot do that: %s", word);
+    return true;
+}
+
+// ---- the store's server -------------------------------------------------------------------------
+
+static bool do_store_fault(struct stage *stage, const struct step *step, struct error *err)
+{
+    static const char *const faults[] = {[MODEL_FAILS] = "fails",
+                                         [MODEL_LOSES] = "loses",
+                                         [MODEL_CONFLICT] = "conflict",
+                                         [MODEL_LIMIT] = "limit",
+                                         [MODEL_MISSING] = "dies"};
+    static const char *const writes[] = {[MODEL_ANY_WRITE] = "",
+                                         [MODEL_APPLY] = "apply",
+                                         [MODEL_PATCH_STATUS] = "status",
+                                         [MODEL_REMOVE_FINALIZER] = "finalizer"};
+    const char *skip = step_option(step, "skip");
+    size_t write = 0;
+    for (size_t i = 1; i < COUNT_OF(writes); i++)
+        if (!strcmp(step_word(step, 2), writes[i]))
+            write = i;
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        if (!strcmp(step_word(step, 1), faults[i])) {
+            model_server_fault(stage->server, (enum model_write)write,
+                               skip ? (unsigned)atoi(skip) : 0, (enum model_fault)i);
+            return true;
+        }
+    return fail(err, "no such fault: %s", step_word(step, 1));
+}
+
+// store reply=5ms watch=1ms | store fails|loses|conflict|limit|dies [apply|status|finalizer]
+static bool do_store(struct play *play, const struct step *step, struct error *err)
+{
+    int64_t reply_ms = 0;
+    int64_t watch_ms = 0;
+    if (!play->stage->server)
+        return fail(err, "only the model's store can be told so");
+    if (!step_option(step, "reply") && !step_option(step, "watch"))
+        return do_store_fault(play->stage, step, err);
+    if (!ms_option(step, "reply", &reply_ms, err) || !ms_option(step, "watch", &watch_ms, err))
+        return false;
+    model_server_set_delays(play->stage->server, reply_ms, watch_ms);
+    return true;
+}
+
+static bool do_lead(struct play *play, const struct step *step, struct error *err)
+{
+    if (!play->stage->server || !play->stage->inner)
+        return fail(err, "only the model's store can lose the lease");
+    model_store_set_leading(play->stage->inner, !strcmp(step_word(step, 1), "yes"));
+    return true;
+}
+
+// ---- the process and the clock ------------------------------------------------------------------
+
+static bool do_setting(struct play *play, const struct step *step, struct error *err)
+{
+    struct stage *stage = play->stage;
+    const struct {
+        const char *name;
+        int64_t *ms[2];
+    } times[] = {
+        {"health-interval", {&stage->class_settings.health_interval_ms}},
+        {"retry-base", {&stage->class_settings.retry_base_ms}},
+        {"retry-max", {&stage->class_settings.retry_max_ms}},
+        {"orphan-after",
+         {&stage->class_settings.orphan_after_ms, &stage->record_settings.orphan_after_ms}},
+    };
+    const char *name = step_word(step, 1);
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (!strcmp(times[i].name, name))
+            return duration_of(step_word(step, 2), times[i].ms[0], err) &&
+                   (!times[i].ms[1] || duration_of(step_word(step, 2), times[i].ms[1], err));
+    if (!strcmp(name, "retry-attempts"))
+        stage->class_settings.retry_attempts = atoi(step_word(step, 2));
+    else if (!strcmp(name, "conflict-names"))
+        stage->record_settings.conflict_names = !strcmp(step_word(step, 2), "true");
+    else
+        return fail(err, "no such setting: %s", name);
+    return true;
+}
+
+static bool do_advance(struct play *play, const struct step *step, struct error *err)
+{
+    int64_t ms;
+    if (!duration_of(step_word(step, 1), &ms, err))
+        return false;
+    return stage_advance(play->stage, ms + (play->is_torture ? RECOVER_MS : 0), err);
+}
+
+static bool do_start(struct play *play, const struct step *step, struct error *err)
+{
+    (void)step;
+    return stage_start(play->stage, err);
+}
+
+static bool do_stop(struct play *play, const struct step *step, struct error *err)
+{
+    (void)step;
+    (void)err;
+    stage_crash(play->stage);
+    return true;
+}
+
+static bool do_restart(struct play *play, const struct step *step, struct error *err)
+{
+    (void)step;
+    stage_crash(play->stage);
+    return stage_start(play->stage, err);
+}
+
+static bool do_jump(struct play *play, const struct step *step, struct error *err)
+{
+    int64_t ms;
+    if (!duration_of(step_word(step, 1), &ms, err))
+        return false;
+    virtual_loop_jump_wall(play->stage->loop, ms);
+    return true;
+}
+
+static bool do_expect(struct play *play, const struct step *step, struct error *err)
+{
+    if (play->is_torture)
+        return true;
+    if (!stage_advance(play->stage, 0, err))
+        return false;
+    return expect_step(play->stage, step, err);
+}
+
+static bool do_nothing(struct play *play, const struct step *step, struct error *err)
+{
+    (void)play;
+    (void)step;
+    (void)err;
+    return true;
+}
+
+// ---- all steps ----------------------------------------------------------------------------------
+
+static const struct {
+    const char *word;
+    bool (*call)(struct play *play, const struct step *step, struct error *err);
+} verbs[] = {
+    {"advance", do_advance},   {"annotate", do_annotate}, {"at", do_at},
+    {"compare", do_nothing},   {"expect", do_expect},     {"file", do_file},
+    {"generate", do_generate}, {"jump", do_jump},         {"lead", do_lead},
+    {"lose", do_lose},         {"only", do_nothing},      {"remove", do_remove},
+    {"replace", do_replace},   {"restart", do_restart},   {"server", do_server},
+    {"setting", do_setting},   {"start", do_start},       {"stop", do_stop},
+    {"store", do_store},       {"torture", do_nothing},
+};
+
+static struct step without_first_word(const struct step *step)
+{
+    struct step rest = *step;
+    rest.word_count--;
+    memmove(rest.words, rest.words + 1, rest.word_count * sizeof *rest.words);
+    memmove(rest.word_at, rest.word_at + 1, rest.word_count * sizeof *rest.word_at);
+    return rest;
+}
+
+static bool take_step(struct play *play, const struct step *step, struct error *err)
+{
+    struct step rest;
+    if (!strcmp(step_word(step, 0), "maybe")) {
+        if (!play->with_extras)
+            return true;
+        rest = without_first_word(step);
+        step = &rest;
+    }
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (!strcmp(verbs[i].word, step_word(step, 0)))
+            return verbs[i].call(play, step, err);
+    return fail(err, "no such step: %s", step_word(step, 0));
+}
+
+bool play_run(struct play *play, struct error *err)
+{
+    for (size_t i = 0; i < play->script->count; i++) {
+        const struct step *step = &play->script->steps[i];
+        if (!take_step(play, step, err))
+            return error_prefix(err, "%s.scenario:%zu: %s: ", play->script->name, step->line,
+                                step->raw);
+        if (i == play->restart_at && play->stage->engine)
+            stage_crash(play->stage);
+    }
+    return !play->is_torture || stage_advance(play->stage, END_MS, err);
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "scenarios/script.h"
+#include "scenarios/stage.h"
+
+// Steps of a scenario on a stage.
+
+struct play {
+    struct stage *stage;
+    const struct script *script;
+    bool is_torture;   // no expectations; time to recover after each wait
+    bool with_extras;  // steps that begin with `maybe` are taken
+    size_t restart_at; // torture: the process dies after that step; SIZE_MAX: never
+};
+
+// The first failure with its line; the stage stays as it is then.
+bool play_run(struct play *play, struct error *err);
+
+// expect.c: one `expect` step.
+bool expect_step(struct stage *stage, const struct step *step, struct error *err);
+bool fail(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

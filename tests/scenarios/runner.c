@@ -1,0 +1,386 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/faulty_disk.h"
+#include "scenarios/play.h"
+
+// scenario FILE...            each on model and folder, with memos and without
+// scenario --torture FILE...  each again with every outside call failing, and a death at each step
+
+enum {
+    SHOWN_LOG = 200 * 160,
+    POINTS_MAX = 24, // of one sort and scenario; evenly spread if there are more
+};
+
+struct variant {
+    enum stage_store store;
+    bool drops_memos;
+};
+static const struct variant variants[] = {
+    {STAGE_MODEL, false},
+    {STAGE_MODEL, true},
+    {STAGE_FOLDER, false},
+    {STAGE_FOLDER, true},
+};
+
+struct tally {
+    unsigned number;
+    unsigned failed;
+    unsigned runs;
+};
+
+static const char *store_name(enum stage_store store)
+{
+    return store == STAGE_MODEL ? "model" : "folder";
+}
+
+// ---- what a script says about its own runs ------------------------------------------------------
+
+static bool says(const struct script *script, const char *first, const char *second)
+{
+    for (size_t i = 0; i < script->count; i++)
+        if (!strcmp(step_word(&script->steps[i], 0), first) &&
+            (!second || !strcmp(step_word(&script->steps[i], 1), second)))
+            return true;
+    return false;
+}
+
+static bool is_for(const struct script *script, enum stage_store store)
+{
+    return !says(script, "only", NULL) || says(script, "only", store_name(store));
+}
+
+static const char *compared(const struct script *script)
+{
+    for (size_t i = 0; i < script->count; i++)
+        if (!strcmp(step_word(&script->steps[i], 0), "compare"))
+            return step_word(&script->steps[i], 1);
+    return NULL;
+}
+
+// ---- telling ------------------------------------------------------------------------------------
+
+static void tell(struct tally *tally, bool is_ok, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void tell(struct tally *tally, bool is_ok, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tally->failed += !is_ok;
+    printf("%sok %u - ", is_ok ? "" : "not ", ++tally->number);
+    vprintf(format, args);
+    putchar('\n');
+    va_end(args);
+}
+
+static void show_lines(const char *title, struct text rest)
+{
+    struct text line;
+    printf("# %s\n", title);
+    if (rest.len > SHOWN_LOG) {
+        rest.at += rest.len - SHOWN_LOG;
+        rest.len = SHOWN_LOG;
+    }
+    while (text_cut(&rest, '\n', &line))
+        if (line.len)
+            printf("#   %.*s\n", TEXT_ARGS(line));
+}
+
+static void show_failure(struct stage *stage, const char *text)
+{
+    AUTO_BUFFER requests = {0};
+    stage_dump_requests(stage, &requests);
+    printf("# %s\n", text);
+    show_lines("log:", buffer_text(&stage->log_text));
+    show_lines("requests:", buffer_text(&requests));
+}
+
+static bool has_line(const char *text, struct text wanted)
+{
+    struct text line;
+    struct text rest = text_of(text);
+    while (text_cut(&rest, '\n', &line))
+        if (text_equal(line, wanted))
+            return true;
+    return false;
+}
+
+// Lines that one has and the other has not.
+static void show_difference(const char *wanted, const char *got)
+{
+    struct text line;
+    struct text rest = text_of(wanted);
+    while (text_cut(&rest, '\n', &line))
+        if (line.len && !has_line(got, line))
+            printf("#   - %.*s\n", TEXT_ARGS(line));
+    rest = text_of(got);
+    while (text_cut(&rest, '\n', &line))
+        if (line.len && !has_line(wanted, line))
+            printf("#   + %.*s\n", TEXT_ARGS(line));
+}
+
+// ---- plain runs ---------------------------------------------------------------------------------
+
+// Requests and end state of a good run; NULL after a failure.
+static char *run_plain(struct tally *tally, const struct script *script,
+                       const struct variant *variant, bool with_extras)
+{
+    struct error err = {0};
+    struct buffer seen = {0};
+    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    struct play play = {
+        .stage = stage, .script = script, .with_extras = with_extras, .restart_at = SIZE_MAX};
+    bool is_ok = play_run(&play, &err);
+    tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
+         variant->drops_memos ? "no memos" : "memos", with_extras ? "" : " alone");
+    if (!is_ok)
+        show_failure(stage, err.text);
+    stage_dump_requests(stage, &seen);
+    stage_dump(stage, &seen);
+    stage_free(stage);
+    char *text = buffer_steal(&seen);
+    if (is_ok)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void compare_memos(struct tally *tally, const struct script *script, enum stage_store store,
+                          const char *with, const char *without)
+{
+    if (!with || !without || !strcmp(with, without))
+        return;
+    tell(tally, false, "%s (%s) differs without memos", script->name, store_name(store));
+    show_difference(with, without);
+}
+
+static void run_all_plain(struct tally *tally, const struct script *script)
+{
+    for (size_t i = 0; i < COUNT_OF(variants); i += 2) {
+        if (!is_for(script, variants[i].store))
+            continue;
+        autofree char *with = run_plain(tally, script, &variants[i], true);
+        autofree char *without = run_plain(tally, script, &variants[i + 1], true);
+        compare_memos(tally, script, variants[i].store, with, without);
+    }
+}
+
+// ---- what is not to depend on other classes -----------------------------------------------------
+
+static void requests_of(const struct stage *stage, const char *name, struct buffer *out)
+{
+    const struct model_webhook *server = stage_server(stage, name);
+    for (size_t i = 0; i < model_backend_request_count(stage->backend); i++) {
+        const struct model_request *request = model_backend_request(stage->backend, i);
+        if (request->server == server)
+            buffer_printf(out, "%lld %s %s %s\n", (long long)request->at_ms, request->method,
+                          request->path, request->body);
+    }
+}
+
+static void run_compared(struct tally *tally, const struct script *script,
+                         const struct variant *variant)
+{
+    struct buffer seen[2] = {{0}, {0}};
+    struct error err = {0};
+    bool is_ok = true;
+    for (int i = 0; i < 2 && is_ok; i++) {
+        struct stage *stage = stage_new(variant->store, variant->drops_memos);
+        struct play play = {
+            .stage = stage, .script = script, .with_extras = i, .restart_at = SIZE_MAX};
+        is_ok = play_run(&play, &err);
+        if (!is_ok)
+            show_failure(stage, err.text);
+        requests_of(stage, compared(script), &seen[i]);
+        stage_free(stage);
+    }
+    bool is_same = is_ok && text_equal(buffer_text(&seen[0]), buffer_text(&seen[1]));
+    tell(tally, is_same, "%s (%s, %s) alone and beside", script->name, store_name(variant->store),
+         variant->drops_memos ? "no memos" : "memos");
+    if (is_ok && !is_same)
+        show_difference(buffer_text(&seen[0]).at, buffer_text(&seen[1]).at);
+    buffer_done(&seen[0]);
+    buffer_done(&seen[1]);
+}
+
+// ---- torture ------------------------------------------------------------------------------------
+
+enum torture { TORTURE_NONE, TORTURE_NETWORK, TORTURE_STORE, TORTURE_DISK, TORTURE_RESTART };
+
+struct torment {
+    enum torture torture;
+    int fault; // of that sort
+    const char *name;
+};
+static const struct torment torments[] = {
+    {TORTURE_NETWORK, NETWORK_FAILS, "request fails"},
+    {TORTURE_NETWORK, NETWORK_LOSES, "reply lost"},
+    {TORTURE_NETWORK, NETWORK_SILENCE, "killed after request"},
+    {TORTURE_STORE, MODEL_FAILS, "write fails"},
+    {TORTURE_STORE, MODEL_LOSES, "write's reply lost"},
+    {TORTURE_STORE, MODEL_CONFLICT, "write conflicts"},
+    {TORTURE_STORE, MODEL_MISSING, "killed after write"},
+    {TORTURE_DISK, DISK_FAILS, "disk fails"},
+    {TORTURE_DISK, DISK_STOPS, "killed before disk call"},
+    {TORTURE_DISK, DISK_ACTS_LAST, "killed after disk call"},
+    {TORTURE_DISK, DISK_TORN, "killed within disk call"},
+    {TORTURE_RESTART, 0, "killed after step"},
+};
+
+struct totals {
+    size_t requests;
+    size_t writes;
+    size_t disk;
+    size_t steps;
+};
+
+static void set_fault(struct stage *stage, const struct torment *torment, size_t at)
+{
+    if (torment->torture == TORTURE_NETWORK)
+        model_backend_fault(stage->backend, (unsigned)at, (enum model_network_fault)torment->fault);
+    if (torment->torture == TORTURE_STORE)
+        model_server_fault(stage->server, MODEL_ANY_WRITE, (unsigned)at,
+                           (enum model_fault)torment->fault);
+    if (torment->torture == TORTURE_DISK)
+        faulty_disk_fault(stage->disk, (unsigned)at, (enum disk_fault)torment->fault);
+}
+
+static bool run_torture(struct stage *stage, const struct script *script,
+                        const struct torment *torment, size_t at, struct buffer *out,
+                        struct error *err)
+{
+    struct play play = {.stage = stage,
+                        .script = script,
+                        .is_torture = true,
+                        .with_extras = true,
+                        .restart_at = SIZE_MAX};
+    if (torment && torment->torture == TORTURE_RESTART)
+        play.restart_at = at;
+    else if (torment)
+        set_fault(stage, torment, at);
+    bool is_ok = play_run(&play, err);
+    if (is_ok)
+        stage_dump(stage, out);
+    return is_ok;
+}
+
+static size_t points_of(const struct torment *torment, const struct totals *totals,
+                        enum stage_store store)
+{
+    switch (torment->torture) {
+    case TORTURE_NETWORK:
+        return totals->requests;
+    case TORTURE_STORE:
+        return store == STAGE_MODEL ? totals->writes : 0;
+    case TORTURE_DISK:
+        return store == STAGE_FOLDER ? totals->disk : 0;
+    case TORTURE_RESTART:
+        return totals->steps;
+    case TORTURE_NONE:
+        break;
+    }
+    return 0;
+}
+
+static bool run_point(struct tally *tally, const struct script *script,
+                      const struct variant *variant, const struct torment *torment, size_t at,
+                      const char *wanted)
+{
+    AUTO_BUFFER got = {0};
+    struct error err = {0};
+    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    bool is_ok = run_torture(stage, script, torment, at, &got, &err);
+    bool is_same = is_ok && !strcmp(buffer_text(&got).at, wanted);
+    tally->runs++;
+    if (!is_same) {
+        tell(tally, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
+             variant->drops_memos ? "no memos" : "memos", torment->name, at);
+        show_failure(stage, is_ok ? "it ends otherwise:" : err.text);
+        if (is_ok)
+            show_difference(wanted, buffer_text(&got).at);
+    }
+    stage_free(stage);
+    return is_same;
+}
+
+static bool run_torment(struct tally *tally, const struct script *script,
+                        const struct variant *variant, const struct torment *torment, size_t points,
+                        const char *wanted)
+{
+    bool is_ok = true;
+    size_t count = points < POINTS_MAX ? points : POINTS_MAX;
+    for (size_t i = 0; i < count && is_ok; i++)
+        is_ok = run_point(tally, script, variant, torment, points * i / count, wanted);
+    return is_ok;
+}
+
+static struct totals totals_of(const struct stage *stage, const struct script *script)
+{
+    return (struct totals){
+        .requests = model_backend_change_count(stage->backend),
+        .writes = stage->server ? (size_t)model_server_writes(stage->server) : 0,
+        .disk = faulty_disk_calls(stage->disk),
+        .steps = script->count,
+    };
+}
+
+static void torture(struct tally *tally, const struct script *script, const struct variant *variant)
+{
+    AUTO_BUFFER wanted = {0};
+    struct error err = {0};
+    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    bool is_ok = run_torture(stage, script, NULL, 0, &wanted, &err);
+    struct totals totals = totals_of(stage, script);
+    if (!is_ok)
+        show_failure(stage, err.text);
+    stage_free(stage);
+    unsigned before = tally->runs;
+    for (size_t i = 0; is_ok && i < COUNT_OF(torments); i++)
+        is_ok &=
+            run_torment(tally, script, variant, &torments[i],
+                        points_of(&torments[i], &totals, variant->store), buffer_text(&wanted).at);
+    tell(tally, is_ok, "%s (%s, %s) tortured %u times", script->name, store_name(variant->store),
+         variant->drops_memos ? "no memos" : "memos", tally->runs - before);
+}
+
+// ---- main ---------------------------------------------------------------------------------------
+
+static void run_script(struct tally *tally, const struct script *script, bool is_torture)
+{
+    if (is_torture && says(script, "torture", "off"))
+        return;
+    if (!is_torture && !compared(script)) {
+        run_all_plain(tally, script);
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(variants); i++) {
+        if (!is_for(script, variants[i].store))
+            continue;
+        if (is_torture)
+            torture(tally, script, &variants[i]);
+        else
+            run_compared(tally, script, &variants[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct tally tally = {0};
+    bool is_torture = argc > 1 && !strcmp(argv[1], "--torture");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 1 + is_torture; i < argc; i++) {
+        struct script script = {0};
+        struct error err = {0};
+        if (script_read(&script, argv[i], &err)) {
+            run_script(&tally, &script, is_torture);
+            script_done(&script);
+        } else {
+            tell(&tally, false, "%s", argv[i]);
+            printf("# %s\n", err.text);
+        }
+    }
+    printf("1..%u\n", tally.number);
+    return tally.failed > 0;
+}

@@ -1,0 +1,578 @@
+#include "scenarios/stage.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/must.h"
+#include "kinds/kinds.h"
+#include "model/faulty_disk.h"
+#include "model/virtual_loop.h"
+#include "scenarios/tap_store.h"
+#include "store/cache.h"
+#include "store/folder/folder.h"
+
+enum { START_UNIX_MS = 1767225600 }; // seconds: 2026-01-01T00:00:00Z
+
+// ---- randomness that repeats --------------------------------------------------------------------
+
+struct counted_random {
+    struct random random;
+    uint64_t state;
+};
+
+static void counted_fill(struct random *random, void *out, size_t len)
+{
+    struct counted_random *self = (struct counted_random *)random;
+    uint8_t *at = out;
+    for (size_t i = 0; i < len; i++) {
+        self->state = self->state * 6364136223846793005ULL + 1442695040888963407ULL;
+        at[i] = (uint8_t)(self->state >> 56);
+    }
+}
+
+static struct random *random_new(void)
+{
+    struct counted_random *self = mem_new_of(struct counted_random);
+    *self = (struct counted_random){{counted_fill}, 1};
+    return &self->random;
+}
+
+// ---- log and events -----------------------------------------------------------------------------
+
+static void log_write(void *context, struct text line)
+{
+    struct stage *stage = context;
+    buffer_add(&stage->log_text, line.at, line.len);
+}
+
+static int64_t log_now(void *context)
+{
+    struct stage *stage = context;
+    return loop_unix_ms(stage->loop);
+}
+
+static void noted(void *context, const struct store_note *note)
+{
+    struct stage *stage = context;
+    struct buffer name = {0};
+    object_write_name(&name, note->regarding);
+    mem_reserve(&stage->notes, &stage->note_capacity, stage->note_count + 1);
+    stage->notes[stage->note_count++] = (struct stage_note){
+        buffer_steal(&name), mem_copy_text(note->reason), mem_copy_text(note->text)};
+    log_line(stage->log, LOG_INFO, "event",
+             LOG_TEXT("object", stage->notes[stage->note_count - 1].object),
+             LOG_TEXT("reason", note->reason), LOG_TEXT("text", note->text), LOG_END);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static const char *finalizer_of(const struct kind *kind)
+{
+    for (size_t i = 0; i < controller_count; i++)
+        if (controllers[i]->kind == kind)
+            return controllers[i]->finalizer;
+    return NULL;
+}
+
+static void add_kinds(struct stage *stage)
+{
+    stage->kinds = mem_new_array(struct store_kind, kind_count);
+    stage->kind_count = kind_count;
+    for (size_t i = 0; i < kind_count; i++)
+        stage->kinds[i] = (struct store_kind){kinds[i], finalizer_of(kinds[i])};
+}
+
+static char *temporary_folder(void)
+{
+    char *path = mem_copy_text(access("/dev/shm", W_OK) ? "/tmp/scenario.XXXXXX"
+                                                        : "/dev/shm/scenario.XXXXXX");
+    must(mkdtemp(path) != NULL);
+    return path;
+}
+
+struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
+{
+    struct stage *stage = mem_new_of(struct stage);
+    stage->store_kind = store_kind;
+    stage->drops_memos = drops_memos;
+    stage->loop = virtual_loop_new(1000LL * START_UNIX_MS);
+    stage->backend = model_backend_new(stage->loop);
+    stage->disk = faulty_disk_new(disk_system(), stage->loop);
+    stage->random = random_new();
+    stage->log = log_new(&(struct log_sink){log_write, log_now, stage}, LOG_TEXTUAL, LOG_DEBUG);
+    stage->world = (struct world){.loop = stage->loop,
+                                  .http = model_backend_http(stage->backend),
+                                  .disk = stage->disk,
+                                  .random = stage->random};
+    stage->class_settings = dnsclass_defaults;
+    stage->record_settings = dnsrecord_defaults;
+    add_kinds(stage);
+    if (store_kind == STAGE_MODEL)
+        stage->server = model_server_new(stage->loop, stage->kinds, stage->kind_count);
+    else
+        stage->dir = temporary_folder();
+    return stage;
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void lists_free(struct stage *stage)
+{
+    for (size_t i = 0; i < stage->file_count; i++) {
+        free(stage->files[i].name);
+        free(stage->files[i].content);
+    }
+    for (size_t i = 0; i < stage->note_count; i++) {
+        free(stage->notes[i].object);
+        free(stage->notes[i].reason);
+        free(stage->notes[i].text);
+    }
+    for (size_t i = 0; i < stage->server_count; i++)
+        free(stage->servers[i].name);
+    free(stage->files);
+    free(stage->notes);
+    free(stage->servers);
+}
+
+void stage_free(struct stage *stage)
+{
+    if (!stage)
+        return;
+    stage_crash(stage);
+    model_server_free(stage->server);
+    if (stage->dir)
+        remove_tree(stage->dir);
+    free(stage->dir);
+    free(stage->refused);
+    lists_free(stage);
+    log_free(stage->log);
+    buffer_done(&stage->log_text);
+    model_backend_free(stage->backend);
+    faulty_disk_free(stage->disk);
+    free(stage->random);
+    free(stage->kinds);
+    loop_free(stage->loop);
+    free(stage);
+}
+
+// ---- the process --------------------------------------------------------------------------------
+
+static struct store *open_store(struct stage *stage, struct error *err)
+{
+    if (stage->server)
+        return model_store_new(stage->server);
+    return folder_new(&stage->world,
+                      &(struct folder_options){.dir = stage->dir,
+                                               .kinds = stage->kinds,
+                                               .kind_count = stage->kind_count},
+                      stage->log, err);
+}
+
+static const void *settings_of(const struct stage *stage, const struct controller *controller)
+{
+    if (controller == &dnsclass_controller)
+        return &stage->class_settings;
+    if (controller == &dnsrecord_controller)
+        return &stage->record_settings;
+    return NULL;
+}
+
+static void open_engine(struct stage *stage)
+{
+    const void *settings[16];
+    must(controller_count <= COUNT_OF(settings));
+    for (size_t i = 0; i < controller_count; i++)
+        settings[i] = settings_of(stage, controllers[i]);
+    stage->engine = engine_new(&(struct engine_options){.world = &stage->world,
+                                                        .log = stage->log,
+                                                        .store = stage->store,
+                                                        .controllers = controllers,
+                                                        .settings = settings,
+                                                        .controller_count = controller_count,
+                                                        .providers = providers,
+                                                        .provider_count = provider_count,
+                                                        .drops_memos = stage->drops_memos});
+}
+
+bool stage_start(struct stage *stage, struct error *err)
+{
+    stage->is_started = true;
+    if (stage->engine)
+        return true;
+    faulty_disk_heal(stage->disk);
+    stage->starts++;
+    log_line(stage->log, LOG_INFO, "---- start", LOG_INT("number", stage->starts), LOG_END);
+    stage->inner = open_store(stage, err);
+    if (!stage->inner)
+        return false;
+    stage->store = tap_store_new(stage->inner, noted, stage);
+    open_engine(stage);
+    return engine_start(stage->engine, err);
+}
+
+void stage_crash(struct stage *stage)
+{
+    engine_free(stage->engine);
+    store_free(stage->store);
+    stage->engine = NULL;
+    stage->store = stage->inner = NULL;
+}
+
+bool stage_advance(struct stage *stage, int64_t ms, struct error *err)
+{
+    int64_t until_ms = loop_mono_ms(stage->loop) + ms;
+    for (;;) {
+        if (!stage_start(stage, err))
+            return false;
+        virtual_loop_run_until(stage->loop, until_ms);
+        if (!virtual_loop_is_stopped(stage->loop))
+            return true;
+        log_line(stage->log, LOG_INFO, "---- the process dies", LOG_END);
+        stage_crash(stage);
+    }
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static struct stage_file *find_file(const struct stage *stage, const char *name)
+{
+    for (size_t i = 0; i < stage->file_count; i++)
+        if (!strcmp(stage->files[i].name, name))
+            return &stage->files[i];
+    return NULL;
+}
+
+const char *stage_file(const struct stage *stage, const char *name)
+{
+    const struct stage_file *file = find_file(stage, name);
+    return file ? file->content : NULL;
+}
+
+static void make_parents(const char *path)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0755);
+        *slash = '/';
+    }
+}
+
+static bool write_to_folder(struct stage *stage, const char *name, const char *content,
+                            struct error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", stage->dir, name);
+    if (!content)
+        return disk_remove(disk_system(), path, err);
+    make_parents(path);
+    return disk_replace(disk_system(), path, text_of(content), 0600, false, err);
+}
+
+static const struct kind *kind_of(const struct value *document)
+{
+    bool is_known;
+    return kind_lookup(kinds, kind_count, document, &is_known);
+}
+
+static struct object_ref_key key_of(const struct value *document)
+{
+    const struct kind *kind = kind_of(document);
+    struct text namespace_ = value_text_at(document, "metadata.namespace");
+    if (kind && kind->is_namespaced && !namespace_.at)
+        namespace_ = TEXT("default");
+    if (kind && !kind->is_namespaced)
+        namespace_ = TEXT("");
+    return (struct object_ref_key){kind, namespace_, value_text_at(document, "metadata.name")};
+}
+
+static struct value *read_all(struct arena *arena, const char *content)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(text_of(content), &value_manifest_limits);
+    for (;;) {
+        bool has;
+        struct value *document;
+        if (!yaml_reader_next(reader, arena, &document, &has, NULL) || !has)
+            return list;
+        if (document && kind_of(document))
+            value_append(list, document);
+    }
+}
+
+static bool is_in(const struct value *list, const struct object_ref_key *key)
+{
+    value_each (item, list) {
+        struct object_ref_key found = key_of(item);
+        if (found.kind == key->kind && text_equal(found.name, key->name) &&
+            text_equal(found.namespace_, key->namespace_))
+            return true;
+    }
+    return false;
+}
+
+static void write_to_server(struct stage *stage, const char *old, const char *content)
+{
+    struct error err = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *before = read_all(arena, old ? old : "");
+    struct value *after = read_all(arena, content ? content : "");
+    free(stage->refused);
+    stage->refused = NULL;
+    value_each (item, after)
+        if (!model_server_apply(stage->server, item, &err)) {
+            free(stage->refused);
+            stage->refused = mem_copy_text(err.text);
+        }
+    value_each (item, before) {
+        struct object_ref_key key = key_of(item);
+        if (!is_in(after, &key))
+            model_server_delete(stage->server, &key);
+    }
+}
+
+bool stage_write_file(struct stage *stage, const char *name, const char *content, struct error *err)
+{
+    struct stage_file *file = find_file(stage, name);
+    if (stage->server)
+        write_to_server(stage, file ? file->content : NULL, content);
+    else if (!write_to_folder(stage, name, content, err))
+        return false;
+    if (!file) {
+        mem_reserve(&stage->files, &stage->file_capacity, stage->file_count + 1);
+        file = &stage->files[stage->file_count++];
+        *file = (struct stage_file){.name = mem_copy_text(name)};
+    }
+    char *copy = content ? mem_copy_text(content) : NULL;
+    free(file->content);
+    file->content = copy;
+    return true;
+}
+
+// ---- servers ------------------------------------------------------------------------------------
+
+struct model_webhook *stage_server(const struct stage *stage, const char *name)
+{
+    for (size_t i = 0; i < stage->server_count; i++)
+        if (!strcmp(stage->servers[i].name, name))
+            return stage->servers[i].server;
+    return NULL;
+}
+
+void stage_add_server(struct stage *stage, const char *name, struct model_webhook *server)
+{
+    mem_reserve(&stage->servers, &stage->server_capacity, stage->server_count + 1);
+    stage->servers[stage->server_count++] = (struct stage_server){mem_copy_text(name), server};
+}
+
+// ---- objects ------------------------------------------------------------------------------------
+
+struct fetch {
+    struct arena *arena;
+    struct value *tree;
+    bool is_done;
+};
+
+static void fetched(void *context, const struct store_reply *reply)
+{
+    struct fetch *fetch = context;
+    fetch->is_done = true;
+    if (reply->is_ok && reply->tree)
+        fetch->tree = value_copy(fetch->arena, reply->tree);
+}
+
+struct value *stage_find(struct stage *stage, struct arena *arena, const struct object_ref_key *key)
+{
+    if (stage->server)
+        return model_server_find(stage->server, arena, key);
+    struct fetch fetch = {.arena = arena};
+    store_get(stage->inner, key, fetched, &fetch);
+    for (int i = 0; i < 1000 && !fetch.is_done; i++)
+        virtual_loop_run_until(stage->loop, loop_mono_ms(stage->loop) + (i > 0));
+    must(fetch.is_done);
+    return fetch.tree;
+}
+
+bool stage_key(const struct stage *stage, struct arena *arena, const char *text,
+               struct object_ref_key *out)
+{
+    struct text piece[3] = {{0}};
+    struct text rest = text_of(arena_copy_text(arena, text));
+    size_t count = 0;
+    while (count < 3 && text_cut(&rest, '/', &piece[count]))
+        count++;
+    for (size_t i = 0; i < stage->kind_count; i++) {
+        const struct kind *kind = stage->kinds[i].kind;
+        if (!text_is(piece[0], kind->name) || count != (kind->is_namespaced ? 3U : 2U))
+            continue;
+        *out = (struct object_ref_key){kind, kind->is_namespaced ? piece[1] : TEXT(""),
+                                       kind->is_namespaced ? piece[2] : piece[1]};
+        return true;
+    }
+    return false;
+}
+
+// ---- the end state ------------------------------------------------------------------------------
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct lines {
+    char **items;
+    size_t count;
+    size_t capacity;
+};
+
+static void lines_add(struct lines *lines, struct buffer *line)
+{
+    mem_reserve(&lines->items, &lines->capacity, lines->count + 1);
+    lines->items[lines->count++] = buffer_steal(line);
+}
+
+static void lines_flush(struct lines *lines, struct buffer *out)
+{
+    if (lines->count)
+        qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
+    for (size_t i = 0; i < lines->count; i++) {
+        buffer_printf(out, "%s\n", lines->items[i]);
+        free(lines->items[i]);
+    }
+    free(lines->items);
+}
+
+static void dump_records(const struct stage *stage, struct buffer *out)
+{
+    struct lines lines = {0};
+    for (size_t i = 0; i < stage->server_count; i++) {
+        const struct model_webhook *server = stage->servers[i].server;
+        const struct webhook_record *record;
+        for (size_t at = 0; (record = model_webhook_at(server, at)); at++) {
+            struct buffer line = {0};
+            buffer_printf(&line, "record %s %s", stage->servers[i].name, record->content.at);
+            lines_add(&lines, &line);
+        }
+    }
+    lines_flush(&lines, out);
+}
+
+struct named_key {
+    const struct kind *kind;
+    char *namespace_;
+    char *name;
+};
+
+struct key_list {
+    struct named_key *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void collect_key(void *context, const struct object *object)
+{
+    struct key_list *list = context;
+    if (!object->kind->has_status)
+        return;
+    mem_reserve(&list->items, &list->capacity, list->count + 1);
+    list->items[list->count++] =
+        (struct named_key){object->kind, mem_copy_text(object_namespace(object).at),
+                           mem_copy_text(object_name(object).at)};
+}
+
+static void drop_keys(struct value *map, const char *const *keys)
+{
+    for (; *keys; keys++)
+        value_remove(map, *keys);
+}
+
+static void blur_status(struct value *status)
+{
+    static const char *const top[] = {"lastSyncTime", "lastHealthCheck",    "attempts",
+                                      "nextAttempt",  "observedGeneration", NULL};
+    static const char *const times[] = {
+        "lastTransitionTime", "time", "timestamp", "lastCheck", "traceID",
+        "observedGeneration", NULL};
+    if (!status)
+        return;
+    drop_keys(status, top);
+    value_each (field, status) {
+        if (field->type == VALUE_MAP)
+            drop_keys(field, times);
+        value_each (item, field->type == VALUE_LIST ? field : NULL)
+            if (item->type == VALUE_MAP)
+                drop_keys(item, times);
+    }
+}
+
+static void dump_object(struct stage *stage, const struct object_ref_key *key, struct buffer *line)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *tree = stage_find(stage, arena, key);
+    struct value *status = value_find(tree, "status");
+    const struct value *metadata = value_find(tree, "metadata");
+    blur_status(status);
+    buffer_printf(line, "%s %.*s/%.*s ", key->kind->name, TEXT_ARGS(key->namespace_),
+                  TEXT_ARGS(key->name));
+    buffer_add_text(line, value_find(metadata, "deletionTimestamp") ? "going " : "");
+    if (value_find(metadata, "finalizers"))
+        value_write_json(line, value_find(metadata, "finalizers"));
+    value_each (item, value_find(metadata, "annotations"))
+        buffer_printf(line, " %.*s=%.*s", TEXT_ARGS(item->key), TEXT_ARGS(item->text));
+    buffer_add_char(line, ' ');
+    if (status)
+        value_write_json(line, status);
+}
+
+static void dump_objects(struct stage *stage, struct buffer *out)
+{
+    struct lines lines = {0};
+    struct key_list list = {0};
+    cache_each(stage->inner->cache, NULL, collect_key, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        struct buffer line = {0};
+        const struct object_ref_key key = {list.items[i].kind, text_of(list.items[i].namespace_),
+                                           text_of(list.items[i].name)};
+        dump_object(stage, &key, &line);
+        lines_add(&lines, &line);
+        free(list.items[i].namespace_);
+        free(list.items[i].name);
+    }
+    free(list.items);
+    lines_flush(&lines, out);
+}
+
+void stage_dump(struct stage *stage, struct buffer *out)
+{
+    dump_records(stage, out);
+    if (stage->inner)
+        dump_objects(stage, out);
+}
+
+void stage_dump_requests(const struct stage *stage, struct buffer *out)
+{
+    for (size_t i = 0; i < model_backend_request_count(stage->backend); i++) {
+        const struct model_request *request = model_backend_request(stage->backend, i);
+        buffer_printf(out, "%lld %s %s%s %s %d\n", (long long)request->at_ms, request->method,
+                      request->server ? model_webhook_url(request->server) : "?", request->path,
+                      request->body, request->status);
+    }
+}

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/value.h"
+#include "controllers/dnsclass/dnsclass_controller.h"
+#include "controllers/dnsrecord/dnsrecord_controller.h"
+#include "engine/engine.h"
+#include "model/model_backend.h"
+#include "model/model_store.h"
+
+// What a scenario plays on: the virtual loop, the servers, a store of either sort, and one Signpost
+// that can be dropped and started anew at any moment while all else stays.
+
+enum stage_store { STAGE_MODEL, STAGE_FOLDER };
+
+struct stage_note {
+    char *object; // "default/web"
+    char *reason;
+    char *text;
+};
+
+struct stage_file {
+    char *name;
+    char *content;
+};
+
+struct stage_server {
+    char *name;
+    struct model_webhook *server;
+};
+
+struct stage {
+    enum stage_store store_kind;
+    bool drops_memos;
+    struct loop *loop;
+    struct model_backend *backend;
+    struct disk *disk;
+    struct random *random;
+    struct log *log;
+    struct buffer log_text;
+    struct world world;
+    struct dnsclass_settings class_settings;
+    struct dnsrecord_settings record_settings;
+
+    struct store_kind *kinds;
+    size_t kind_count;
+    struct model_server *server; // model
+    char *dir;                   // folder
+    char *refused;               // why the last manifest was refused (model)
+    struct store *inner;
+    struct store *store;
+    struct engine *engine; // NULL: not started
+    bool is_started;       // shall run
+    unsigned starts;
+
+    struct stage_file *files;
+    size_t file_count;
+    size_t file_capacity;
+    struct stage_server *servers;
+    size_t server_count;
+    size_t server_capacity;
+    struct stage_note *notes;
+    size_t note_count;
+    size_t note_capacity;
+    size_t next_request; // of those not looked at yet
+    int64_t last_request_ms;
+};
+
+struct stage *stage_new(enum stage_store store_kind, bool drops_memos);
+void stage_free(struct stage *stage);
+
+// The process starts, dies, and starts again.
+bool stage_start(struct stage *stage, struct error *err);
+void stage_crash(struct stage *stage);
+// The clock moves on; what dies on the way is started again.
+bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
+
+// The file has this content from now on; NULL removes it.
+bool stage_write_file(struct stage *stage, const char *name, const char *content,
+                      struct error *err);
+const char *stage_file(const struct stage *stage, const char *name); // NULL: none
+
+struct model_webhook *stage_server(const struct stage *stage, const char *name);
+void stage_add_server(struct stage *stage, const char *name, struct model_webhook *server);
+
+// The whole object in the arena, as the store shows it, or NULL.
+struct value *stage_find(struct stage *stage, struct arena *arena,
+                         const struct object_ref_key *key);
+// "DNSRecord/default/web" or "DNSClass/home"; false: no such kind.
+bool stage_key(const struct stage *stage, struct arena *arena, const char *text,
+               struct object_ref_key *out);
+// Everything that shall be the same at the end of every run: records at the servers and what the
+// objects say, without times, counts of attempts, uids and versions.
+void stage_dump(struct stage *stage, struct buffer *out);
+// Every request with its time: the same with memos and without.
+void stage_dump_requests(const struct stage *stage, struct buffer *out);

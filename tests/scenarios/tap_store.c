@@ -1,0 +1,90 @@
+#include "scenarios/tap_store.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct tap_store {
+    struct store store;
+    struct store *inner;
+    void (*noted)(void *context, const struct store_note *note);
+    void *context;
+};
+
+static struct store *inner_of(struct store *store)
+{
+    return ((struct tap_store *)store)->inner;
+}
+
+static bool tap_start(struct store *store, const struct store_sink *sink, struct error *err)
+{
+    return store_start(inner_of(store), sink, err);
+}
+
+static void tap_get(struct store *store, const struct object_ref_key *key, store_done *done,
+                    void *context)
+{
+    store_get(inner_of(store), key, done, context);
+}
+
+static void tap_apply(struct store *store, const struct store_apply *apply, store_done *done,
+                      void *context)
+{
+    store_apply(inner_of(store), apply, done, context);
+}
+
+static void tap_patch_status(struct store *store, const struct object *object,
+                             const struct value *status, store_done *done, void *context)
+{
+    store_patch_status(inner_of(store), object, status, done, context);
+}
+
+static void tap_remove_finalizer(struct store *store, const struct object *object, store_done *done,
+                                 void *context)
+{
+    store_remove_finalizer(inner_of(store), object, done, context);
+}
+
+static void tap_note(struct store *store, const struct store_note *note)
+{
+    struct tap_store *tap = (struct tap_store *)store;
+    tap->noted(tap->context, note);
+    store_note(tap->inner, note);
+}
+
+static size_t tap_checks(struct store *store, struct store_check *out, size_t capacity)
+{
+    return store_checks(inner_of(store), out, capacity);
+}
+
+static void tap_flush(struct store *store)
+{
+    store_flush(inner_of(store));
+}
+
+static void tap_free(struct store *store)
+{
+    store_free(inner_of(store));
+    free(store);
+}
+
+static const struct store_ops tap_ops = {
+    .start = tap_start,
+    .get = tap_get,
+    .apply = tap_apply,
+    .patch_status = tap_patch_status,
+    .remove_finalizer = tap_remove_finalizer,
+    .note = tap_note,
+    .checks = tap_checks,
+    .flush = tap_flush,
+    .free = tap_free,
+};
+
+struct store *tap_store_new(struct store *inner,
+                            void (*noted)(void *context, const struct store_note *note),
+                            void *context)
+{
+    struct tap_store *tap = mem_new_of(struct tap_store);
+    *tap = (struct tap_store){{&tap_ops, inner->cache}, inner, noted, context};
+    return &tap->store;
+}
