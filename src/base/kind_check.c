@@ -179,14 +179,15 @@ static void check_list(const struct check *check, const struct field *row, const
         check_keys(check, spot);
 }
 
-void check_text_map(const struct check *check, const struct spot *spot)
+bool check_text_map(const struct check *check, const struct spot *spot)
 {
     if (!check_type(check, spot, VALUE_MAP))
-        return;
+        return false;
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
         check_type(check, &at, VALUE_TEXT);
     }
+    return true;
 }
 
 // Go's decoding, which foreign kinds are made of, takes null for absent.

@@ -53,7 +53,7 @@ static bool is_subdomain(struct text text)
 // "name" or "prefix/name", as label and annotation keys and finalizers are.
 static bool is_qualified(struct text text)
 {
-    const char *slash = memchr(text.at, '/', text.len);
+    const char *slash = text.len ? memchr(text.at, '/', text.len) : NULL;
     if (!slash)
         return is_word(text, LABEL_MAX, "-_.");
     size_t len = (size_t)(slash - text.at);
@@ -74,7 +74,8 @@ static void check_keys(const struct check *check, const struct spot *spot)
 
 static void check_labels(const struct check *check, const struct spot *spot)
 {
-    check_text_map(check, spot);
+    if (!check_text_map(check, spot))
+        return;
     check_keys(check, spot);
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
@@ -89,7 +90,8 @@ static void check_labels(const struct check *check, const struct spot *spot)
 static void check_annotations(const struct check *check, const struct spot *spot)
 {
     size_t octets = 0;
-    check_text_map(check, spot);
+    if (!check_text_map(check, spot))
+        return;
     check_keys(check, spot);
     value_each (item, spot->value)
         octets += item->key.len + value_text(item).len;

@@ -34,9 +34,10 @@ void check_fail_bare(const struct check *check, const struct spot *spot, const c
 // "unknown field; did you mean ...?"
 void check_fail_unknown(const struct check *check, const struct spot *spot,
                         const char *const *candidates, size_t count);
-// False, with a finding, unless the value has the type; null says so too.
+// False, with a finding, unless the value has the type; null says so too. check_text_map answers
+// for the map alone: its values may be of another type.
 bool check_type(const struct check *check, const struct spot *spot, enum value_type wanted);
-void check_text_map(const struct check *check, const struct spot *spot);
+bool check_text_map(const struct check *check, const struct spot *spot);
 void check_metadata(const struct check *check, const struct value *object);
 
 // The child row `name` of a map's row (NULL: the object), or NULL.

@@ -9,7 +9,7 @@ static void add_step(struct buffer *out, const struct spot *spot)
         buffer_printf(out, "[%zu]", spot->index);
         return;
     }
-    bool has_dot = memchr(spot->name.at, '.', spot->name.len);
+    bool has_dot = spot->name.len && memchr(spot->name.at, '.', spot->name.len);
     if (has_dot)
         buffer_add_char(out, '[');
     else if (out->len)

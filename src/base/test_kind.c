@@ -339,6 +339,17 @@ static void labels_and_annotations_are_text(void **state)
                  "13:23: metadata.finalizers[1]: expected text, found a number: quote it\n");
 }
 
+static void labels_and_annotations_are_maps(void **state)
+{
+    assert_finds(*state, &record,
+                 "apiVersion: example.org/v1alpha1\nkind: Record\nmetadata:\n  name: a\n"
+                 "  labels: [\"a b\"]\n  annotations:\n    - 1: x\n  finalizers: [\"\"]\n"
+                 "spec: {type: A, domain: a, values: [x]}\n",
+                 "5:3: metadata.labels: expected a map, found a list\n"
+                 "6:3: metadata.annotations: expected a map, found a list\n"
+                 "8:16: metadata.finalizers[0]: must be a name, or a DNS name, / and a name\n");
+}
+
 static void foreign_kinds_may_hold_what_we_do_not_know(void **state)
 {
     assert_finds(*state, &secret,
@@ -479,6 +490,7 @@ int main(void)
         row(names_follow_rfc_1123),
         row(generated_names_need_no_name),
         row(labels_and_annotations_are_text),
+        row(labels_and_annotations_are_maps),
         row(foreign_kinds_may_hold_what_we_do_not_know),
         row(bounds_of_the_crd_hold_in_the_check),
         row(immutable_fields_stay),
