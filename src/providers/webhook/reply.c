@@ -27,8 +27,8 @@ static const struct meaning meanings[] = {
     {"NONCE_REUSED", 0, "AuthenticationFailed", FAULT_AUTH},
     {"OWNED_BY_OTHER", 0, "Conflict", FAULT_SPEC},
     {"CONFLICT", 409, "Conflict", FAULT_SPEC},
-    {"QUOTA_EXCEEDED", 0, "QuotaExceeded", FAULT_SPEC},
     {"RATE_LIMITED", 429, "RateLimited", FAULT_LIMIT},
+    {"QUOTA_EXCEEDED", 0, "QuotaExceeded", FAULT_SPEC},
 };
 static const struct meaning meaning_of_rest = {"SERVER_ERROR", 0, "ServerError", FAULT_AGAIN};
 
@@ -108,8 +108,6 @@ static const char *message_of(struct arena *arena, const struct http_reply *repl
         message = value_text_at(tree, "message");
     if (message.at && message.len)
         return cleaned(arena, message, MESSAGE_OCTETS);
-    if (tree || !reply->body.len)
-        return "";
     return cleaned(arena, reply->body, SHOWN_OCTETS);
 }
 
@@ -158,16 +156,25 @@ static const char *status_advice(struct arena *arena, const struct http_reply *r
     return arena_printf(arena, "HTTP %d", status);
 }
 
+// Limits have their code whatever the status; else a code counts where the status says nothing.
+static const struct meaning *meaning_of(int status, struct text code)
+{
+    const struct meaning *by_status = meaning_by_status(status);
+    const struct meaning *by_code = meaning_by_code(code);
+    if (!by_code || status < 400 || status >= 500)
+        return by_status;
+    bool is_limit = by_code->fault == FAULT_LIMIT || text_is(code, "QUOTA_EXCEEDED");
+    bool is_open = by_status == &meaning_of_rest && status != 404 && status != 410;
+    return is_limit || is_open ? by_code : by_status;
+}
+
 static const struct error *status_error(struct arena *arena, const struct http_reply *reply,
                                         enum change_op op, int64_t now_s)
 {
     const struct value *tree = parse(arena, reply);
     struct text code = value_text_at(tree, "error.code");
-    const struct meaning *meaning = meaning_by_status(reply->status);
-    const struct meaning *named = meaning_by_code(code);
+    const struct meaning *meaning = meaning_of(reply->status, code);
     const char *message = message_of(arena, reply, tree);
-    if (reply->status < 500 && reply->status >= 400 && named && reply->status != 404)
-        meaning = named;
     const char *text = with_message(arena, status_advice(arena, reply, op), message);
     if (text_is(code, "TIMESTAMP_STALE")) {
         const char *advice = clock_advice(arena, reply, now_s);
@@ -175,7 +182,7 @@ static const struct error *status_error(struct arena *arena, const struct http_r
             text = arena_printf(arena, "%s; %s", text, advice);
     }
     struct error *error = error_new(arena, reply, meaning, code, text);
-    if (reply->status == 429 || reply->status == 503)
+    if (reply->status == 429 || reply->status == 503 || text_is(code, "TIMESTAMP_STALE"))
         error->retry_ms = reply_retry_after_ms(reply, now_s);
     return error;
 }
@@ -193,36 +200,68 @@ static const struct error *refused_error(struct arena *arena, const struct http_
 static const struct error *strange_error(struct arena *arena, const struct http_reply *reply)
 {
     const char *shown = cleaned(arena, reply->body, SHOWN_OCTETS);
-    return error_new(arena, reply, &meaning_of_rest, (struct text){0},
-                     arena_printf(arena, "HTTP %d with a body that is not of the protocol: %s",
-                                  reply->status, shown));
+    const char *what = *shown ? "with a body that is not of the protocol" : "without a body";
+    return error_new(
+        arena, reply, &meaning_of_rest, (struct text){0},
+        with_message(arena, arena_printf(arena, "HTTP %d %s", reply->status, what), shown));
 }
 
-static void read_record(struct arena *arena, const struct value *tree, struct change *change)
+static int32_t number_at(const struct value *record, const char *path, int32_t limit)
+{
+    int64_t number = value_int_at(record, path, -1);
+    return number < 0 || number > limit ? -1 : (int32_t)number;
+}
+
+// "10 mail.example.com", as a server of metadataStyle Inline holds it.
+static struct text take_numbers(struct record_set *found, struct text value)
+{
+    int32_t *const numbers[] = {&found->priority, &found->weight, &found->port};
+    size_t count = found->type == RECORD_SRV ? 3 : 1;
+    struct text rest = value, piece;
+    int64_t taken[3];
+    for (size_t i = 0; i < count; i++)
+        if (!text_cut(&rest, ' ', &piece) || !rest.at || !text_to_int64(piece, &taken[i]) ||
+            taken[i] < 0 || taken[i] > UINT16_MAX)
+            return value;
+    for (size_t i = 0; i < count; i++)
+        *numbers[i] = (int32_t)taken[i];
+    return rest;
+}
+
+// What the server does not return stays 0 (TTL) or -1 (numbers). False without values.
+static bool read_record(struct arena *arena, const struct value *tree, struct change *change)
 {
     const struct value *record = value_find(tree, "record");
-    struct record_set *found = arena_new_of(arena, struct record_set);
-    *found = change->set;
-    found->value_count = 0;
-    found->ttl_s = (uint32_t)value_int_at(record, "ttl", 0);
-    found->priority = (int32_t)value_int_at(record, "metadata.priority", -1);
-    found->weight = (int32_t)value_int_at(record, "metadata.weight", -1);
-    found->port = (int32_t)value_int_at(record, "metadata.port", -1);
     const struct value *list = value_find(record, "values");
+    struct record_set *found = arena_new_of(arena, struct record_set);
     struct text *values = arena_new_array(arena, struct text, value_count(list) + 1);
-    value_each (item, list)
-        values[found->value_count++] = value_text(item);
+    bool has_numbers = change->set.type == RECORD_MX || change->set.type == RECORD_SRV;
+    if (!list || list->type != VALUE_LIST)
+        return false;
+    *found = change->set;
     found->values = values;
+    found->value_count = 0;
+    int32_t ttl_s = number_at(record, "ttl", INT32_MAX);
+    found->ttl_s = ttl_s < 0 ? 0 : (uint32_t)ttl_s;
+    found->priority = number_at(record, "metadata.priority", UINT16_MAX);
+    found->weight = number_at(record, "metadata.weight", UINT16_MAX);
+    found->port = number_at(record, "metadata.port", UINT16_MAX);
+    has_numbers = has_numbers && !value_find(record, "metadata");
+    value_each (item, list) {
+        if (item->type != VALUE_TEXT)
+            return false;
+        values[found->value_count++] = has_numbers ? take_numbers(found, item->text) : item->text;
+    }
     change->outcome.found = found;
+    return true;
 }
 
 static void read_success(struct arena *arena, const struct http_reply *reply, struct change *change)
 {
     struct outcome *outcome = &change->outcome;
-    if (!text_trim(reply->body).len) {
-        outcome->is_done = change->op != CHANGE_READ;
-        if (!outcome->is_done)
-            outcome->error = strange_error(arena, reply);
+    bool is_known = reply->status <= 202 || reply->status == 204;
+    if (is_known && change->op != CHANGE_READ && !text_trim(reply->body).len) {
+        outcome->is_done = true;
         return;
     }
     const struct value *tree = parse(arena, reply);
@@ -232,9 +271,9 @@ static void read_success(struct arena *arena, const struct http_reply *reply, st
         return;
     }
     if (success->boolean) {
-        outcome->is_done = true;
-        if (change->op == CHANGE_READ)
-            read_record(arena, tree, change);
+        outcome->is_done = change->op != CHANGE_READ || read_record(arena, tree, change);
+        if (!outcome->is_done)
+            outcome->error = strange_error(arena, reply);
         return;
     }
     if (change->op != CHANGE_SET &&
@@ -264,15 +303,18 @@ void reply_read_change(struct arena *arena, const struct http_reply *reply, stru
     int status = reply->status;
     if (reply->failure != HTTP_OK)
         change->outcome.error = transport_error(arena, reply);
-    else if (status == 200 || status == 201 || status == 202 || status == 204)
+    else if (status >= 200 && status < 300)
         read_success(arena, reply, change);
     else if ((status == 404 || status == 410) && change->op != CHANGE_SET)
         read_absent(arena, reply, change);
     else
         change->outcome.error = status_error(arena, reply, change->op, now_s);
     if (change->op == CHANGE_REMOVE && status == 409 && reply->failure == HTTP_OK) {
-        change->outcome.is_done = change->outcome.is_uncertain = true;
-        change->outcome.note = "the server says that another owner holds the record: left alone";
+        change->outcome = (struct outcome){
+            .is_done = true,
+            .is_uncertain = true,
+            .note = "the server says that another owner holds the record: left alone",
+        };
     }
 }
 
@@ -297,7 +339,8 @@ static bool says_healthy(const struct value *tree)
 void reply_read_health(const struct http_reply *reply, struct job *job, int64_t now_s)
 {
     const struct value *tree = reply->failure == HTTP_OK ? parse(job->arena, reply) : NULL;
-    job->answer = tree;
+    bool is_answer = reply->status == 200 || reply->status == 503;
+    job->answer = is_answer ? tree : NULL;
     if (reply->failure != HTTP_OK)
         job->health.error = transport_error(job->arena, reply);
     else if (reply->status == 200 && tree && says_healthy(tree))

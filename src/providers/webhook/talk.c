@@ -9,7 +9,11 @@
 #include "providers/webhook/seat.h"
 #include "providers/webhook/sign.h"
 
-enum { CONNECT_MAX_MS = 10000, HEADERS_MAX = 8 };
+enum {
+    CONNECT_MAX_MS = 10000,
+    HEADERS_MAX = 8,
+    PAUSE_MAX_MS = 330000, // a server that has just started asks for at most 300 s
+};
 
 enum step {
     STEP_REQUEST, // a request is to be sent
@@ -202,7 +206,7 @@ static bool try_later(struct talk *talk, const struct http_reply *reply,
                       const struct moment *moment)
 {
     talk->pause_ms = reply_retry_after_ms(reply, moment->unix_ms / 1000);
-    if (talk->has_paused || !talk->pause_ms)
+    if (talk->has_paused || !talk->pause_ms || talk->pause_ms > PAUSE_MAX_MS)
         return false;
     talk->has_paused = true;
     talk->step = STEP_PAUSE;

@@ -1,9 +1,14 @@
 #include "providers/webhook/seat.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "providers/webhook/body.h"
+
+#define REASON "InvalidConfiguration"
+
+enum { TIMEOUT_DEFAULT_S = 30, TIMEOUT_MAX_S = 300 };
 
 static void webhook_close(void *at)
 {
@@ -16,27 +21,48 @@ static void webhook_close(void *at)
     free(seat);
 }
 
+// Faults of URLs and of base64 carry other reasons where they come from.
+static bool refuse_key(struct error *err, const char *key)
+{
+    error_prefix(err, "%s: ", key);
+    if (err)
+        snprintf(err->reason, sizeof err->reason, "%s", REASON);
+    return false;
+}
+
+static int64_t timeout_of(const struct value *config)
+{
+    int64_t timeout_s = value_int_at(config, "timeoutSeconds", TIMEOUT_DEFAULT_S);
+    if (timeout_s < 1)
+        return 1000 * TIMEOUT_DEFAULT_S;
+    return 1000 * (timeout_s < TIMEOUT_MAX_S ? timeout_s : TIMEOUT_MAX_S);
+}
+
 static bool take_server(struct webhook_seat *seat, const struct value *config, struct error *err)
 {
     struct buffer out = {0};
     if (!url_parse(&seat->url, value_text_at(config, "server"), err))
-        return error_prefix(err, "spec.server: ");
+        return refuse_key(err, "spec.server");
     url_write(&out, &seat->url);
     seat->base = buffer_steal(&out);
-    seat->timeout_ms = 1000 * value_int_at(config, "timeoutSeconds", 30);
+    seat->timeout_ms = timeout_of(config);
     return true;
 }
 
-static void take_keys(struct webhook_seat *seat, const struct seat_setup *setup)
+static bool take_keys(struct webhook_seat *seat, const struct seat_setup *setup, struct error *err)
 {
+    if (setup->secret && !secret_len(setup->secret))
+        return error_set(err, FAULT_SPEC, REASON,
+                         "the secret of spec.hmacAuth is empty: requests are never sent unsigned");
     bool is_long = text_is(value_text_at(setup->config, "algorithm"), "SHA512");
     seat->algorithm = is_long ? DIGEST_SHA512 : DIGEST_SHA256;
     if (setup->secret)
         seat->key = hmac_key_new(seat->algorithm, setup->secret);
-    if (setup->secret && setup->previous) {
+    if (setup->secret && setup->previous && secret_len(setup->previous)) {
         seat->previous = hmac_key_new(seat->algorithm, setup->previous);
         seat->previous_until_ms = setup->previous_until_ms;
     }
+    return true;
 }
 
 static void take_forms(struct webhook_seat *seat, const struct value *config)
@@ -57,9 +83,9 @@ static bool take_tls(struct webhook_seat *seat, const struct value *config, stru
     if (bundle.at) {
         AUTO_BUFFER pem = {0};
         if (!base64_decode(&pem, bundle, err))
-            return error_prefix(err, "spec.tls.caBundle: ");
+            return refuse_key(err, "spec.tls.caBundle");
         if (!pem.at || !strstr(pem.at, "-----BEGIN CERTIFICATE-----"))
-            return error_set(err, FAULT_SPEC, "InvalidConfiguration",
+            return error_set(err, FAULT_SPEC, REASON,
                              "spec.tls.caBundle: no PEM certificate in it");
         seat->ca_pem = buffer_steal(&pem);
     }
@@ -74,11 +100,11 @@ static bool take_tls(struct webhook_seat *seat, const struct value *config, stru
 static bool webhook_open(const struct seat_setup *setup, void **out, struct error *err)
 {
     struct webhook_seat *seat = mem_new_of(struct webhook_seat);
-    if (!take_server(seat, setup->config, err) || !take_tls(seat, setup->config, err)) {
+    if (!take_server(seat, setup->config, err) || !take_tls(seat, setup->config, err) ||
+        !take_keys(seat, setup, err)) {
         webhook_close(seat);
         return false;
     }
-    take_keys(seat, setup);
     take_forms(seat, setup->config);
     *out = seat;
     return true;
