@@ -1,0 +1,434 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/when.h"
+#include "commands/ask.h"
+#include "commands/commands.h"
+#include "commands/status_text.h"
+#include "io/disk.h"
+#include "kinds/kinds.h"
+#include "store/folder/scan.h"
+
+enum {
+    KINDS_MAX = 64,
+    SETTLE_MS = 50, // a burst of writes is read once
+    LOOK_MS = 500,  // without inotify
+    ASK_MS = 2000,  // between two rounds of questions
+    FRAME_ROWS = 8, // of a screen: headings, faults, summary
+    DNS_PORT = 53,
+};
+
+#define SCREEN_ENTER "\033[?1049h"
+#define SCREEN_LEAVE "\033[?1049l"
+#define SCREEN_HOME "\033[H\033[J"
+
+struct status {
+    struct invocation *invocation;
+    struct store_kind kinds[KINDS_MAX];
+    struct folder_options folder;
+    struct status_look look;
+    struct loop *loop;
+    struct dnsnet *net;
+    struct hostport server;
+    bool is_json;
+    bool is_watching;
+    bool is_screen; // redrawn in place
+    struct view views[2];
+    struct view *view; // the newest
+    struct view *shown;
+    struct ask *ask;
+    struct disk_watch *watch;
+    struct loop_timer timer;
+    struct loop_timer next_timer;
+    bool is_busy;
+    bool is_due; // something changed while busy
+    bool is_folder_watched;
+    struct buffer last; // what stands on the screen
+    int code;
+};
+
+static void refresh(struct status *status);
+
+// ---- telling ------------------------------------------------------------------------------------
+
+static void put(struct status *status, const struct buffer *text)
+{
+    struct error err;
+    if (print_out(text, &err))
+        return;
+    status->code = err.status == EPIPE ? 1 : command_fail(1, "%s", err.text);
+    status->is_watching = false;
+    loop_stop(status->loop);
+}
+
+static const struct view_row *find_row(const struct view *view, const char *object)
+{
+    size_t low = 0;
+    size_t high = view ? view->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(view->rows[middle].object, object);
+        if (!order)
+            return &view->rows[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static void add_change(struct status *status, struct buffer *out, const struct view_row *row,
+                       const char *gone)
+{
+    char now[WHEN_TEXT_MAX];
+    when_write(loop_unix_ms(status->loop) / 1000, now);
+    buffer_printf(out, "%.8s  ", now + strlen("2026-01-02T"));
+    if (gone)
+        buffer_printf(out, "%s  %s", row->object, gone);
+    else
+        status_write_line(out, row);
+    buffer_add_char(out, '\n');
+}
+
+static bool is_same(const struct view_row *a, const struct view_row *b)
+{
+    AUTO_BUFFER left = {0};
+    AUTO_BUFFER right = {0};
+    status_write_line(&left, a);
+    status_write_line(&right, b);
+    return text_equal(buffer_text(&left), buffer_text(&right));
+}
+
+static bool has_fault(const struct view *view, const char *fault)
+{
+    for (size_t i = 0; view && i < view->fault_count; i++)
+        if (!strcmp(view->faults[i], fault))
+            return true;
+    return false;
+}
+
+static void tell_changes(struct status *status)
+{
+    AUTO_BUFFER text = {0};
+    const struct view *old = status->shown;
+    for (size_t i = 0; i < status->view->count; i++) {
+        const struct view_row *row = &status->view->rows[i];
+        const struct view_row *before = find_row(old, row->object);
+        if (!before || !is_same(before, row))
+            add_change(status, &text, row, NULL);
+    }
+    for (size_t i = 0; old && i < old->count; i++)
+        if (!find_row(status->view, old->rows[i].object))
+            add_change(status, &text, &old->rows[i], "gone");
+    for (size_t i = 0; i < status->view->fault_count; i++)
+        if (!has_fault(old, status->view->faults[i]))
+            buffer_printf(&text, "refused  %s\n", status->view->faults[i]);
+    put(status, &text);
+}
+
+static void measure_screen(struct status *status)
+{
+    status->look.terminal = terminal_of(STDOUT_FILENO);
+    unsigned rows = status->look.terminal.rows;
+    status->look.rows_max = !status->is_screen ? 0 : rows > FRAME_ROWS + 1 ? rows - FRAME_ROWS : 1;
+}
+
+static void write_view(struct status *status, struct buffer *out)
+{
+    if (status->is_json)
+        status_write_json(out, status->view, status->look.has_answers);
+    else
+        status_write_table(out, status->view, &status->look);
+}
+
+static void redraw(struct status *status)
+{
+    AUTO_BUFFER text = {0};
+    AUTO_BUFFER all = {0};
+    measure_screen(status);
+    write_view(status, &text);
+    if (text_equal(buffer_text(&text), buffer_text(&status->last)))
+        return;
+    if (status->is_screen)
+        buffer_add_text(&all, SCREEN_HOME);
+    buffer_add(&all, text.at, text.len);
+    put(status, &all);
+    buffer_done(&status->last);
+    status->last = (struct buffer){0};
+    buffer_add(&status->last, text.at, text.len);
+}
+
+static void show(struct status *status)
+{
+    status->code = view_is_right(status->view) ? 0 : 1;
+    if (status->is_watching && !status->is_json && !status->is_screen)
+        tell_changes(status);
+    else
+        redraw(status);
+    status->shown = status->view;
+}
+
+// ---- rounds -------------------------------------------------------------------------------------
+
+static void end_round(struct status *status)
+{
+    show(status);
+    status->is_busy = false;
+    if (!status->is_watching) {
+        loop_stop(status->loop);
+        return;
+    }
+    if (status->is_due)
+        loop_timer_set(status->loop, &status->timer, SETTLE_MS);
+    if (!status->is_folder_watched)
+        loop_timer_set(status->loop, &status->next_timer, LOOK_MS);
+    else if (status->look.has_answers)
+        loop_timer_set(status->loop, &status->next_timer, ASK_MS);
+}
+
+static void answered(void *context)
+{
+    struct status *status = context;
+    ask_free(status->ask);
+    status->ask = NULL;
+    end_round(status);
+}
+
+static void fail(struct status *status, const struct error *err)
+{
+    status->code = command_fail(2, "%s", err->text);
+    loop_stop(status->loop);
+}
+
+static void watch_folder(void *context, const char *path)
+{
+    struct status *status = context;
+    struct error err;
+    status->is_folder_watched =
+        disk_watch_add(status->watch, path, &err) && status->is_folder_watched;
+}
+
+static void ignore_unreadable(void *context, const char *path, const struct error *err)
+{
+    (void)context;
+    (void)path;
+    (void)err;
+}
+
+static void watch_below(struct status *status, const char *path)
+{
+    static const struct scan_calls calls = {.folder = watch_folder,
+                                            .unreadable = ignore_unreadable};
+    struct scan scan;
+    autofree char *real = disk_real_path(path, NULL);
+    if (!real) {
+        status->is_folder_watched = false;
+        return;
+    }
+    scan_begin(&scan, real, &calls, status);
+    scan_step(&scan, NULL, 0);
+    scan_end(&scan);
+}
+
+// Before the folder is read: what changes from here on is heard of.
+static void watch_folders(struct status *status)
+{
+    if (!status->is_watching)
+        return;
+    status->is_folder_watched = status->watch != NULL;
+    if (!status->watch)
+        return;
+    watch_below(status, status->folder.dir);
+    if (status->folder.state_dir)
+        watch_below(status, status->folder.state_dir);
+}
+
+static void refresh(struct status *status)
+{
+    struct error err;
+    struct view *view = status->view == &status->views[0] ? &status->views[1] : &status->views[0];
+    status->is_busy = true;
+    status->is_due = false;
+    watch_folders(status);
+    view_done(view);
+    if (!view_read(view, &status->folder, &err)) {
+        fail(status, &err);
+        return;
+    }
+    status->view = view;
+    if (!status->look.has_answers) {
+        end_round(status);
+        return;
+    }
+    const struct ask_options options = {status->loop, status->net, random_system(), status->server};
+    status->ask = ask_new(&options, view, answered, status);
+}
+
+static void due(void *context)
+{
+    struct status *status = context;
+    if (status->is_busy)
+        status->is_due = true;
+    else
+        refresh(status);
+}
+
+static void changed(void *context, bool is_lost)
+{
+    struct status *status = context;
+    size_t count;
+    char **paths = disk_watch_take(status->watch, &count);
+    (void)is_lost;
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    loop_timer_set(status->loop, &status->timer, SETTLE_MS);
+}
+
+static void leave(void *context)
+{
+    struct status *status = context;
+    loop_stop(status->loop);
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static bool read_options(struct status *status, struct error *err)
+{
+    struct invocation *invocation = status->invocation;
+    const char *ask = option_text(invocation, "ask");
+    size_t count = 0;
+    for (; count < kind_count && count < KINDS_MAX; count++)
+        status->kinds[count] = (struct store_kind){kinds[count], NULL};
+    status->folder = (struct folder_options){.dir = option_text(invocation, "dir"),
+                                             .state_dir = option_text(invocation, "state-dir"),
+                                             .kinds = status->kinds,
+                                             .kind_count = count};
+    status->is_json = !strcmp(option_text(invocation, "output"), "json");
+    status->is_watching = option_flag(invocation, "watch");
+    status->is_screen = status->is_watching && !status->is_json && isatty(STDOUT_FILENO);
+    status->look.dir = status->folder.dir;
+    status->look.server = ask;
+    status->look.has_answers = ask != NULL;
+    measure_screen(status);
+    if (ask && !hostport_parse(&status->server, text_of(ask), DNS_PORT, false, err))
+        return error_prefix(err, "%s: \"%s\": ", option_source(invocation, "ask"), ask);
+    return true;
+}
+
+static void open_watch(struct status *status)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct error err;
+    if (!status->is_watching)
+        return;
+    status->watch = disk_watch_new(status->loop, changed, status, &err);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        loop_watch_signal(status->loop, numbers[i], leave, status);
+}
+
+static void enter_screen(struct status *status)
+{
+    AUTO_BUFFER text = {0};
+    buffer_add_text(&text, SCREEN_ENTER);
+    if (status->is_screen)
+        put(status, &text);
+}
+
+// What was seen last stays on the terminal.
+static void leave_screen(struct status *status)
+{
+    AUTO_BUFFER text = {0};
+    if (!status->is_screen)
+        return;
+    buffer_add_text(&text, SCREEN_LEAVE);
+    buffer_add(&text, buffer_text(&status->last).at, status->last.len);
+    put(status, &text);
+}
+
+static void status_open(struct status *status)
+{
+    status->loop = loop_new();
+    status->net = dnsnet_new(status->loop);
+    status->timer = (struct loop_timer){.call = due, .context = status};
+    status->next_timer = status->timer;
+    for (size_t i = 0; i < COUNT_OF(status->views); i++)
+        status->views[i].arena = arena_new();
+    open_watch(status);
+}
+
+static void status_close(struct status *status)
+{
+    ask_free(status->ask);
+    loop_timer_cancel(status->loop, &status->timer);
+    loop_timer_cancel(status->loop, &status->next_timer);
+    disk_watch_free(status->watch);
+    for (size_t i = 0; i < COUNT_OF(status->views); i++) {
+        view_done(&status->views[i]);
+        arena_free(status->views[i].arena);
+    }
+    buffer_done(&status->last);
+    dnsnet_free(status->net);
+    loop_free(status->loop);
+}
+
+static int status_run(struct invocation *invocation)
+{
+    struct status status = {.invocation = invocation};
+    struct error err;
+    if (!read_options(&status, &err))
+        return command_fail(2, "%s", err.text);
+    status_open(&status);
+    enter_screen(&status);
+    refresh(&status);
+    loop_run(status.loop);
+    leave_screen(&status);
+    status_close(&status);
+    return status.code;
+}
+
+static const char *const outputs[] = {"text", "json", NULL};
+
+static const struct option status_rows[] = {
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .fallback = "./manifests",
+     .placeholder = "PATH",
+     .doc = "Folder of manifests that `signpost run` watches."},
+    {.name = "state-dir",
+     .type = OPTION_TEXT,
+     .placeholder = "PATH",
+     .doc = "Folder of the status files where `signpost run` has one of its own."},
+    {.name = "watch",
+     .type = OPTION_FLAG,
+     .doc = "Go on until Ctrl-C: redraw on a terminal, else print what changes."},
+    {.name = "ask",
+     .type = OPTION_TEXT,
+     .placeholder = "ADDR:PORT",
+     .doc = "Ask this name server for every record, without recursion, and compare. Port 53 when "
+            "none is given."},
+    {.name = "output",
+     .type = OPTION_CHOICE,
+     .fallback = "text",
+     .placeholder = "FORMAT",
+     .choices = outputs,
+     .doc = "A table, or one JSON document (with --watch: one a line for each change)."},
+};
+
+extern const struct command status_command;
+const struct command status_command = {
+    .name = "status",
+    .summary = "show objects, whether they are published, and why not",
+    .doc = "Reads the manifests and the status files beside them; `signpost run` need not be "
+           "running, and is not asked. Exit code 0: all objects are Ready, nothing is refused, and "
+           "with --ask every answer is as declared.",
+    .examples = "signpost status --dir ./manifests\n"
+                "signpost status --watch --ask 127.0.0.1:5353\n"
+                "signpost status --output json | jq '.objects[] | select(.right | not)'\n",
+    .groups = {{status_rows, COUNT_OF(status_rows)}},
+    .run = status_run,
+};

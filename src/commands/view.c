@@ -1,0 +1,166 @@
+#include "commands/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kinds/condition.h"
+#include "kinds/dnsclass/dnsclass.h"
+#include "kinds/dnsrecord/dnsrecord.h"
+
+static const char *copy(struct view *view, struct text text)
+{
+    return arena_copy(view->arena, text.at ? text.at : "", text.len);
+}
+
+// ---- what an object is about --------------------------------------------------------------------
+
+// As `signpost run` resolves it; a record that it would refuse is shown as written.
+static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
+{
+    struct dnsrecord record;
+    struct findings findings = {.arena = view->arena};
+    dnsrecord_decode(view->arena, tree, &record);
+    row->has_question =
+        dnsrecord_resolve(view->arena, &record, DNSRECORD_TTL_DEFAULT, &row->want, &findings) &&
+        record_name_join(view->arena, row->want.domain, row->want.subdomain, &row->fqdn, NULL);
+    if (row->has_question)
+        row->what = arena_printf(view->arena, "%.*s %s", TEXT_ARGS(row->fqdn),
+                                 record_type_name(row->want.type));
+    else if (text_is(record.subdomain, "@"))
+        row->what = arena_printf(view->arena, "%.*s %.*s", TEXT_ARGS(record.domain),
+                                 TEXT_ARGS(record.type));
+    else
+        row->what = arena_printf(view->arena, "%.*s.%.*s %.*s", TEXT_ARGS(record.subdomain),
+                                 TEXT_ARGS(record.domain), TEXT_ARGS(record.type));
+}
+
+static void describe_class(struct view *view, struct view_row *row, const struct value *tree)
+{
+    row->what = copy(view, value_text_at(tree, "spec.server"));
+}
+
+static const struct {
+    const struct kind *kind;
+    void (*describe)(struct view *view, struct view_row *row, const struct value *tree);
+} describers[] = {{&dnsrecord_kind, describe_record}, {&dnsclass_kind, describe_class}};
+
+static void describe(struct view *view, struct view_row *row, const struct value *tree)
+{
+    row->what = "";
+    for (size_t i = 0; i < COUNT_OF(describers); i++)
+        if (describers[i].kind == row->kind)
+            describers[i].describe(view, row, tree);
+}
+
+// ---- status -------------------------------------------------------------------------------------
+
+static const struct value *find_ready(const struct value *tree)
+{
+    const struct value *conditions = value_at(tree, "status.conditions", NULL);
+    value_each (item, conditions && conditions->type == VALUE_LIST ? conditions : NULL)
+        if (text_is(value_text(value_find(item, "type")), "Ready"))
+            return item;
+    return NULL;
+}
+
+static void read_status(struct view *view, struct view_row *row, const struct value *tree)
+{
+    const struct value *ready = find_ready(tree);
+    row->ready = row->reason = "-";
+    row->message = "`signpost run` has not acted on it yet";
+    if (!ready)
+        return;
+    int64_t generation = value_int_at(tree, "metadata.generation", 0);
+    row->ready = copy(view, value_text_at(ready, "status"));
+    row->reason = copy(view, value_text_at(ready, "reason"));
+    row->message = copy(view, value_text_at(ready, "message"));
+    row->is_right = !strcmp(row->ready, "True");
+    if (value_int_at(tree, "status.observedGeneration", generation) < generation) {
+        row->is_right = false;
+        row->message = "edited since; `signpost run` has not acted on it yet";
+    }
+    if (value_text_at(tree, "metadata.deletionTimestamp").len) {
+        row->is_right = row->has_question = false;
+        row->message = arena_printf(view->arena, "being deleted; %s", row->message);
+    }
+}
+
+static void write_object(struct buffer *out, const struct view_row *row)
+{
+    buffer_printf(out, "%s/%s%s%s", row->kind->name, row->namespace_, *row->namespace_ ? "/" : "",
+                  row->name);
+}
+
+static void add_row(struct view *view, const struct folder_entry *entry)
+{
+    AUTO_BUFFER object = {0};
+    struct view_row row = {
+        .kind = entry->kind,
+        .namespace_ = copy(view, value_text_at(entry->tree, "metadata.namespace")),
+        .name = copy(view, value_text_at(entry->tree, "metadata.name")),
+        .path = arena_copy_text(view->arena, entry->path),
+        .answer_text = "",
+    };
+    describe(view, &row, entry->tree);
+    read_status(view, &row, entry->tree);
+    if (entry->fault)
+        row.is_right = row.has_question = false;
+    write_object(&object, &row);
+    row.object = copy(view, buffer_text(&object));
+    mem_reserve(&view->rows, &view->capacity, view->count + 1);
+    view->rows[view->count++] = row;
+}
+
+static void take_entry(void *context, const struct folder_entry *entry)
+{
+    struct view *view = context;
+    if (entry->fault) {
+        mem_reserve(&view->faults, &view->fault_capacity, view->fault_count + 1);
+        view->faults[view->fault_count++] = arena_copy_text(view->arena, entry->fault);
+    }
+    if (entry->kind && entry->tree && entry->kind->has_status && !entry->kind->is_foreign &&
+        value_text_at(entry->tree, "metadata.name").len)
+        add_row(view, entry);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct view_row *a = left;
+    const struct view_row *b = right;
+    return strcmp(a->object, b->object);
+}
+
+bool view_read(struct view *view, const struct folder_options *options, struct error *err)
+{
+    if (!folder_read(options, view->arena, take_entry, view, err))
+        return false;
+    if (view->count)
+        qsort(view->rows, view->count, sizeof *view->rows, compare_rows);
+    return true;
+}
+
+void view_done(struct view *view)
+{
+    free(view->rows);
+    free(view->faults);
+    struct arena *arena = view->arena;
+    if (arena)
+        arena_reset(arena);
+    *view = (struct view){.arena = arena};
+}
+
+size_t view_ready(const struct view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->count; i++)
+        count += view->rows[i].is_right;
+    return count;
+}
+
+bool view_is_right(const struct view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (view->rows[i].answer != ANSWER_NOT_ASKED && view->rows[i].answer != ANSWER_OK)
+            return false;
+    return view_ready(view) == view->count && !view->fault_count;
+}
