@@ -390,6 +390,16 @@ static void leave(void *context)
     engine_stop(provider->engine, STOP_MS, stopped, provider);
 }
 
+static void warn_of_sha1(const struct provider_process *provider)
+{
+    const char *algorithm = option_text(provider->invocation, "tsig-algorithm");
+    if (strcmp(option_text(provider->invocation, "backend"), "rfc2136") != 0 ||
+        strncasecmp(algorithm, "hmac-sha1", strlen("hmac-sha1")) != 0)
+        return;
+    log_line(provider->process.log, LOG_WARN, "hmac-sha1 is weak; move the TSIG key to hmac-sha256",
+             LOG_TEXT("key", option_text(provider->invocation, "tsig-name")), LOG_END);
+}
+
 static bool provider_open(struct provider_process *provider, struct error *err)
 {
     const struct engine_options options = {.world = &provider->process.world,
@@ -400,6 +410,7 @@ static bool provider_open(struct provider_process *provider, struct error *err)
     if (!read_zones(provider, err) || !open_lanes(provider, err) || !open_api(provider, err) ||
         !open_probes(provider, err))
         return false;
+    warn_of_sha1(provider);
     provider->reread = (struct loop_timer){.call = reread_keys, .context = provider};
     loop_timer_set(provider->process.world.loop, &provider->reread, REREAD_MS);
     process_world_on_signal(&provider->process, leave, provider);
