@@ -399,7 +399,7 @@ class NameServer:
 
     def is_up(self):
         try:
-            return bool(ask_dns(self.port, self.zone, "SOA")) and is_listening(self.port)
+            return bool(ask_dns(self.port, self.zone, "SOA", tcp=True))
         except (OSError, dns.exception.DNSException):
             return False
 
