@@ -653,7 +653,7 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     pending->attempts++;
     free(pending->failure);
     pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
-    delay = retry_delay(claim->lane, pending->attempts, error);
+    delay = claim->lane ? retry_delay(claim->lane, pending->attempts, error) : 0;
     pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
     queue_forget(engine->due, id);
     queue_after(engine->due, id, loop_mono_ms(engine->loop) + delay);

@@ -84,6 +84,7 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->due_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
+    writes_free(engine);
     lanes_free(engine);
     busy_free(engine);
     books_free(engine);

@@ -27,7 +27,7 @@ struct engine_options {
     bool drops_memos; // forget memos after each turn (tests)
 };
 struct engine *engine_new(const struct engine_options *options);
-// Ends every talk; nothing is written any more.
+// Ends every talk; nothing is written any more. The store goes next, before the loop turns again.
 void engine_free(struct engine *engine);
 // Starts the store; turns begin when it is synced and (for writes and talks) leading.
 bool engine_start(struct engine *engine, struct error *err);

@@ -13,6 +13,7 @@
 
 struct lane;
 struct flight;
+struct write;
 
 // ---- metrics ------------------------------------------------------------------------------------
 
@@ -290,6 +291,7 @@ struct engine {
     size_t batch_capacity;
     bool is_batch_initial;
 
+    struct write *writes; // store calls under way
     size_t writes_in_flight;
     size_t flights_in_air;
     void (*stopped)(void *context);
@@ -376,5 +378,6 @@ void wish_free(struct wish *wish);
 // turn.c
 void engine_schedule(struct engine *engine);
 void turn_take(struct engine *engine, uint32_t key);
+void writes_free(struct engine *engine);
 void engine_trace(struct engine *engine, char out[33]);
 void engine_maybe_stopped(struct engine *engine);

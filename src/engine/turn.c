@@ -92,6 +92,8 @@ void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, 
 // One store call of one key; what is to be told with its success.
 struct write {
     struct engine *engine;
+    struct write *next; // of all under way
+    struct write *previous;
     uint32_t key;
     const struct object *object;
     struct arena *arena;
@@ -139,6 +141,10 @@ static struct write *write_new(struct engine *engine, uint32_t key, const struct
     write->engine = engine;
     write->key = key;
     write->object = object_ref(engine->keys[key].object);
+    write->next = engine->writes;
+    if (write->next)
+        write->next->previous = write;
+    engine->writes = write;
     if (verdict->note_count || verdict->line_count) {
         write->arena = arena_new();
         copy_told(write, verdict);
@@ -200,9 +206,21 @@ static void file_written(struct engine *engine, uint32_t id, const struct object
 
 static void write_free(struct write *write)
 {
+    if (write->next)
+        write->next->previous = write->previous;
+    if (write->previous)
+        write->previous->next = write->next;
+    else
+        write->engine->writes = write->next;
     object_unref(write->object);
     arena_free(write->arena);
     free(write);
+}
+
+void writes_free(struct engine *engine)
+{
+    while (engine->writes)
+        write_free(engine->writes);
 }
 
 static void write_done(void *context, const struct store_reply *reply)

@@ -413,3 +413,10 @@ bool virtual_loop_signal(struct loop *loop, int number)
     }
     return false;
 }
+
+void virtual_loop_drop_deferred(struct loop *loop)
+{
+    struct virtual_loop *self = of(loop);
+    self->next = self->running.count = 0;
+    self->waiting.count = 0;
+}

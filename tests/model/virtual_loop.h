@@ -53,3 +53,7 @@ void virtual_loop_suspend(struct loop *loop, int64_t delta_ms);
 // Makes the call that watches this signal; false when none does. Not from within a call of the
 // loop.
 bool virtual_loop_signal(struct loop *loop, int number);
+
+// What was deferred is dropped: it belonged to a process that has just died. Not from within a call
+// of the loop.
+void virtual_loop_drop_deferred(struct loop *loop);

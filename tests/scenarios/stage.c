@@ -230,6 +230,7 @@ void stage_crash(struct stage *stage)
 {
     engine_free(stage->engine);
     store_free(stage->store);
+    virtual_loop_drop_deferred(stage->loop);
     stage->engine = NULL;
     stage->store = stage->inner = NULL;
 }

@@ -291,6 +291,11 @@ const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
     return buffer_text(&rig->json).at;
 }
 
+bool rig_has_logged(struct rig *rig, const char *part)
+{
+    return strstr(buffer_text(&rig->logged).at, part);
+}
+
 const char *rig_check(struct rig *rig, const char *name)
 {
     struct store_check checks[8];

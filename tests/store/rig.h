@@ -93,6 +93,7 @@ bool rig_patch(struct rig *rig, const struct object *object, const char *json);
 bool rig_release(struct rig *rig, const struct object *object);
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
                     const char *name);                    // JSON, or "" with rig->error
+bool rig_has_logged(struct rig *rig, const char *part);
 const char *rig_check(struct rig *rig, const char *name); // "ok" or the text; "advice: ..."
 
 // For operations that are to run together.
