@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "commands/commands.h"
 #include "commands/manual.h"
 
@@ -36,6 +37,7 @@ int main(int argc, char **argv)
 {
     int count = argc - 1;
     int taken;
+    mem_setup();
     if (argc < 2)
         return command_fail(2, "a command is expected; `signpost help` lists them");
     const char *const *words = (const char *const *)argv + 1;

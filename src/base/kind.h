@@ -125,8 +125,8 @@ struct kind {
     // What the cache keeps of an object's spec and of the metadata that people write (annotations,
     // labels): compact, opaque to the store. A changed body wakes the key.
     void (*pack_spec)(const struct value *object, struct pack_writer *out);
-    // What it keeps of that which we wrote ourselves: our annotations, status. Never wakes.
-    // NULL: nothing.
+    // What it keeps of that which we wrote ourselves: our annotations, status. Never wakes. Written
+    // behind the spec with the same writer, so that it may refer back. NULL: nothing.
     void (*pack_ours)(const struct value *object, struct pack_writer *out);
     // All rules beyond the shape, on a tree that passed kind_check. May be NULL.
     void (*validate)(const struct value *object, struct findings *findings);

@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,6 +22,8 @@ enum {
     BLOCK_SIZE = 16 * 1024,
     BLOCKS_KEPT = 64,
     GROW_START = 8,
+    GROW_LARGE = 1 << 20,
+    LARGE_OCTETS = 256 << 10,
 };
 
 struct block {
@@ -84,15 +87,32 @@ void *mem_copy(const void *at, size_t len)
     return made;
 }
 
+// Doubles while small. A large array is moved by the kernel for nothing, but its slack is real
+// memory.
+static size_t growth_of(size_t count, size_t size)
+{
+    return count * size < GROW_LARGE ? count : count / 8;
+}
+
 void *mem_grow(void *array, size_t *capacity, size_t need, size_t size)
 {
     size_t wanted = *capacity ? *capacity : GROW_START;
     while (wanted < need)
-        if (__builtin_mul_overflow(wanted, 2, &wanted))
+        if (__builtin_add_overflow(wanted, growth_of(wanted, size), &wanted))
             out_of_memory();
     array = mem_resize(array, wanted, size);
     *capacity = wanted;
     return array;
+}
+
+void mem_release(void)
+{
+    malloc_trim(0);
+}
+
+void mem_setup(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_OCTETS);
 }
 
 void mem_cleanup_free(void *pointer)

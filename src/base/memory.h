@@ -17,10 +17,17 @@ void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_no
 char *mem_copy_text(const char *text) __attribute__((malloc, returns_nonnull));
 void *mem_copy(const void *at, size_t len) __attribute__((malloc, returns_nonnull));
 
+// Gives memory that was freed back to the system, after a peak such as the first list.
+void mem_release(void);
+// Once, first thing in main: large arrays get pages of their own, so that they grow without copies
+// and leave no holes.
+void mem_setup(void);
+
 #define mem_new_of(type) ((type *)mem_new(1, sizeof(type)))
 #define mem_new_array(type, count) ((type *)mem_new((count), sizeof(type)))
 
-// Grows *array (of *capacity elements) so that it holds at least `need`; doubles, starts at 8.
+// Grows *array (of *capacity elements) so that it holds at least `need`: starts at 8, doubles, and
+// from 1 MiB on grows by an eighth.
 #define mem_reserve(array, capacity, need)                                                         \
     ((need) > *(capacity)                                                                          \
          ? (void)(*(array) = mem_grow(*(array), (capacity), (need), sizeof **(array)))             \

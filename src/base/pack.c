@@ -84,6 +84,13 @@ struct pack_reader pack_open(struct text body)
     return (struct pack_reader){body, 0};
 }
 
+struct pack_reader pack_open_behind(struct text before, struct text body)
+{
+    if (!before.at || before.at + before.len != body.at)
+        return pack_open(body);
+    return (struct pack_reader){{before.at, before.len + body.len}, before.len};
+}
+
 uint64_t unpack_number(struct pack_reader *reader)
 {
     uint64_t number = 0;

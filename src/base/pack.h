@@ -31,6 +31,9 @@ struct pack_reader {
     size_t at;
 };
 struct pack_reader pack_open(struct text body);
+// A body that was written behind another with the same writer, and may refer back into it: `before`
+// is that other one, with `body` right behind it in memory. Anywhere else: as pack_open(body).
+struct pack_reader pack_open_behind(struct text before, struct text body);
 uint64_t unpack_number(struct pack_reader *reader);
 int64_t unpack_signed(struct pack_reader *reader);
 const uint8_t *unpack_octets(struct pack_reader *reader, size_t len);

@@ -421,6 +421,7 @@ static void slice(void *context)
     if (engine->is_first_pass_due && !queue_depth(engine->queue)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
+        mem_release();
     }
     engine_maybe_stopped(engine);
 }

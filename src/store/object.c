@@ -113,6 +113,12 @@ static int64_t seconds_at(const struct value *metadata, const char *key)
     return unix_ms / 1000;
 }
 
+// Seconds since 1970 fit 32 bits until 2106.
+static uint32_t clamped_s(int64_t unix_s)
+{
+    return unix_s < 0 ? 0 : unix_s > UINT32_MAX ? UINT32_MAX : (uint32_t)unix_s;
+}
+
 static bool lists_finalizer(const struct value *metadata, const char *finalizer)
 {
     if (!finalizer)
@@ -134,34 +140,34 @@ static void fill_metadata(struct object *object, const char *finalizer,
                           const struct value *metadata)
 {
     object->generation = generation_of(metadata);
-    object->created_s = seconds_at(metadata, "creationTimestamp");
-    object->deleted_s = seconds_at(metadata, "deletionTimestamp");
+    object->created_s = clamped_s(seconds_at(metadata, "creationTimestamp"));
+    object->deleted_s = clamped_s(seconds_at(metadata, "deletionTimestamp"));
     object->has_finalizer = lists_finalizer(metadata, finalizer);
     object_uid_parse(value_text_at(metadata, "uid"), object->uid);
 }
 
 // ---- bodies -------------------------------------------------------------------------------------
 
+// Both with one writer, so that ours refers back to what stands in spec.
 struct bodies {
-    struct pack_writer spec;
-    struct pack_writer ours;
+    struct pack_writer writer;
+    size_t spec_len;
 };
 
 static void bodies_init(struct bodies *bodies, const struct kind *kind, const struct value *tree)
 {
-    pack_init(&bodies->spec);
-    pack_init(&bodies->ours);
-    kind->pack_spec(tree, &bodies->spec);
+    pack_init(&bodies->writer);
+    kind->pack_spec(tree, &bodies->writer);
+    bodies->spec_len = bodies->writer.out.len;
     if (kind->pack_ours)
-        kind->pack_ours(tree, &bodies->ours);
+        kind->pack_ours(tree, &bodies->writer);
 }
 
 static void bodies_done(struct bodies *bodies, bool is_secret)
 {
-    if (is_secret && bodies->spec.out.at)
-        secret_wipe(bodies->spec.out.at, bodies->spec.out.len);
-    pack_done(&bodies->spec);
-    pack_done(&bodies->ours);
+    if (is_secret && bodies->writer.out.at)
+        secret_wipe(bodies->writer.out.at, bodies->writer.out.len);
+    pack_done(&bodies->writer);
 }
 
 static char *put(char *at, struct text text)
@@ -181,22 +187,21 @@ static size_t data_len(const struct object *object)
 static struct object *make(const struct kind *kind, const struct value *metadata,
                            const struct bodies *bodies)
 {
-    struct text spec = buffer_text(&bodies->spec.out);
-    struct text ours = buffer_text(&bodies->ours.out);
+    struct text both = buffer_text(&bodies->writer.out);
     struct text texts[] = {value_text_at(metadata, "namespace"), value_text_at(metadata, "name"),
                            value_text_at(metadata, "resourceVersion")};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        must(texts[i].len <= UINT16_MAX);
-    must(spec.len <= UINT32_MAX && ours.len <= UINT32_MAX);
+        must(texts[i].len <= UINT8_MAX);
+    must(both.len <= UINT32_MAX);
     struct object frame = {
         .kind = kind,
         .refs = 1,
-        .spec_hash = hash_octets(spec.at, spec.len),
-        .namespace_len = (uint16_t)texts[0].len,
-        .name_len = (uint16_t)texts[1].len,
-        .version_len = (uint16_t)texts[2].len,
-        .spec_len = (uint32_t)spec.len,
-        .ours_len = (uint32_t)ours.len,
+        .spec_hash = hash_octets(both.at, bodies->spec_len),
+        .namespace_len = (uint8_t)texts[0].len,
+        .name_len = (uint8_t)texts[1].len,
+        .version_len = (uint8_t)texts[2].len,
+        .spec_len = (uint32_t)bodies->spec_len,
+        .ours_len = (uint32_t)(both.len - bodies->spec_len),
     };
     size_t octets = offsetof(struct object, data) + data_len(&frame);
     struct object *object = mem_new(1, octets < sizeof frame ? sizeof frame : octets);
@@ -204,8 +209,7 @@ static struct object *make(const struct kind *kind, const struct value *metadata
     char *at = object->data;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         at = put(at, texts[i]);
-    memcpy(at, spec.at, spec.len);
-    memcpy(at + spec.len, ours.at, ours.len);
+    memcpy(at, both.at, both.len);
     return object;
 }
 

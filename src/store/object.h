@@ -12,22 +12,22 @@
 
 struct object {
     const struct kind *kind;
-    uint32_t refs;
-    uint32_t generation;
-    int64_t created_s;    // Unix seconds
-    int64_t deleted_s;    // deletionTimestamp; 0 = none
     uint64_t spec_hash;   // of the spec body: what wakes
     uint64_t status_hash; // value_hash of the stored status, foreign fields left out
     uint8_t uid[16];
-    bool has_finalizer;      // the kind's own finalizer stands
-    bool has_foreign_status; // status holds more than ours: read before patching
-    bool is_lost;            // DELETED: final state
-    uint16_t namespace_len;
-    uint16_t name_len;
-    uint16_t version_len; // resourceVersion
+    uint32_t refs;
+    uint32_t generation;
+    uint32_t created_s; // Unix seconds
+    uint32_t deleted_s; // deletionTimestamp; 0 = none
     uint32_t spec_len;
     uint32_t ours_len;
-    char data[]; // namespace NUL name NUL version NUL spec ours
+    bool has_finalizer : 1;      // the kind's own finalizer stands
+    bool has_foreign_status : 1; // status holds more than ours: read before patching
+    bool is_lost : 1;            // DELETED: final state
+    uint8_t namespace_len;
+    uint8_t name_len;
+    uint8_t version_len; // resourceVersion
+    char data[];         // namespace NUL name NUL version NUL spec ours
 };
 
 // From a whole object tree (metadata complete) by the kind's table. `finalizer` is the kind's own

@@ -9,6 +9,7 @@
 #define NO_ID UINT32_MAX
 #define RISE_MS 60000
 #define NO_TIME INT64_MAX
+#define SHRINK_FROM 4096
 
 enum place { PLACE_NOWHERE, PLACE_USER, PLACE_BACKGROUND };
 
@@ -196,6 +197,24 @@ static void alarms_ring(struct queue *queue, int64_t now_ms)
     }
 }
 
+// After the start-up flood: the ids that still have a timer are few, and mostly small.
+static void shrink(struct queue *queue)
+{
+    size_t needed = 1;
+    if (queue->depth || queue->entry_capacity < SHRINK_FROM)
+        return;
+    for (size_t i = 0; i < queue->alarm_count; i++)
+        if (!alarm_is_stale(queue, &queue->alarms[i]) && queue->alarms[i].id >= needed)
+            needed = (size_t)queue->alarms[i].id + 1;
+    if (needed > queue->entry_capacity / 4)
+        return;
+    for (size_t i = queue->alarm_count; i-- > 0;)
+        if (queue->alarms[i].id >= needed)
+            return;
+    queue->entries = mem_resize(queue->entries, needed, sizeof *queue->entries);
+    queue->entry_capacity = needed;
+}
+
 static bool has_waited(const struct queue *queue, uint32_t id, int64_t now_ms)
 {
     return now_ms - (int64_t)queue->entries[id].added_s * 1000 > RISE_MS;
@@ -206,8 +225,10 @@ bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
     alarms_ring(queue, now_ms);
     uint32_t user = queue->lines[PLACE_USER].first;
     uint32_t background = queue->lines[PLACE_BACKGROUND].first;
-    if (user == NO_ID && background == NO_ID)
+    if (user == NO_ID && background == NO_ID) {
+        shrink(queue);
         return false;
+    }
     bool is_background =
         user == NO_ID || (background != NO_ID && has_waited(queue, background, now_ms) &&
                           queue->entries[background].added_s <= queue->entries[user].added_s);

@@ -143,12 +143,12 @@ void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
     pack_signed(out, value_int_at(status, "observedGeneration", 0));
 }
 
-static void unpack_ours(struct text body, struct dnsclass_ours *out)
+static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours *out)
 {
     *out = (struct dnsclass_ours){0};
-    if (body.len == 0)
+    if (ours.len == 0)
         return;
-    struct pack_reader in = pack_open(body);
+    struct pack_reader in = pack_open_behind(spec, ours);
     conditions_unpack(&in, &out->conditions, condition_types);
     out->last_health_check_s = unpack_signed(&in);
     out->observed_generation = unpack_signed(&in);
@@ -174,7 +174,7 @@ void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, st
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = unpack_text(&in);
     if (out_ours)
-        unpack_ours(ours, out_ours);
+        unpack_ours(spec, ours, out_ours);
 }
 
 static void check_range(struct findings *findings, const char *path, int64_t number, int64_t min,

@@ -221,9 +221,10 @@ void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
     pack_number(out, (uint64_t)ours.observed_generation);
 }
 
-static void unpack_ours(struct arena *arena, struct text body, struct dnsrecord_ours *out)
+static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
+                        struct dnsrecord_ours *out)
 {
-    struct pack_reader in = pack_open(body);
+    struct pack_reader in = pack_open_behind(spec, ours);
     unsigned flags = (unsigned)unpack_number(&in);
     *out = (struct dnsrecord_ours){.has_broken_claims = flags & OURS_BROKEN};
     out->claim_count = unpack_number(&in);
@@ -245,5 +246,5 @@ void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
     if (out_ours)
         *out_ours = (struct dnsrecord_ours){0};
     if (out_ours && ours.len)
-        unpack_ours(arena, ours, out_ours);
+        unpack_ours(arena, spec, ours, out_ours);
 }
