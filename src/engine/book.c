@@ -229,8 +229,7 @@ static bool claim_is_satisfied(const struct claim *claim)
     case CLAIM_REMOVE:
         return claim->there == THERE_NOTHING;
     case CLAIM_SET:
-        return claim->has_wanted && claim->there == THERE_SET &&
-               !memcmp(claim->wanted_hash, claim->there_hash, sizeof claim->there_hash);
+        return claim->there == THERE_SET && claim->is_match;
     }
     return false;
 }
@@ -334,8 +333,10 @@ static void claim_send(struct engine *engine, uint32_t id)
 // What goes first may take our content along: a by-name server holds one record under both splits.
 static void claim_doubt(struct claim *claim)
 {
-    if (claim->intent == CLAIM_SET)
-        claim->there = THERE_UNKNOWN;
+    if (claim->intent != CLAIM_SET)
+        return;
+    claim->there = THERE_UNKNOWN;
+    claim->is_doubted = true;
 }
 
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
@@ -427,13 +428,21 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
     claim->lane = lane;
 }
 
-static void claim_set_want(struct claim *claim, const struct claim_want *want)
+// Whether what is wanted stands there, as far as the seat can tell; if not, it is kept for sending.
+static void claim_set_content(struct engine *engine, struct claim *claim,
+                              const struct record_set *set)
 {
-    claim->has_wanted = false;
-    if (want->intent != CLAIM_SET || !claim->lane || !claim->lane->seat)
+    uint8_t hash[8] = {0};
+    const struct seat *seat = claim->lane ? claim->lane->seat : NULL;
+    if (seat)
+        seat->provider->fingerprint(seat->at, set, hash);
+    claim->has_wanted = seat != NULL;
+    claim->is_match = seat && !memcmp(hash, claim->there_hash, sizeof hash);
+    if (claim_is_satisfied(claim))
         return;
-    claim->lane->seat->provider->fingerprint(claim->lane->seat->at, &want->set, claim->wanted_hash);
-    claim->has_wanted = true;
+    struct pending *pending = claim_pending(engine, claim);
+    pending_set_content(pending, set);
+    memcpy(pending->wanted_hash, hash, sizeof hash);
 }
 
 static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
@@ -468,14 +477,13 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim->intent = (uint8_t)want->intent;
     claim->is_held = want->is_held;
     claim_set_lane(engine, id, want->lane);
-    if (claim->there == THERE_UNKNOWN && want->has_known) {
+    if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
         claim->there = THERE_SET;
         memcpy(claim->there_hash, want->known, sizeof claim->there_hash);
     }
-    claim_set_want(claim, want);
     claim_set_epoch(engine, id, want->epoch);
-    if (want->intent == CLAIM_SET && !claim_is_satisfied(claim))
-        pending_set_content(claim_pending(engine, claim), &want->set);
+    if (want->intent == CLAIM_SET)
+        claim_set_content(engine, claim, &want->set);
 }
 
 struct receipts_mark {
@@ -673,7 +681,10 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
     } else {
         claim->was_created = claim->there != THERE_SET;
         claim->there = THERE_SET;
+        claim->is_doubted = false;
         memcpy(claim->there_hash, hash, sizeof claim->there_hash);
+        claim->is_match = claim->has_wanted &&
+                          !memcmp(claim->pending->wanted_hash, hash, sizeof claim->there_hash);
     }
     claim_clear_failure(claim->pending);
 }

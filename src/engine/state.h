@@ -89,6 +89,7 @@ struct failure {
 // What a claim has only while something is to be done.
 struct pending {
     struct record_set *content; // SET: what shall stand there; one allocation
+    uint8_t wanted_hash[8];     // of content, as it would stand there
     struct failure *failure;
     unsigned attempts;
     int64_t next_unix_ms;
@@ -109,7 +110,8 @@ struct claim {
     uint32_t key;
     uint32_t next_of_key;
     uint32_t next_of_name;
-    uint32_t settled_s;
+    uint32_t settled_s; // SETTLED: Unix seconds
+    uint32_t loser_to;  // LOST: the claim that holds the name
     uint32_t epoch;
     uint16_t book;
     uint8_t subdomain_len; // 0: "@"
@@ -124,10 +126,10 @@ struct claim {
     bool was_sent : 1;
     bool is_inherited : 1;
     bool is_uncertain : 1;
-    bool has_wanted : 1; // wanted_hash is meant
-    uint8_t wanted_hash[8];
+    bool has_wanted : 1; // the provider told what the wanted content looks like there
+    bool is_match : 1;   // and it is what stands there
+    bool is_doubted : 1; // what the status remembers may have gone with another's removal
     uint8_t there_hash[8];
-    uint32_t loser_to; // claim id while LOST
 };
 
 // ---- wishes -------------------------------------------------------------------------------------
