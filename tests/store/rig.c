@@ -74,7 +74,7 @@ static void take_event(void *context, const struct store_event *event)
         [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
     struct rig *rig = context;
     assert_int_equal(event->old != NULL, event->type != STORE_ADDED);
-    assert_int_equal(event->is_initial, !rig->is_synced && !rig->why.len);
+    assert_int_equal(event->is_initial, !rig->was_synced);
     buffer_printf(&rig->told, "%s %s ", names[event->type], event->object->kind->name);
     object_write_name(&rig->told, event->object);
     if (event->object->deleted_s && event->type != STORE_DELETED)
@@ -93,6 +93,7 @@ static void take_synced(void *context, const struct kind *kind, bool is_synced, 
     struct rig *rig = context;
     (void)kind;
     rig->is_synced = is_synced;
+    rig->was_synced = rig->was_synced || is_synced;
     buffer_clear(&rig->why);
     buffer_add_text(&rig->why, why ? why : "");
 }
@@ -105,19 +106,24 @@ static void take_leading(void *context, bool is_leading)
 
 // ---- opening ------------------------------------------------------------------------------------
 
-bool rig_try_open(struct rig *rig)
+static struct folder_options options_of(const struct rig *rig)
 {
-    struct world world = {.loop = rig->loop, .disk = rig->disk, .random = &rig->random};
-    struct folder_options options = {
+    return (struct folder_options){
         .dir = rig->dir,
         .state_dir = *rig->state_dir ? rig->state_dir : NULL,
         .allow_empty = rig->allow_empty,
         .kinds = kinds,
         .kind_count = rig->kind_count ? rig->kind_count : COUNT_OF(kinds),
     };
+}
+
+bool rig_try_open(struct rig *rig)
+{
+    struct world world = {.loop = rig->loop, .disk = rig->disk, .random = &rig->random};
+    struct folder_options options = options_of(rig);
     struct store_sink sink = {take_event, take_batch_end, take_synced, take_leading, rig};
     error_clear(&rig->error);
-    rig->is_synced = rig->is_leading = false;
+    rig->is_synced = rig->was_synced = rig->is_leading = false;
     buffer_clear(&rig->why);
     rig->store = folder_new(&world, &options, rig->log, &rig->error);
     return rig->store && store_start(rig->store, &sink, &rig->error);
@@ -288,6 +294,40 @@ const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
     rig->is_answered = false;
     store_get(rig->store, &key, rig_answered, rig);
     wait_for_answer(rig);
+    return buffer_text(&rig->json).at;
+}
+
+struct listing {
+    struct rig *rig;
+    bool with_trees;
+};
+
+static void list_entry(void *context, const struct folder_entry *entry)
+{
+    const struct listing *listing = context;
+    struct buffer *out = &listing->rig->json;
+    struct text name = value_text_at(entry->tree, "metadata.name");
+    if (!name.at)
+        name = TEXT("-");
+    buffer_printf(out, "%s %s %.*s%s", entry->path, entry->kind ? entry->kind->name : "-",
+                  TEXT_ARGS(name), entry->is_gone ? " gone" : "");
+    buffer_printf(out, "%s%s\n", entry->fault ? " | " : "", entry->fault ? entry->fault : "");
+    if (listing->with_trees) {
+        value_write_json(out, entry->tree);
+        buffer_add_char(out, '\n');
+    }
+}
+
+const char *rig_list(struct rig *rig, bool with_trees)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct folder_options options = options_of(rig);
+    struct listing listing = {rig, with_trees};
+    struct error err = {0};
+    buffer_clear(&rig->json);
+    bool is_read = folder_read(&options, arena, list_entry, &listing, &err);
+    assert_string_equal(err.text, "");
+    assert_true(is_read);
     return buffer_text(&rig->json).at;
 }
 

@@ -34,6 +34,7 @@ struct rig {
     struct buffer logged; // log lines
     struct buffer why;    // not synced
     bool is_synced;
+    bool was_synced; // once since it was opened
     bool is_leading;
     struct error error; // of the last operation
     bool is_answered;
@@ -92,7 +93,10 @@ bool rig_apply(struct rig *rig, const struct store_apply *apply);
 bool rig_patch(struct rig *rig, const struct object *object, const char *json);
 bool rig_release(struct rig *rig, const struct object *object);
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
-                    const char *name);                    // JSON, or "" with rig->error
+                    const char *name); // JSON, or "" with rig->error
+// folder_read: a line per entry "path kind name [gone] [| fault]", then each tree as JSON when
+// asked.
+const char *rig_list(struct rig *rig, bool with_trees);
 bool rig_has_logged(struct rig *rig, const char *part);
 const char *rig_check(struct rig *rig, const char *name); // "ok" or the text; "advice: ..."
 

@@ -165,7 +165,7 @@ static char *join(const char *folder, const char *name)
 }
 
 static bool find_folders(struct folder *folder, const struct folder_options *options,
-                         struct error *err)
+                         bool is_writing, struct error *err)
 {
     char **names = NULL;
     size_t count = 0;
@@ -179,9 +179,11 @@ static bool find_folders(struct folder *folder, const struct folder_options *opt
         folder->state_dir = mem_copy_text(folder->dir);
         return true;
     }
-    if (!disk_make_folder(folder->world.disk, options->state_dir, 0755, err))
+    if (is_writing && !disk_make_folder(folder->world.disk, options->state_dir, 0755, err))
         return false;
-    folder->state_dir = disk_real_path(options->state_dir, err);
+    folder->state_dir = disk_real_path(options->state_dir, is_writing ? err : NULL);
+    if (!folder->state_dir && !is_writing)
+        folder->state_dir = mem_copy_text(options->state_dir);
     return folder->state_dir != NULL;
 }
 
@@ -238,12 +240,30 @@ static struct folder *make(const struct world *world, const struct folder_option
     return folder;
 }
 
+struct folder *folder_open_reader(const struct world *world, const struct folder_options *options,
+                                  struct error *err)
+{
+    struct folder *folder = make(world, options, NULL);
+    bool is_found = find_folders(folder, options, false, err);
+    folder->own_dir = join(folder->state_dir, ".signpost");
+    open_parts(folder);
+    if (is_found)
+        return folder;
+    folder_free(&folder->store);
+    return NULL;
+}
+
+void folder_close_reader(struct folder *folder)
+{
+    folder_free(&folder->store);
+}
+
 struct store *folder_new(const struct world *world, const struct folder_options *options,
                          struct log *log, struct error *err)
 {
     struct folder *folder = make(world, options, log);
     bool is_open =
-        find_folders(folder, options, err) && open_state(folder, options->state_dir, err);
+        find_folders(folder, options, true, err) && open_state(folder, options->state_dir, err);
     open_parts(folder);
     if (is_open)
         return &folder->store;

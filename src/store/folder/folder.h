@@ -24,11 +24,13 @@ struct store *folder_new(const struct world *world, const struct folder_options 
 
 // For `signpost status` and `check`: reads manifests and status files without opening the store.
 // Every object with its tree (metadata and status merged in), and every broken document with
-// path, line and column.
+// path, line and column. Manifests come in byte order of their paths; objects whose documents are
+// gone come last. Everything lives in the arena.
 struct folder_entry {
     const struct kind *kind;  // NULL when unknown or unreadable
-    const struct value *tree; // NULL when unreadable
+    const struct value *tree; // NULL when unreadable. What the manifest says, also when refused
     const char *path;         // relative to dir
+    bool is_gone;             // its document is gone; the tree has the last good one
     const char *fault;        // NULL, or "web.yaml:7:3: spec.ttl: ..."
 };
 bool folder_read(const struct folder_options *options, struct arena *arena,

@@ -29,6 +29,7 @@
 //     draft.c    one object: what is kept of it, and its next state
 //     write.c    apply, remove_finalizer, patch_status, get
 //     behind.c   what follows: status files, events, checkpoints
+//     read.c     reading without opening
 //     trouble.c  what is wrong: refused documents, failing writes
 
 enum {
@@ -182,3 +183,8 @@ struct folder {
 void id_list_add(struct id_list *list, uint32_t id);
 const struct store_kind *folder_type(const struct folder *folder, const struct kind *kind);
 int64_t folder_now_ms(const struct folder *folder); // the loop's clock
+// For reading alone: no lock, no watch, nothing is ever written.
+struct folder *folder_open_reader(const struct world *world, const struct folder_options *options,
+                                  struct error *err);
+void folder_close_reader(struct folder *folder);
+DEFINE_CLEANUP(folder, folder_close_reader)

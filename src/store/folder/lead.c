@@ -6,9 +6,12 @@ static bool try_lock(struct folder *folder, struct error *err)
 {
     AUTO_BUFFER path = {0};
     bool is_held = false;
+    struct error local = {0};
     buffer_printf(&path, "%s/lock", folder->own_dir);
-    folder->lock = disk_lock(path.at, &is_held, err);
+    folder->lock = disk_lock(path.at, &is_held, &local);
     folder->is_leading = folder->lock >= 0;
+    if (!folder->is_leading && !is_held && err)
+        *err = local;
     return folder->is_leading || is_held;
 }
 

@@ -319,12 +319,30 @@ static void revive(struct folder *folder, struct draft *draft, uint32_t file, bo
         pass_miss(folder, id);
 }
 
-static void take_orphan(struct folder *folder, struct arena *arena, const struct status_doc *doc,
-                        struct text key_text, uint32_t file)
+static void take_orphan(void *context, struct draft *draft, uint32_t file)
+{
+    struct folder *folder = context;
+    AUTO_BUFFER key = {0};
+    bool is_kept = folder->entries.files[file].flags & FILE_IS_KEPT;
+    draft_key(&key, draft);
+    if (is_kept || draft->ours.has_finalizer)
+        revive(folder, draft, file, is_kept);
+    else
+        folder_drop(folder, file, buffer_text(&key));
+}
+
+struct orphanage {
+    struct folder *folder;
+    load_orphan_call *call;
+    void *context;
+};
+
+static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
+                        const struct status_doc *doc, struct text key_text, uint32_t file)
 {
     struct object_ref_key key;
+    struct folder *folder = orphanage->folder;
     const struct value *tree = read_tree(arena, doc);
-    bool is_kept = folder->entries.files[file].flags & FILE_IS_KEPT;
     if (!find_subject(folder, tree, &key))
         return;
     struct draft draft = draft_make(folder, arena, &key);
@@ -333,14 +351,12 @@ static void take_orphan(struct folder *folder, struct arena *arena, const struct
                  LOG_SLICE("object", key_text), LOG_END);
         return;
     }
-    if (is_kept || draft.ours.has_finalizer)
-        revive(folder, &draft, file, is_kept);
-    else
-        folder_drop(folder, file, key_text);
+    orphanage->call(orphanage->context, &draft, file);
 }
 
-static bool take_orphans(struct folder *folder, uint32_t file, struct error *err)
+static bool take_orphans(const struct orphanage *orphanage, uint32_t file, struct error *err)
 {
+    struct folder *folder = orphanage->folder;
     CLEANUP(arena) struct arena *arena = arena_new();
     struct keys keys = {.arena = arena};
     const struct status_file *status = folder_open_status(folder, file, err);
@@ -355,7 +371,7 @@ static bool take_orphans(struct folder *folder, uint32_t file, struct error *err
             continue;
         orphan->is_used = true;
         if (!text_starts(keys.items[i], BROKEN_KEY))
-            take_orphan(folder, arena, doc, keys.items[i], file);
+            read_orphan(orphanage, arena, doc, keys.items[i], file);
     }
     free(keys.items);
     return true;
@@ -409,10 +425,22 @@ static void drop_unseen(struct folder *folder)
             folder_leave(folder, id);
 }
 
+bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *context,
+                      struct error *err)
+{
+    const struct orphanage orphanage = {folder, call, context};
+    list_orphaned(&folder->load);
+    for (size_t i = 0; i < folder->load.files.count; i++)
+        if (!take_orphans(&orphanage, folder->load.files.items[i], err))
+            return false;
+    return true;
+}
+
 enum step load_orphans(struct folder *folder, int64_t until_ms)
 {
     struct load *load = &folder->load;
     struct error err = {0};
+    const struct orphanage orphanage = {folder, take_orphan, folder};
     if (load->next == 0) {
         if (is_suspicious(folder)) {
             folder_end_batch(folder);
@@ -421,7 +449,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
         list_orphaned(load);
     }
     while (load->next < load->files.count) {
-        if (!take_orphans(folder, load->files.items[load->next++], &err)) {
+        if (!take_orphans(&orphanage, load->files.items[load->next++], &err)) {
             trouble_set(folder, TROUBLE_STATUS, &err);
             return STEP_FAILED;
         }

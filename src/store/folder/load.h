@@ -17,4 +17,9 @@ enum step load_merge(struct folder *folder, int64_t until_ms);
 bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
 // Whatever no manifest claimed: objects whose documents are gone.
 enum step load_orphans(struct folder *folder, int64_t until_ms);
+// Calls with what no manifest has claimed, as its status document has it. False when a status file
+// cannot be read.
+typedef void load_orphan_call(void *context, struct draft *draft, uint32_t file);
+bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *context,
+                      struct error *err);
 void load_done(struct folder *folder);

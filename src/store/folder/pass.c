@@ -642,7 +642,7 @@ static int compare_paths(const void *a, const void *b, void *context)
 }
 
 // Files may join while others are read; those behind the current one are put in their place.
-static void sort_queue(struct folder *folder)
+void pass_sort(struct folder *folder)
 {
     struct pass *pass = &folder->pass;
     if (pass->queue.count > pass->next)
@@ -656,7 +656,7 @@ enum step pass_read(struct folder *folder, int64_t until_ms)
     size_t sorted = 0;
     while (pass->next < pass->queue.count) {
         if (sorted != pass->queue.count)
-            sort_queue(folder);
+            pass_sort(folder);
         sorted = pass->queue.count;
         take_file(folder, pass->queue.items[pass->next++]);
         if (folder_now_ms(folder) >= until_ms)

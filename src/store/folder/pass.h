@@ -12,6 +12,8 @@ void pass_begin(struct folder *folder, bool is_load);
 void pass_queue(struct folder *folder, uint32_t file);
 // Files that have to be read again because others were changed.
 void pass_queue_doubtful(struct folder *folder);
+// In byte order of their paths.
+void pass_sort(struct folder *folder);
 // Reads queued files until the clock says `until_ms`.
 enum step pass_read(struct folder *folder, int64_t until_ms);
 // Deletions, once all files were read; then the batch ends. FAILED: a journal write has to be tried

@@ -404,6 +404,15 @@ static void start_work(struct folder *folder)
     loop_timer_set(folder->world.loop, &folder->work_timer, 0);
 }
 
+bool settle_gather(struct folder *folder)
+{
+    pass_begin(folder, true);
+    for (const struct stage *stage = load_stages; stage->run != pass_read; stage++)
+        if (stage->run(folder, INT64_MAX) == STEP_FAILED)
+            return false;
+    return true;
+}
+
 // ---- beginning and end --------------------------------------------------------------------------
 
 void settle_init(struct folder *folder)

@@ -1,0 +1,195 @@
+#include <stdlib.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "store/folder/behind.h"
+#include "store/folder/load.h"
+#include "store/folder/settle.h"
+
+// folder_read: the store's own reading, on a loop whose time stands still.
+
+static int64_t no_time(struct loop *loop)
+{
+    (void)loop;
+    return 0;
+}
+
+static void no_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
+{
+    (void)loop, (void)timer, (void)delay_ms;
+}
+
+static void no_timer_cancel(struct loop *loop, struct loop_timer *timer)
+{
+    (void)loop, (void)timer;
+}
+
+static const struct loop_ops still_ops = {
+    .mono_ms = no_time,
+    .unix_ms = no_time,
+    .timer_set = no_timer_set,
+    .timer_cancel = no_timer_cancel,
+};
+
+struct reading {
+    struct folder *folder;
+    struct arena *arena; // of the caller
+    void (*entry)(void *context, const struct folder_entry *entry);
+    void *context;
+    struct table seen; // identities, by key
+    const char **keys;
+    const char **paths; // where each was seen first
+    size_t count;
+    size_t capacity;
+    size_t path_capacity;
+};
+
+static bool key_matches(const void *context, uint32_t id, const void *key)
+{
+    const struct reading *reading = context;
+    return text_is(*(const struct text *)key, reading->keys[id]);
+}
+
+static uint64_t hash_text(struct text text)
+{
+    return hash_octets(text.at, text.len);
+}
+
+static uint64_t key_hash(const void *context, uint32_t id)
+{
+    const struct reading *reading = context;
+    return hash_text(text_of(reading->keys[id]));
+}
+
+static const struct table_ops seen_ops = {.matches = key_matches, .hash = key_hash};
+
+// Where the identity was seen before; NULL: nowhere, and from now on here.
+static const char *see(struct reading *reading, struct text key, const char *path)
+{
+    uint32_t id = table_find(&reading->seen, hash_text(key), &key);
+    if (id != TABLE_NONE)
+        return reading->paths[id];
+    mem_reserve(&reading->keys, &reading->capacity, reading->count + 1);
+    mem_reserve(&reading->paths, &reading->path_capacity, reading->count + 1);
+    reading->keys[reading->count] = arena_copy(reading->arena, key.at, key.len);
+    reading->paths[reading->count] = path;
+    table_add(&reading->seen, hash_text(key), (uint32_t)reading->count++);
+    return NULL;
+}
+
+static const char *path_of(const struct reading *reading)
+{
+    const struct folder *folder = reading->folder;
+    return folder->entries.files[folder->pass.file].path;
+}
+
+static void tell(const struct reading *reading, struct folder_entry entry)
+{
+    entry.path = arena_copy_text(reading->arena, entry.path);
+    entry.tree = value_copy(reading->arena, entry.tree);
+    if (entry.fault)
+        entry.fault = arena_copy_text(reading->arena, entry.fault);
+    reading->entry(reading->context, &entry);
+}
+
+static void tell_known(struct reading *reading, struct arena *arena, struct document *document)
+{
+    AUTO_BUFFER key_text = {0};
+    uint32_t from;
+    struct error err = {0};
+    struct folder *folder = reading->folder;
+    struct object_ref_key key = {document->kind, document->namespace_, document->name};
+    struct draft draft = draft_make(folder, arena, &key);
+    struct folder_entry entry = {document->kind, document->tree, path_of(reading), false,
+                                 document->fault};
+    draft_key(&key_text, &draft);
+    const char *elsewhere = see(reading, buffer_text(&key_text), path_of(reading));
+    if (elsewhere) {
+        entry.fault =
+            arena_printf(arena, "%s:%u:%u: Duplicate: %s stands in %s already", path_of(reading),
+                         document->line, document->column, key_text.at, elsewhere);
+    } else if (load_take(folder, &draft, &from, &err)) {
+        bool is_refused = draft.ours.fault.len && !document->fault;
+        entry.fault = is_refused ? arena_copy(arena, draft.ours.fault.at, draft.ours.fault.len)
+                                 : document->fault;
+        draft.ours.last_good = ours_last_good(arena, document->tree);
+        entry.tree = ours_tree(arena, &draft.subject, &draft.ours);
+    }
+    tell(reading, entry);
+}
+
+static void take_document(void *context, struct arena *arena, struct document *document)
+{
+    struct reading *reading = context;
+    if (document->has_identity)
+        tell_known(reading, arena, document);
+    else
+        tell(reading, (struct folder_entry){document->kind, document->tree, path_of(reading), false,
+                                            document->fault});
+}
+
+static void take_orphan(void *context, struct draft *draft, uint32_t file)
+{
+    const struct reading *reading = context;
+    const struct store_kind *type = draft->subject.type;
+    tell(reading,
+         (struct folder_entry){type->kind, ours_tree(draft->arena, &draft->subject, &draft->ours),
+                               reading->folder->entries.files[file].path, true, NULL});
+}
+
+static void read_file(struct reading *reading, uint32_t file)
+{
+    AUTO_BUFFER full = {0};
+    AUTO_BUFFER text = {0};
+    struct error err = {0};
+    struct folder *folder = reading->folder;
+    folder->pass.file = file;
+    buffer_printf(&full, "%s/%s", folder->dir, path_of(reading));
+    struct document_source source = {
+        path_of(reading), {0}, folder->kinds, folder->kind_count, folder->patterns};
+    bool is_read = disk_read(&text, full.at, MANIFEST_OCTETS_MAX, &err);
+    source.text = buffer_text(&text);
+    if (!is_read || !documents_read(&source, take_document, reading, &err))
+        tell(reading, (struct folder_entry){NULL, NULL, path_of(reading), false, err.text});
+}
+
+static bool read_all(struct reading *reading, struct error *err)
+{
+    struct folder *folder = reading->folder;
+    struct pass *pass = &folder->pass;
+    if (!settle_gather(folder))
+        return error_set(err, FAULT_AGAIN, "SystemError", "cannot read %s", folder->own_dir);
+    pass_sort(folder);
+    for (; pass->next < pass->queue.count; pass->next++) {
+        read_file(reading, pass->queue.items[pass->next]);
+        status_book_tidy(&folder->book, 0);
+    }
+    if (!load_each_orphan(folder, take_orphan, reading, err))
+        return false;
+    if (folder->scan_error.fault != FAULT_NONE && err)
+        *err = folder->scan_error;
+    return folder->scan_error.fault == FAULT_NONE;
+}
+
+bool folder_read(const struct folder_options *options, struct arena *arena,
+                 void (*entry)(void *context, const struct folder_entry *entry), void *context,
+                 struct error *err)
+{
+    struct loop still = {&still_ops};
+    struct world world = {.loop = &still, .disk = disk_system(), .random = random_system()};
+    CLEANUP(folder) struct folder *folder = folder_open_reader(&world, options, err);
+    if (!folder)
+        return false;
+    struct reading reading = {
+        .folder = folder,
+        .arena = arena,
+        .entry = entry,
+        .context = context,
+        .seen = {.ops = &seen_ops, .context = &reading},
+    };
+    bool is_ok = read_all(&reading, err);
+    table_done(&reading.seen);
+    free(reading.keys);
+    free(reading.paths);
+    return is_ok;
+}

@@ -1,0 +1,549 @@
+#include "rig.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "model/faulty_disk.h"
+
+static int make(void **state)
+{
+    *state = rig_new();
+    return 0;
+}
+
+static int clear(void **state)
+{
+    rig_free(*state);
+    return 0;
+}
+
+// ---- refused documents --------------------------------------------------------------------------
+
+static void broken_document_leaves_its_neighbours_alone(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml",
+              THING("a", "value: x") THING("b", "value: 5") THING("c", "value: x"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/c\n.\n");
+    assert_string_equal(rig_check(rig, "manifests"),
+                        "1 refused: web.yaml:16:3: spec.value: expected text, found a number: "
+                        "quote it");
+    const char *status = rig_read(rig, "web.yaml.status");
+    assert_non_null(strstr(status, "--- # broken 1 0\napiVersion: test.example.org/v1\nkind: "
+                                   "Thing\nmetadata:\n  name: b\n  namespace: shop\nerror: "
+                                   "\"web.yaml:16:3: spec.value"));
+    assert_true(rig_has_logged(rig, "web.yaml:16:3: spec.value"));
+    rig_run(rig, 100);
+    assert_non_null(strstr(rig_read(rig, ".signpost/events.jsonl"), "\"InvalidManifest\""));
+    rig_change(rig, "web.yaml",
+               THING("a", "value: x") THING("b", "value: y") THING("c", "value: x"));
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/b\n.\n");
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "broken"));
+}
+
+static void broken_document_keeps_its_last_good_object(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("a", "value: x"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "a"), "[1]"));
+    rig_told(rig);
+    rig_change(rig, "web.yaml", THING("a", "valeu: y"));
+    assert_string_equal(rig_told(rig), "");
+    assert_non_null(strstr(rig_check(rig, "manifests"), "did you mean value?"));
+    assert_true(rig_patch(rig, rig_thing(rig, "a"), "{\"state\":\"Created\"}"));
+    rig_run(rig, 100);
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "error: \"web.yaml:"));
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "state: Created"));
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\n.\n");
+    assert_true(rig_thing(rig, "a")->has_finalizer);
+    rig_take_away(rig, "web.yaml");
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a in deletion\n.\n");
+}
+
+static void syntax_error_keeps_all_objects_of_the_file(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "a"), "[1]"));
+    rig_run(rig, 100);
+    rig_told(rig);
+    rig_change(rig, "web.yaml", "apiVersion: [oops\n");
+    assert_string_equal(rig_told(rig), "");
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "\nerror: \"web.yaml:"));
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
+    rig_change(rig, "web.yaml", THING("b", "value: x"));
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a in deletion\n.\n");
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "error"));
+}
+
+static void document_without_a_kind_may_be_any_object_of_the_file(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_change(rig, "web.yaml", THING("a", "value: x") "---\nmetadata: {name: b}\n");
+    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_check(rig, "manifests"),
+                        "1 refused: web.yaml:10:1: apiVersion is required");
+}
+
+static void unknown_kinds_are_told_once_and_skipped(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "a.yaml", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}}\n");
+    rig_write(rig, "b.yaml",
+              "{apiVersion: apps/v1, kind: Deployment, metadata: {name: y}}\n"
+              "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: y}}\n");
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+    const char *first = strstr(rig->logged.at, "apps/v1 Deployment");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "apps/v1 Deployment"));
+    assert_true(rig_has_logged(rig, "v1 ConfigMap"));
+}
+
+static void unknown_version_of_our_group_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "a.yaml",
+              "{apiVersion: test.example.org/v9, kind: Thing, metadata: {name: x}}\n");
+    rig_write(rig, "b.yaml",
+              "{apiVersion: test.example.org/v1, kind: Thign, metadata: {name: x}}\n");
+    rig_write(rig, "c.yaml",
+              "{apiVersion: test.example.org/v1, kind: Zone, metadata: {name: x}}\n");
+    rig_open(rig);
+    assert_string_equal(rig_check(rig, "manifests"),
+                        "2 refused: a.yaml:1:1: apiVersion: unknown version v9; use "
+                        "test.example.org/v1 | b.yaml:1:1: kind: unknown kind Thign; did you mean "
+                        "Thing?");
+}
+
+static void first_path_holds_an_identity(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "b.yaml", THING("www", "value: b"));
+    rig_write(rig, "c.yaml", THING("www", "value: c"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(
+        rig_check(rig, "manifests"),
+        "1 refused: c.yaml:2:1: Duplicate: Thing shop/www stands in b.yaml already; "
+        "remove one of the two");
+    assert_non_null(strstr(rig_read(rig, "c.yaml.status"), "Duplicate"));
+    rig_change(rig, "a.yaml", THING("www", "value: a"));
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_non_null(strstr(rig_check(rig, "manifests"), "2 refused: "));
+    rig_take_away(rig, "a.yaml");
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
+    assert_true(text_is(unpack_text(&spec), "b"));
+    rig_remove(rig, "b.yaml");
+    rig_take_away(rig, "c.yaml");
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+    assert_false(rig_has(rig, "c.yaml.status"));
+}
+
+static void duplicate_in_one_file_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "b.yaml", THING("www", "value: b") THING("www", "value: c"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
+    assert_true(text_is(unpack_text(&spec), "b"));
+    assert_non_null(strstr(rig_check(rig, "manifests"), "b.yaml:10:1: Duplicate"));
+}
+
+// ---- half a file, no file -----------------------------------------------------------------------
+
+static void empty_file_is_taken_for_half_written(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_write(rig, "web.yaml", "");
+    rig_run(rig, 4500);
+    assert_string_equal(rig_told(rig), "");
+    rig_run(rig, 1700);
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+}
+
+static void half_written_file_that_is_filled_changes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_write(rig, "web.yaml", "");
+    rig_run(rig, 3000);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_run(rig, 10000);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void empty_file_at_the_start_keeps_its_objects(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_drop(rig);
+    rig_write(rig, "web.yaml", "");
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    rig_run(rig, 7000);
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+}
+
+static void write_many(struct rig *rig, const char *path, int count)
+{
+    AUTO_BUFFER text = {0};
+    for (int i = 0; i < count; i++)
+        buffer_printf(&text, THING("n%d", "value: x"), i);
+    rig_write(rig, path, text.at);
+}
+
+static void folder_that_is_suddenly_empty_is_not_believed(void **state)
+{
+    struct rig *rig = *state;
+    write_many(rig, "a.yaml", 12);
+    rig_open(rig);
+    rig_told(rig);
+    rig_take_away(rig, "a.yaml");
+    assert_string_equal(rig_told(rig), "");
+    assert_false(rig->is_synced);
+    assert_string_equal(rig->why.at,
+                        "no manifests where 12 were known; start with --allow-empty if "
+                        "this is meant");
+    assert_string_equal(rig_check(rig, "folder"), rig->why.at);
+    write_many(rig, "a.yaml", 11);
+    rig_run(rig, 300);
+    assert_true(rig->is_synced);
+    assert_string_equal(rig_told(rig), "DELETED Thing shop/n11\n.\n");
+}
+
+static void folder_that_is_empty_at_the_start_is_not_believed(void **state)
+{
+    struct rig *rig = *state;
+    write_many(rig, "a.yaml", 12);
+    rig_open(rig);
+    rig_drop(rig);
+    rig_remove(rig, "a.yaml");
+    rig_restart(rig);
+    assert_false(rig->is_synced);
+    assert_false(rig->is_leading);
+    assert_string_equal(rig_told(rig), "");
+    assert_non_null(strstr(rig->why.at, "no manifests where 12 were known"));
+    rig->allow_empty = true;
+    rig_restart(rig);
+    assert_true(rig->is_synced);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void manifests_that_come_back_after_an_empty_start_are_synced(void **state)
+{
+    struct rig *rig = *state;
+    uint8_t uid[16];
+    write_many(rig, "a.yaml", 12);
+    rig_open(rig);
+    memcpy(uid, rig_thing(rig, "n3")->uid, 16);
+    rig_drop(rig);
+    rig_remove(rig, "a.yaml");
+    rig_restart(rig);
+    write_many(rig, "a.yaml", 12);
+    rig_run(rig, 300);
+    assert_true(rig->is_synced);
+    assert_true(rig->is_leading);
+    assert_memory_equal(uid, rig_thing(rig, "n3")->uid, 16);
+}
+
+static void few_objects_may_all_go_at_once(void **state)
+{
+    struct rig *rig = *state;
+    write_many(rig, "a.yaml", 9);
+    rig_open(rig);
+    rig_told(rig);
+    rig_take_away(rig, "a.yaml");
+    assert_int_equal(cache_count(rig->store->cache, NULL), 0);
+    assert_true(rig->is_synced);
+}
+
+static void folder_that_vanishes_deletes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER away = {0};
+    test_folder_make(rig->state_dir);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    buffer_printf(&away, "%s.away", rig->dir);
+    assert_int_equal(rename(rig->dir, away.at), 0);
+    rig_run(rig, 61000);
+    assert_false(rig->is_synced);
+    assert_string_equal(rig_told(rig), "");
+    assert_int_equal(rename(away.at, rig->dir), 0);
+    rig_run(rig, 6000);
+    assert_true(rig->is_synced);
+    assert_string_equal(rig_told(rig), "");
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+static void folder_that_cannot_be_read_does_not_open(void **state)
+{
+    struct rig *rig = *state;
+    test_folder_remove(rig->dir);
+    assert_false(rig_try_open(rig));
+    assert_non_null(strstr(rig->error.text, rig->dir));
+}
+
+static void link_out_of_the_folder_is_not_followed(void **state)
+{
+    struct rig *rig = *state;
+    char outside[TEST_FOLDER_MAX];
+    AUTO_BUFFER target = {0};
+    AUTO_BUFFER link = {0};
+    test_folder_make(outside);
+    buffer_printf(&target, "%s/x.yaml", outside);
+    buffer_printf(&link, "%s/x.yaml", rig->dir);
+    assert_true(
+        disk_replace(disk_system(), target.at, TEXT(THING("x", "value: a")), 0644, false, NULL));
+    assert_int_equal(symlink(target.at, link.at), 0);
+    rig_write(rig, "in/real.txt", THING("y", "value: a"));
+    buffer_clear(&link);
+    buffer_printf(&link, "%s/y.yaml", rig->dir);
+    assert_int_equal(symlink("in/real.txt", link.at), 0);
+    rig_open(rig);
+    test_folder_remove(outside);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/y\n.\n");
+    assert_non_null(strstr(rig_check(rig, "manifests"), "link out of the folder"));
+}
+
+static void swapped_links_of_a_mounted_config_map_are_seen(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER data = {0};
+    AUTO_BUFFER next = {0};
+    AUTO_BUFFER file = {0};
+    buffer_printf(&data, "%s/..data", rig->dir);
+    buffer_printf(&next, "%s/..next", rig->dir);
+    buffer_printf(&file, "%s/web.yaml", rig->dir);
+    rig_write(rig, "..1/web.yaml", THING("www", "value: a"));
+    rig_write(rig, "..2/web.yaml", THING("www", "value: b"));
+    assert_int_equal(symlink("..1", data.at), 0);
+    assert_int_equal(symlink("..data/web.yaml", file.at), 0);
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_int_equal(symlink("..2", next.at), 0);
+    assert_int_equal(rename(next.at, data.at), 0);
+    rig_run(rig, 300);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+static void scan_finds_what_inotify_missed(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER link = {0};
+    rig_write(rig, ".hidden/web", THING("www", "value: a"));
+    buffer_printf(&link, "%s/web.yaml", rig->dir);
+    assert_int_equal(symlink(".hidden/web", link.at), 0);
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    rig_write(rig, ".hidden/web", THING("www", "value: bb"));
+    rig_run(rig, 55000);
+    assert_string_equal(rig_told(rig), "");
+    rig_run(rig, 6000);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+// ---- a failing disk -----------------------------------------------------------------------------
+
+static void claim_waits_while_the_disk_is_full(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 100);
+    faulty_disk_fault(rig->disk, 0, DISK_FAILS);
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_int_equal(rig->error.fault, FAULT_AGAIN);
+    assert_non_null(strstr(rig->error.text, "cannot write"));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    assert_false(rig_thing(rig, "www")->has_finalizer);
+    assert_true(rig_has_logged(rig, "the store cannot write"));
+    rig_run(rig, 1100);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_restart(rig);
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+}
+
+static void status_is_written_when_the_disk_has_room_again(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 100);
+    faulty_disk_fault(rig->disk, 0, DISK_FAILS);
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"count\":1}"));
+    rig_run(rig, 100);
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    assert_false(rig_patch(rig, rig_thing(rig, "www"), "{\"count\":2}"));
+    assert_int_equal(rig->error.fault, FAULT_AGAIN);
+    rig_run(rig, 1100);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "count: 1"));
+}
+
+static void deletion_that_cannot_be_written_is_told_later(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    rig_told(rig);
+    faulty_disk_fault(rig->disk, 0, DISK_FAILS);
+    rig_take_away(rig, "web.yaml");
+    assert_string_equal(rig_told(rig), "");
+    rig_run(rig, 3000);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+}
+
+// ---- two processes ------------------------------------------------------------------------------
+
+static void second_process_is_a_standby_that_writes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    struct rig *other = rig_new();
+    test_folder_remove(other->dir);
+    memcpy(other->dir, rig->dir, sizeof other->dir);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    rig_open(other);
+    assert_true(other->is_synced);
+    assert_false(other->is_leading);
+    assert_memory_equal(rig_thing(rig, "www")->uid, rig_thing(other, "www")->uid, 16);
+    unsigned calls = faulty_disk_calls(other->disk);
+    assert_false(rig_claim(other, rig_thing(other, "www"), "[2]"));
+    assert_int_equal(other->error.fault, FAULT_AGAIN);
+    assert_false(rig_patch(other, rig_thing(other, "www"), "{\"count\":1}"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_run(other, 5000);
+    assert_non_null(rig_thing(other, "api"));
+    assert_int_equal(faulty_disk_calls(other->disk), calls);
+    rig_drop(other);
+    test_folder_make(other->dir);
+    rig_free(other);
+}
+
+static void standby_takes_over_with_what_the_leader_wrote(void **state)
+{
+    struct rig *rig = *state;
+    struct rig *other = rig_new();
+    test_folder_remove(other->dir);
+    memcpy(other->dir, rig->dir, sizeof other->dir);
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("gone", "value: a"));
+    rig_open(rig);
+    rig_open(other);
+    rig_told(other);
+    other->drawn = 77;
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_run(other, 500);
+    rig_run(rig, 500);
+    assert_true(rig_claim(rig, rig_thing(rig, "api"), "[1]"));
+    assert_true(rig_claim(rig, rig_thing(rig, "gone"), "[2]"));
+    rig_change(rig, "web.yaml", THING("www", "value: a"));
+    rig_run(other, 500);
+    uint8_t uid[16];
+    memcpy(uid, rig_thing(rig, "api")->uid, 16);
+    rig_told(other);
+    rig_drop(rig);
+    rig_run(other, 2000);
+    assert_true(other->is_leading);
+    assert_memory_equal(rig_thing(other, "api")->uid, uid, 16);
+    assert_true(rig_thing(other, "api")->has_finalizer);
+    assert_true(rig_thing(other, "gone")->deleted_s > 0);
+    assert_true(rig_thing(other, "gone")->has_finalizer);
+    assert_true(rig_claim(other, rig_thing(other, "www"), "[3]"));
+    rig_drop(other);
+    test_folder_make(other->dir);
+    rig_free(other);
+}
+
+// ---- reading without opening --------------------------------------------------------------------
+
+static void reading_needs_no_lock_and_writes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "b.yaml", THING("www", "value: a") THING("www", "value: b"));
+    rig_write(rig, "a.yaml", THING("odd", "value: 5") "---\n{apiVersion: v1, kind: ConfigMap}\n");
+    rig_write(rig, "c.yaml", "a: [\n");
+    rig_write(rig, "d.yaml", THING("old", "value: x"));
+    assert_string_equal(
+        rig_list(rig, false),
+        "a.yaml Thing odd | a.yaml:8:3: spec.value: expected text, found a number: quote it\n"
+        "a.yaml - -\n"
+        "b.yaml Thing www\n"
+        "b.yaml Thing www | b.yaml:10:1: Duplicate: Thing.test.example.org shop/www stands in "
+        "b.yaml already\n"
+        "c.yaml - - | c.yaml:2:1: did not find expected node content while parsing a flow node "
+        "that began at 2:1\n"
+        "d.yaml Thing old\n");
+    assert_false(rig_has(rig, ".signpost"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "old"), "[1]"));
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Created\"}"));
+    rig_take_away(rig, "d.yaml");
+    const char *list = rig_list(rig, true);
+    assert_non_null(strstr(list, "d.yaml Thing old gone\n{\"apiVersion\""));
+    assert_non_null(strstr(list,
+                           "\"spec\":{\"value\":\"a\",\"colour\":\"green\"},\"status\":{\"state\":"
+                           "\"Created\"}}"));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, make, clear)
+    const struct CMUnitTest tests[] = {
+        CASE(broken_document_leaves_its_neighbours_alone),
+        CASE(broken_document_keeps_its_last_good_object),
+        CASE(syntax_error_keeps_all_objects_of_the_file),
+        CASE(document_without_a_kind_may_be_any_object_of_the_file),
+        CASE(unknown_kinds_are_told_once_and_skipped),
+        CASE(unknown_version_of_our_group_is_refused),
+        CASE(first_path_holds_an_identity),
+        CASE(duplicate_in_one_file_is_refused),
+        CASE(empty_file_is_taken_for_half_written),
+        CASE(half_written_file_that_is_filled_changes_nothing),
+        CASE(empty_file_at_the_start_keeps_its_objects),
+        CASE(folder_that_is_suddenly_empty_is_not_believed),
+        CASE(folder_that_is_empty_at_the_start_is_not_believed),
+        CASE(manifests_that_come_back_after_an_empty_start_are_synced),
+        CASE(few_objects_may_all_go_at_once),
+        CASE(folder_that_vanishes_deletes_nothing),
+        CASE(folder_that_cannot_be_read_does_not_open),
+        CASE(link_out_of_the_folder_is_not_followed),
+        CASE(swapped_links_of_a_mounted_config_map_are_seen),
+        CASE(scan_finds_what_inotify_missed),
+        CASE(claim_waits_while_the_disk_is_full),
+        CASE(status_is_written_when_the_disk_has_room_again),
+        CASE(deletion_that_cannot_be_written_is_told_later),
+        CASE(second_process_is_a_standby_that_writes_nothing),
+        CASE(standby_takes_over_with_what_the_leader_wrote),
+        CASE(reading_needs_no_lock_and_writes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
