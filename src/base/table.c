@@ -69,7 +69,7 @@ static void rebuild(struct table *table)
 void table_add(struct table *table, uint64_t hash, uint32_t id)
 {
     must(id < SLOT_GONE);
-    if (table->used >= table->capacity - table->capacity / 4)
+    if (table->used >= table->capacity - table->capacity / 16 * 3)
         rebuild(table);
     put(table, hash, id);
 }
