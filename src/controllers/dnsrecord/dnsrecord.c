@@ -138,7 +138,7 @@ const char *record_key_place(const struct record_turn *turn, const struct dnsrec
 
 int64_t record_orphan_ms(const struct record_turn *turn)
 {
-    int64_t deleted_ms = turn->object->deleted_s * 1000;
+    int64_t deleted_ms = (int64_t)turn->object->deleted_s * 1000;
     int64_t started_ms = turn->snapshot->started_ms;
     return (deleted_ms > started_ms ? deleted_ms : started_ms) + turn->settings.orphan_after_ms;
 }
@@ -271,11 +271,16 @@ static void close_claim(struct record_turn *turn, const struct record_key *key)
         memcpy(want->known, key->applied->hash, sizeof want->known);
 }
 
+static bool is_same_refusal(const struct dnsrecord_refusal *a, const struct dnsrecord_refusal *b)
+{
+    return a == b || (a && b && text_equal(a->spec, b->spec) && text_equal(a->text, b->text));
+}
+
 static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     bool is_same_was = !a->was == !b->was && (!a->was || record_set_equal(a->was, b->was));
     return dnsrecord_claim_is_same_key(a, b) && text_equal(a->class_name, b->class_name) &&
-           text_equal(a->refused, b->refused) && is_same_was;
+           is_same_refusal(a->refusal, b->refusal) && is_same_was;
 }
 
 // The annotation, when it is not what stands there.

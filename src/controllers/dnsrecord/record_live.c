@@ -171,7 +171,7 @@ static void remove_old(struct record_turn *turn, struct record_key *old, bool ma
 static void follow(struct record_turn *turn, struct record_key *old, struct record_key *wanted)
 {
     bool is_done = record_is_settled(wanted);
-    old->claim.refused = (struct text){0};
+    old->claim.refusal = NULL;
     if (has_moved(turn, old)) {
         old->is_leaving = is_done;
         return;
@@ -259,18 +259,23 @@ static struct record_key *find_stand_in(struct record_turn *turn, const struct r
     struct text epoch = epoch_text(turn);
     for (size_t i = 0; i < turn->key_count; i++) {
         struct record_key *key = &turn->keys[i];
-        if (key != wanted && !key->is_leaving && key->claim.was &&
-            text_equal(key->claim.refused, epoch) && excludes(turn, key, wanted))
+        const struct dnsrecord_refusal *refusal = key->claim.refusal;
+        if (key != wanted && !key->is_leaving && key->claim.was && refusal &&
+            text_equal(refusal->spec, epoch) && excludes(turn, key, wanted))
             return key;
     }
     return NULL;
 }
 
-static bool was_told(const struct record_turn *turn)
+// What the refusal was, behind what became of the old data.
+static void tell_stand_in(struct record_turn *turn, const struct dnsrecord_refusal *refusal)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
-    return ready && turn->ours.observed_generation == (int64_t)turn->object->generation &&
-           (ready->reason == REASON_VALIDATION_FAILED || ready->reason == REASON_CONFLICT);
+    enum reason reason = reason_find(refusal->reason);
+    record_tell(
+        turn, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
+        arena_printf(turn->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
+    if (refusal->code.len)
+        turn->told.code = record_text(turn, refusal->code);
 }
 
 static void stand_in(struct record_turn *turn, struct record_key *old, struct record_key *wanted)
@@ -280,26 +285,40 @@ static void stand_in(struct record_turn *turn, struct record_key *old, struct re
     old->intent = CLAIM_SET;
     old->content = old->claim.was;
     old->is_held = !record_may_send(turn, old);
-    if (old->receipt && old->receipt->attempts)
+    if (record_is_settled(old))
+        tell_stand_in(turn, old->claim.refusal);
+    else if (old->receipt && old->receipt->attempts)
         record_tell_failure(turn, old->receipt, "previous data could not be restored yet: ");
-    else if (!was_told(turn))
-        record_tell(turn, REASON_VALIDATION_FAILED,
-                    "the server refused the change, previous data restored: edit the record, or "
-                    "change the annotation dns.homelab.mortenolsen.pro/retry to try again");
 }
 
+static const struct dnsrecord_refusal *refusal_make(struct record_turn *turn,
+                                                    const struct receipt *receipt)
+{
+    struct dnsrecord_refusal *refusal = arena_new_of(turn->arena, struct dnsrecord_refusal);
+    record_tell_failure(turn, receipt, "");
+    *refusal = (struct dnsrecord_refusal){
+        .spec = epoch_text(turn),
+        .reason = text_of(reason_name(turn->told.reason)),
+        .code = text_of(turn->told.code),
+        .text = text_of(turn->told.message),
+    };
+    return refusal;
+}
+
+// The mark in the annotation turns the change around; the status follows when that is done.
 static void tell_refusal(struct record_turn *turn, struct record_key *wanted)
 {
     struct record_key *old = find_restorable(turn, wanted);
-    const char *what = "";
     if (old) {
-        old->claim.refused = epoch_text(turn);
+        old->claim.refusal = refusal_make(turn, wanted->receipt);
         wanted->is_leaving = true;
-        what = "previous data restored: ";
-    } else if (has_lost_data(turn, wanted)) {
-        what = "what stood there before is not known, nothing could be put back: ";
+        turn->told = (struct record_told){0};
+    } else {
+        record_tell_failure(turn, wanted->receipt,
+                            has_lost_data(turn, wanted) ? "what stood there before is not known, "
+                                                          "nothing could be put back: "
+                                                        : "");
     }
-    record_tell_failure(turn, wanted->receipt, what);
 }
 
 // ---- the key of the spec ------------------------------------------------------------------------
@@ -366,7 +385,7 @@ static void write_ahead(struct record_turn *turn, const struct record_key *wante
         struct record_key *key = &turn->keys[i];
         if (key == wanted)
             continue;
-        key->claim.refused = (struct text){0};
+        key->claim.refusal = NULL;
         if (!key->claim.was && excludes(turn, key, wanted))
             key->claim.was = was_of(turn, key);
     }
@@ -394,7 +413,7 @@ static int64_t waiting_since_ms(const struct record_turn *turn, const struct rec
         return wanted->receipt->since_ms;
     if (conditions_find(&turn->ours.conditions, "Ready"))
         return 0;
-    int64_t created_ms = turn->object->created_s * 1000;
+    int64_t created_ms = (int64_t)turn->object->created_s * 1000;
     return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
 }
 

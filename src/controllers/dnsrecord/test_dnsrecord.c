@@ -297,7 +297,7 @@ static const char *wish_of(const struct verdict *verdict)
     for (size_t i = 0; i < count; i++)
         buffer_printf(&out, "%s%.*s:%s:%.*s%s%s", i ? " " : "", TEXT_ARGS(claims[i].class_name),
                       record_type_name(claims[i].type), TEXT_ARGS(claims[i].subdomain),
-                      claims[i].was ? "+was" : "", claims[i].refused.len ? "+refused" : "");
+                      claims[i].was ? "+was" : "", claims[i].refusal ? "+refused" : "");
     return arena_copy(world.arena, out.at, out.len);
 }
 
@@ -896,16 +896,19 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     add_failure(refused, FAULT_SPEC, "ValidationFailed", "INVALID_RECORD", "not at an apex");
     const struct verdict *verdict = decide();
     assert_string_equal(wish_of(verdict), "home:A:www+was+refused");
-    assert_string_equal(READY(verdict), "False/ValidationFailed");
-    assert_string_equal(MESSAGE(verdict), "previous data restored: not at an apex");
-    const char *mark = strstr(verdict->annotations[0].value, "\"refused\":\"");
+    assert_null(verdict->status);
+    const char *mark = strstr(verdict->annotations[0].value, "\"spec\":\"");
     assert_non_null(mark);
     char epoch[17] = {0};
-    memcpy(epoch, mark + 11, 16);
+    memcpy(epoch, mark + 8, 16);
     free_objects();
     // The mark stands: the old data is what is wanted now.
     world.claims = arena_printf(world.arena, "[" WWW_WAS "]",
-                                arena_printf(world.arena, ",'refused':'%s'", epoch));
+                                arena_printf(world.arena,
+                                             ",'refused':{'spec':'%s','reason':"
+                                             "'ValidationFailed','code':'INVALID_RECORD',"
+                                             "'text':'not at an apex'}",
+                                             epoch));
     world.receipt_count = 1;
     world.receipts[0].state = RECEIPT_WAITING;
     verdict = decide();
@@ -913,6 +916,17 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     assert_int_equal(verdict->claim_count, 1);
     assert_true(text_is(verdict->claims[0].set.values[0], "192.0.2.1"));
     assert_string_equal(wish_of(verdict), "-");
+    assert_null(verdict->status);
+    free_objects();
+    world.receipts[0].state = RECEIPT_SETTLED;
+    verdict = decide();
+    assert_string_equal(READY(verdict), "False/ValidationFailed");
+    assert_string_equal(MESSAGE(verdict), "previous data restored: not at an apex");
+    assert_string_equal(text_at(verdict, "error.code"), "INVALID_RECORD");
+    assert_int_equal(applied_count(verdict), 1);
+    free_objects();
+    add_failure(&world.receipts[0], FAULT_AGAIN, "ServerError", "", "boom");
+    assert_string_equal(MESSAGE(decide()), "previous data could not be restored yet: boom");
     free_objects();
     // A changed spec tries again, and the old data is still known.
     world.spec = "'type':'CNAME','domain':'example.com','subdomain':'www','dnsClassRef':"

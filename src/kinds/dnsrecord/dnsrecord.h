@@ -38,6 +38,14 @@ struct dnsrecord {
     bool is_force_deleted;
     struct text retry; // absent when the annotation is not there
 };
+// The server refused a change for which something had to be deleted first: what the status says of
+// it, also after a restart.
+struct dnsrecord_refusal {
+    struct text spec;   // which spec was refused: 16 hex digits
+    struct text reason; // "ValidationFailed" or "Conflict"
+    struct text code;
+    struct text text;
+};
 // A record set that may exist at a server: written ahead in the annotation `claims`.
 struct dnsrecord_claim {
     struct text class_name;
@@ -46,8 +54,7 @@ struct dnsrecord_claim {
     struct text domain;
     struct text subdomain;
     const struct record_set *was; // what stood there before a change that deletes first; or NULL
-    struct text refused;          // 16 hex digits: the spec whose change was refused, so that what
-                                  // was is put back; or absent
+    const struct dnsrecord_refusal *refusal; // then `was` stands in for the spec; or NULL
 };
 struct dnsrecord_applied {
     struct dnsrecord_claim key; // `was` is NULL

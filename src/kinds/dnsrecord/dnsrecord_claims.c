@@ -33,6 +33,16 @@ static struct value *was_encode(struct arena *arena, const struct record_set *wa
     return map;
 }
 
+static struct value *refusal_encode(struct arena *arena, const struct dnsrecord_refusal *refusal)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    set_text(arena, map, "spec", refusal->spec);
+    set_text(arena, map, "reason", refusal->reason);
+    set_text(arena, map, "code", refusal->code);
+    set_text(arena, map, "text", refusal->text);
+    return map;
+}
+
 static struct value *claim_encode(struct arena *arena, const struct dnsrecord_claim *claim)
 {
     struct value *map = value_make(arena, VALUE_MAP);
@@ -43,8 +53,8 @@ static struct value *claim_encode(struct arena *arena, const struct dnsrecord_cl
     set_text(arena, map, "subdomain", claim->subdomain);
     if (claim->was)
         value_set(map, TEXT("was"), was_encode(arena, claim->was));
-    if (claim->refused.len)
-        set_text(arena, map, "refused", claim->refused);
+    if (claim->refusal)
+        value_set(map, TEXT("refused"), refusal_encode(arena, claim->refusal));
     return map;
 }
 
@@ -102,6 +112,21 @@ static const struct record_set *was_decode(struct arena *arena, const struct val
     return was;
 }
 
+static const struct dnsrecord_refusal *refusal_decode(struct arena *arena, const struct value *map)
+{
+    struct text spec = value_text_at(map, "spec");
+    if (!spec.len)
+        return NULL;
+    struct dnsrecord_refusal *refusal = arena_new_of(arena, struct dnsrecord_refusal);
+    *refusal = (struct dnsrecord_refusal){
+        .spec = spec,
+        .reason = value_text_at(map, "reason"),
+        .code = value_text_at(map, "code"),
+        .text = value_text_at(map, "text"),
+    };
+    return refusal;
+}
+
 static bool name_is_normal(struct arena *arena, struct text text, bool is_subdomain)
 {
     struct text normal;
@@ -124,7 +149,6 @@ static bool claim_decode(struct arena *arena, const struct value *map, struct dn
         .server = value_text_at(map, "server"),
         .domain = value_text_at(map, "domain"),
         .subdomain = value_text_at(map, "subdomain"),
-        .refused = value_text_at(map, "refused"),
     };
     return record_type_parse(value_text_at(map, "type"), &out->type) &&
            dnsrecord_claim_is_usable(arena, out);
@@ -151,6 +175,7 @@ bool dnsrecord_claims_decode(struct arena *arena, struct text json, struct dnsre
         if (!claim_decode(arena, item, &items[used]) || is_repeated(items, used))
             return false;
         items[used].was = was_decode(arena, value_find(item, "was"), &items[used]);
+        items[used].refusal = refusal_decode(arena, value_find(item, "refused"));
         used++;
     }
     *claims = items;

@@ -21,7 +21,7 @@ enum ours_flag {
 
 enum claim_flag {
     CLAIM_HAS_WAS = 1 << 0,
-    CLAIM_HAS_REFUSED = 1 << 1,
+    CLAIM_HAS_REFUSAL = 1 << 1,
 };
 
 static unsigned spec_flags(const struct dnsrecord *record)
@@ -133,15 +133,29 @@ static const struct record_set *unpack_set(struct arena *arena, struct pack_read
 static void pack_claim(struct pack_writer *out, const struct dnsrecord_claim *claim)
 {
     pack_number(out, 4 * (uint64_t)claim->type + (claim->was ? CLAIM_HAS_WAS : 0) +
-                         (claim->refused.len ? CLAIM_HAS_REFUSED : 0));
+                         (claim->refusal ? CLAIM_HAS_REFUSAL : 0));
     pack_text(out, claim->class_name);
     pack_text(out, claim->server);
     pack_text(out, claim->domain);
     pack_text(out, claim->subdomain);
     if (claim->was)
         pack_set(out, claim->was);
-    if (claim->refused.len)
-        pack_text(out, claim->refused);
+    if (!claim->refusal)
+        return;
+    pack_text(out, claim->refusal->spec);
+    pack_text(out, claim->refusal->reason);
+    pack_text(out, claim->refusal->code);
+    pack_text(out, claim->refusal->text);
+}
+
+static const struct dnsrecord_refusal *unpack_refusal(struct arena *arena, struct pack_reader *in)
+{
+    struct dnsrecord_refusal *refusal = arena_new_of(arena, struct dnsrecord_refusal);
+    refusal->spec = unpack_text(in);
+    refusal->reason = unpack_text(in);
+    refusal->code = unpack_text(in);
+    refusal->text = unpack_text(in);
+    return refusal;
 }
 
 static void unpack_claim(struct arena *arena, struct pack_reader *in, struct dnsrecord_claim *out)
@@ -154,15 +168,15 @@ static void unpack_claim(struct arena *arena, struct pack_reader *in, struct dns
     out->subdomain = unpack_text(in);
     if (mixed & CLAIM_HAS_WAS)
         out->was = unpack_set(arena, in, out);
-    if (mixed & CLAIM_HAS_REFUSED)
-        out->refused = unpack_text(in);
+    if (mixed & CLAIM_HAS_REFUSAL)
+        out->refusal = unpack_refusal(arena, in);
 }
 
 static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     return a->type == b->type && text_equal(a->class_name, b->class_name) &&
            text_equal(a->server, b->server) && text_equal(a->domain, b->domain) &&
-           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was && !a->refused.len;
+           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was && !a->refusal;
 }
 
 static void pack_applied(struct pack_writer *out, const struct dnsrecord_ours *ours, bool is_same)

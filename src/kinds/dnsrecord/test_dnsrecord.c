@@ -490,7 +490,13 @@ static void claims_survive_the_annotation(void **state)
     size_t count;
     claims[0].was = &was;
     claims[1].type = RECORD_A;
-    claims[1].refused = TEXT("0123456789abcdef");
+    const struct dnsrecord_refusal refusal = {
+        .spec = TEXT("0123456789abcdef"),
+        .reason = TEXT("Conflict"),
+        .code = TEXT("OWNED_BY_OTHER"),
+        .text = TEXT("not yours"),
+    };
+    claims[1].refusal = &refusal;
     const char *json = dnsrecord_claims_encode(arena, claims, 2);
     assert_true(dnsrecord_claims_decode(arena, text_of(json), &found, &count));
     assert_int_equal(count, 2);
@@ -499,8 +505,11 @@ static void claims_survive_the_annotation(void **state)
     assert_non_null(found[0].was);
     assert_true(record_set_equal(found[0].was, &was));
     assert_null(found[1].was);
-    assert_null(found[0].refused.at);
-    assert_true(text_is(found[1].refused, "0123456789abcdef"));
+    assert_null(found[0].refusal);
+    assert_true(text_is(found[1].refusal->spec, "0123456789abcdef"));
+    assert_true(text_is(found[1].refusal->reason, "Conflict"));
+    assert_true(text_is(found[1].refusal->code, "OWNED_BY_OTHER"));
+    assert_true(text_is(found[1].refusal->text, "not yours"));
     assert_string_equal(dnsrecord_claims_encode(arena, found, count), json);
     assert_string_equal(dnsrecord_claims_encode(arena, NULL, 0), "[]");
 }
@@ -514,7 +523,7 @@ static void what_was_survives_packing(void **state)
     pack(object_of("[{\\'class\\':\\'home\\',\\'server\\':\\'http://127.0.0.1:7100\\',"
                    "\\'type\\':\\'CNAME\\',\\'domain\\':\\'example.com\\',\\'subdomain\\':"
                    "\\'www\\',\\'was\\':{\\'values\\':[\\'a.example.net\\'],\\'ttl\\':60},"
-                   "\\'refused\\':\\'00ff\\'}]",
+                   "\\'refused\\':{\\'spec\\':\\'00ff\\',\\'text\\':\\'no\\'}}]",
                    "", "", ""),
          &record, &ours, lengths);
     assert_int_equal(ours.claim_count, 1);
@@ -524,7 +533,9 @@ static void what_was_survives_packing(void **state)
     assert_int_equal(ours.claims[0].was->value_count, 1);
     assert_true(text_is(ours.claims[0].was->values[0], "a.example.net"));
     assert_int_equal(ours.claims[0].was->priority, -1);
-    assert_true(text_is(ours.claims[0].refused, "00ff"));
+    assert_true(text_is(ours.claims[0].refusal->spec, "00ff"));
+    assert_true(text_is(ours.claims[0].refusal->text, "no"));
+    assert_null(ours.claims[0].refusal->code.at);
 }
 
 static void broken_claims_are_told(void **state)
