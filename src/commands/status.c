@@ -17,7 +17,6 @@ enum {
     SETTLE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,  // without inotify
     ASK_MS = 2000,  // between two rounds of questions
-    FRAME_ROWS = 8, // of a screen: headings, faults, summary
     DNS_PORT = 53,
 };
 
@@ -81,17 +80,11 @@ static const struct view_row *find_row(const struct view *view, const char *obje
     return NULL;
 }
 
-static void add_change(struct status *status, struct buffer *out, const struct view_row *row,
-                       const char *gone)
+static void add_time(struct status *status, struct buffer *out)
 {
     char now[WHEN_TEXT_MAX];
     when_write(loop_unix_ms(status->loop) / 1000, now);
     buffer_printf(out, "%.8s  ", now + strlen("2026-01-02T"));
-    if (gone)
-        buffer_printf(out, "%s  %s", row->object, gone);
-    else
-        status_write_line(out, row);
-    buffer_add_char(out, '\n');
 }
 
 static bool is_same(const struct view_row *a, const struct view_row *b)
@@ -111,45 +104,90 @@ static bool has_fault(const struct view *view, const char *fault)
     return false;
 }
 
+static void add_changed_rows(struct status *status, struct buffer *out)
+{
+    for (size_t i = 0; i < status->view->count; i++) {
+        const struct view_row *row = &status->view->rows[i];
+        const struct view_row *before = find_row(status->shown, row->object);
+        if (before && is_same(before, row))
+            continue;
+        add_time(status, out);
+        status_write_line(out, row);
+        buffer_add_char(out, '\n');
+    }
+}
+
+static void add_gone_rows(struct status *status, struct buffer *out)
+{
+    for (size_t i = 0; status->shown && i < status->shown->count; i++) {
+        if (find_row(status->view, status->shown->rows[i].object))
+            continue;
+        add_time(status, out);
+        buffer_printf(out, "%s  gone\n", status->shown->rows[i].object);
+    }
+}
+
+// The faults of `view` that `other` does not have.
+static void add_faults(struct status *status, struct buffer *out, const struct view *view,
+                       const struct view *other, const char *word)
+{
+    for (size_t i = 0; view && i < view->fault_count; i++) {
+        if (has_fault(other, view->faults[i]))
+            continue;
+        add_time(status, out);
+        buffer_printf(out, "%s  ", word);
+        text_clean(out, text_of(view->faults[i]), SIZE_MAX);
+        buffer_add_char(out, '\n');
+    }
+}
+
 static void tell_changes(struct status *status)
 {
     AUTO_BUFFER text = {0};
-    const struct view *old = status->shown;
-    for (size_t i = 0; i < status->view->count; i++) {
-        const struct view_row *row = &status->view->rows[i];
-        const struct view_row *before = find_row(old, row->object);
-        if (!before || !is_same(before, row))
-            add_change(status, &text, row, NULL);
-    }
-    for (size_t i = 0; old && i < old->count; i++)
-        if (!find_row(status->view, old->rows[i].object))
-            add_change(status, &text, &old->rows[i], "gone");
-    for (size_t i = 0; i < status->view->fault_count; i++)
-        if (!has_fault(old, status->view->faults[i]))
-            buffer_printf(&text, "refused  %s\n", status->view->faults[i]);
+    add_changed_rows(status, &text);
+    add_gone_rows(status, &text);
+    add_faults(status, &text, status->view, status->shown, "refused");
+    add_faults(status, &text, status->shown, status->view, "no longer refused");
     put(status, &text);
 }
 
-static void measure_screen(struct status *status)
+static size_t count_lines(const struct buffer *text)
 {
-    status->look.terminal = terminal_of(STDOUT_FILENO);
-    unsigned rows = status->look.terminal.rows;
-    status->look.rows_max = !status->is_screen ? 0 : rows > FRAME_ROWS + 1 ? rows - FRAME_ROWS : 1;
+    size_t lines = 0;
+    for (size_t i = 0; i < text->len; i++)
+        lines += text->at[i] == '\n';
+    return lines;
+}
+
+// On a screen, fewer rows until all of it fits; what is wrong stays longest.
+static void write_table(struct status *status, struct buffer *out)
+{
+    struct status_look *look = &status->look;
+    size_t rows = look->terminal.rows;
+    look->rows_max = status->is_screen && rows > 1 ? rows - 1 : 0;
+    status_write_table(out, status->view, look);
+    while (look->rows_max > 1 && count_lines(out) >= rows) {
+        size_t over = count_lines(out) - rows + 1;
+        size_t shown = look->rows_max < status->view->count ? look->rows_max : status->view->count;
+        look->rows_max = shown > over + 1 ? shown - over : 1;
+        buffer_clear(out);
+        status_write_table(out, status->view, look);
+    }
 }
 
 static void write_view(struct status *status, struct buffer *out)
 {
+    status->look.terminal = terminal_of(STDOUT_FILENO);
     if (status->is_json)
         status_write_json(out, status->view, status->look.has_answers);
     else
-        status_write_table(out, status->view, &status->look);
+        write_table(status, out);
 }
 
 static void redraw(struct status *status)
 {
     AUTO_BUFFER text = {0};
     AUTO_BUFFER all = {0};
-    measure_screen(status);
     write_view(status, &text);
     if (text_equal(buffer_text(&text), buffer_text(&status->last)))
         return;
@@ -314,7 +352,6 @@ static bool read_options(struct status *status, struct error *err)
     status->look.dir = status->folder.dir;
     status->look.server = ask;
     status->look.has_answers = ask != NULL;
-    measure_screen(status);
     if (ask && !hostport_parse(&status->server, text_of(ask), DNS_PORT, false, err))
         return error_prefix(err, "%s: \"%s\": ", option_source(invocation, "ask"), ask);
     return true;

@@ -1,10 +1,18 @@
 #include "commands/status_text.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/value.h"
 
-enum { SHOWN_OCTETS_MAX = 4096, MESSAGE_COLUMNS_MIN = 40, GAP = 2, UNDER_INDENT = 4 };
+enum {
+    SHOWN_OCTETS_MAX = 4096,
+    SHRUNK_COLUMNS_MIN = 12,
+    GAP = 2,
+    BELOW_INDENT = 4,
+    ANSWER_COLUMNS_MAX = 60,
+    SCREEN_FAULTS_MAX = 3
+};
 
 enum column { OBJECT, WHAT, READY, REASON, ANSWER, MESSAGE, COLUMNS };
 static const char *const headings[COLUMNS] = {
@@ -29,8 +37,10 @@ static const struct {
 static void write_answer(struct buffer *out, const struct view_row *row)
 {
     buffer_add_text(out, answers[row->answer].text);
-    if (*row->answer_text)
-        buffer_printf(out, ": %s", row->answer_text);
+    if (!*row->answer_text)
+        return;
+    buffer_add_text(out, ": ");
+    print_cut(out, text_of(row->answer_text), ANSWER_COLUMNS_MAX);
 }
 
 static void write_cell(struct buffer *out, const struct view_row *row, enum column column)
@@ -64,40 +74,90 @@ static const char *colour_of(const struct view_row *row, enum column column)
 
 // ---- layout -------------------------------------------------------------------------------------
 
+// What stands in columns, and what stands below the rows that need it.
+enum fit {
+    FIT_ALL,
+    FIT_MOST,   // messages below
+    FIT_NARROW, // reasons and answers below, too
+};
+
 struct layout {
     const struct view *view;
     const struct status_look *look;
     size_t widths[COLUMNS]; // 0: not shown
-    bool is_under;          // messages of what is not right stand below their row
+    enum fit fit;
 };
 
-static size_t width_of(const struct view_row *row, enum column column)
+static bool is_wrong(const struct view_row *row)
 {
-    AUTO_BUFFER cell = {0};
-    write_cell(&cell, row, column);
-    return print_columns(buffer_text(&cell));
+    return !row->is_right || (row->answer != ANSWER_NOT_ASKED && row->answer != ANSWER_OK);
 }
 
-static void measure(struct layout *layout)
+static void write_shown(struct buffer *out, const struct layout *layout, const struct view_row *row,
+                        enum column column)
+{
+    if (layout->fit == FIT_NARROW && column == ANSWER)
+        buffer_add_text(out, answers[row->answer].text);
+    else
+        write_cell(out, row, column);
+}
+
+// Messages of what is right say nothing new: they may be cut.
+static size_t widest(const struct layout *layout, enum column column)
+{
+    size_t width = strlen(headings[column]);
+    for (size_t i = 0; i < layout->view->count; i++) {
+        AUTO_BUFFER cell = {0};
+        if (column == MESSAGE && !is_wrong(&layout->view->rows[i]))
+            continue;
+        write_shown(&cell, layout, &layout->view->rows[i], column);
+        size_t wanted = print_columns(buffer_text(&cell));
+        width = wanted > width ? wanted : width;
+    }
+    return width;
+}
+
+static bool is_shown(const struct layout *layout, enum column column)
+{
+    static const bool is_below[][COLUMNS] = {
+        [FIT_MOST] = {[MESSAGE] = true},
+        [FIT_NARROW] = {[MESSAGE] = true, [REASON] = true},
+    };
+    if (column == ANSWER)
+        return layout->look->has_answers;
+    return layout->fit == FIT_ALL || !is_below[layout->fit][column];
+}
+
+static size_t measure(struct layout *layout)
 {
     size_t used = 0;
     for (enum column column = 0; column < COLUMNS; column++) {
-        if (column == ANSWER && !layout->look->has_answers)
-            continue;
-        size_t width = strlen(headings[column]);
-        for (size_t i = 0; i < layout->view->count; i++) {
-            size_t wanted = width_of(&layout->view->rows[i], column);
-            width = wanted > width ? wanted : width;
-        }
-        layout->widths[column] = width;
-        used += column == MESSAGE ? 0 : width + GAP;
+        layout->widths[column] = is_shown(layout, column) ? widest(layout, column) : 0;
+        used += layout->widths[column] ? layout->widths[column] + (used ? GAP : 0) : 0;
     }
-    unsigned columns = layout->look->terminal.columns;
-    bool fits = !columns || used + layout->widths[MESSAGE] <= columns ||
-                used + MESSAGE_COLUMNS_MIN <= columns;
-    layout->is_under = !fits;
-    if (layout->is_under)
-        layout->widths[MESSAGE] = 0;
+    return used;
+}
+
+static void shrink(struct layout *layout, enum column column, size_t *used)
+{
+    size_t over = *used - layout->look->terminal.columns;
+    size_t spare = layout->widths[column] > SHRUNK_COLUMNS_MIN
+                       ? layout->widths[column] - SHRUNK_COLUMNS_MIN
+                       : 0;
+    size_t less = over < spare ? over : spare;
+    layout->widths[column] -= less;
+    *used -= less;
+}
+
+static void choose_layout(struct layout *layout)
+{
+    size_t columns = layout->look->terminal.columns;
+    size_t used = measure(layout);
+    for (; columns && used > columns && layout->fit < FIT_NARROW; used = measure(layout))
+        layout->fit++;
+    static const enum column soft[] = {WHAT, OBJECT};
+    for (size_t i = 0; columns && i < COUNT_OF(soft) && used > columns; i++)
+        shrink(layout, soft[i], &used);
 }
 
 static bool is_last(const struct layout *layout, enum column column)
@@ -108,24 +168,28 @@ static bool is_last(const struct layout *layout, enum column column)
     return true;
 }
 
+// The last one takes what is left of the line.
 static void add_cell(struct buffer *out, const struct layout *layout, enum column column,
                      struct text text, const char *colour, size_t *at)
 {
     const struct terminal *terminal = &layout->look->terminal;
-    size_t left = !terminal->columns        ? SIZE_MAX
-                  : terminal->columns > *at ? terminal->columns - *at
-                                            : 0;
-    size_t used = print_columns(text) < left ? print_columns(text) : left;
     bool has_colour = terminal->has_colour && *colour;
+    bool is_end = is_last(layout, column);
+    size_t width = layout->widths[column];
+    if (is_end)
+        width = !terminal->columns        ? SIZE_MAX
+                : terminal->columns > *at ? terminal->columns - *at
+                                          : 0;
+    AUTO_BUFFER cell = {0};
+    print_cut(&cell, text, width);
     if (has_colour)
         buffer_add_text(out, colour);
-    print_cut(out, text, left);
+    buffer_add(out, cell.at, cell.len);
     if (has_colour)
         buffer_add_text(out, "\033[0m");
     *at += layout->widths[column] + GAP;
-    if (is_last(layout, column) || left <= layout->widths[column] + GAP)
-        return;
-    buffer_printf(out, "%*s", (int)(layout->widths[column] + GAP - used), "");
+    if (!is_end)
+        buffer_printf(out, "%*s", (int)(width + GAP - print_columns(buffer_text(&cell))), "");
 }
 
 static void add_headings(struct buffer *out, const struct layout *layout)
@@ -137,16 +201,21 @@ static void add_headings(struct buffer *out, const struct layout *layout)
     buffer_add_char(out, '\n');
 }
 
-static void add_under(struct buffer *out, const struct layout *layout, const struct view_row *row)
+static void add_below(struct buffer *out, const struct layout *layout, const struct view_row *row)
 {
     AUTO_BUFFER message = {0};
+    AUTO_BUFFER answer = {0};
     unsigned columns = layout->look->terminal.columns;
+    bool is_narrow = layout->fit == FIT_NARROW;
+    if (is_narrow)
+        write_cell(&message, row, REASON);
+    buffer_add_text(&message, is_narrow ? ": " : "");
     write_cell(&message, row, MESSAGE);
-    if (row->is_right || !message.len || columns <= UNDER_INDENT)
-        return;
-    buffer_printf(out, "%*s", UNDER_INDENT, "");
-    print_cut(out, buffer_text(&message), columns - UNDER_INDENT);
-    buffer_add_char(out, '\n');
+    write_cell(&answer, row, ANSWER);
+    if (!row->is_right)
+        print_wrapped(out, message.at, BELOW_INDENT, columns);
+    if (is_narrow && row->answer != ANSWER_NOT_ASKED && row->answer != ANSWER_OK)
+        print_wrapped(out, answer.at, BELOW_INDENT, columns);
 }
 
 static void add_row(struct buffer *out, const struct layout *layout, const struct view_row *row)
@@ -156,22 +225,15 @@ static void add_row(struct buffer *out, const struct layout *layout, const struc
         AUTO_BUFFER cell = {0};
         if (!layout->widths[column])
             continue;
-        write_cell(&cell, row, column);
+        write_shown(&cell, layout, row, column);
         add_cell(out, layout, column, buffer_text(&cell), colour_of(row, column), &at);
     }
-    while (out->len && out->at[out->len - 1] == ' ')
-        out->at[--out->len] = '\0';
     buffer_add_char(out, '\n');
-    if (layout->is_under)
-        add_under(out, layout, row);
+    if (layout->fit != FIT_ALL)
+        add_below(out, layout, row);
 }
 
 // ---- table --------------------------------------------------------------------------------------
-
-static bool is_wrong(const struct view_row *row)
-{
-    return !row->is_right || (row->answer != ANSWER_NOT_ASKED && row->answer != ANSWER_OK);
-}
 
 static void add_rows(struct buffer *out, const struct layout *layout)
 {
@@ -194,15 +256,18 @@ static void add_faults(struct buffer *out, const struct layout *layout)
 {
     const struct view *view = layout->view;
     unsigned columns = layout->look->terminal.columns;
-    if (view->fault_count)
-        buffer_add_text(out, "\nRefused; the last good objects stay:\n");
-    for (size_t i = 0; i < view->fault_count; i++) {
+    size_t shown = view->fault_count;
+    if (layout->look->rows_max && shown > SCREEN_FAULTS_MAX)
+        shown = SCREEN_FAULTS_MAX;
+    if (shown)
+        buffer_add_text(out, "\nRefused manifests; their last good objects stay:\n");
+    for (size_t i = 0; i < shown; i++) {
         AUTO_BUFFER clean = {0};
         text_clean(&clean, text_of(view->faults[i]), SHOWN_OCTETS_MAX);
-        buffer_add_text(out, "  ");
-        print_cut(out, buffer_text(&clean), columns > 2 ? columns - 2 : SIZE_MAX);
-        buffer_add_char(out, '\n');
+        print_wrapped(out, buffer_text(&clean).at, GAP, columns ? columns : UINT_MAX);
     }
+    if (shown < view->fault_count)
+        buffer_printf(out, "  and %zu more\n", view->fault_count - shown);
 }
 
 static size_t count_answers(const struct view *view, bool is_ok)
@@ -217,17 +282,19 @@ static size_t count_answers(const struct view *view, bool is_ok)
 static void add_summary(struct buffer *out, const struct layout *layout)
 {
     const struct view *view = layout->view;
-    print_count(out, view->count, "object");
-    buffer_printf(out, ": %zu ready, %zu not", view_ready(view), view->count - view_ready(view));
+    unsigned columns = layout->look->terminal.columns;
+    AUTO_BUFFER text = {0};
+    print_count(&text, view->count, "object");
+    buffer_printf(&text, ": %zu ready, %zu not", view_ready(view), view->count - view_ready(view));
     if (view->fault_count) {
-        buffer_add_text(out, "; ");
-        print_count(out, view->fault_count, "fault");
-        buffer_add_text(out, " in manifests");
+        buffer_add_text(&text, "; ");
+        print_count(&text, view->fault_count, "fault");
+        buffer_add_text(&text, " in manifests");
     }
     if (layout->look->has_answers)
-        buffer_printf(out, "; %s answers %zu as declared, %zu not", layout->look->server,
+        buffer_printf(&text, "; %s answers %zu as declared, %zu not", layout->look->server,
                       count_answers(view, true), count_answers(view, false));
-    buffer_add_char(out, '\n');
+    print_wrapped(out, text.at, 0, columns ? columns : UINT_MAX);
 }
 
 void status_write_table(struct buffer *out, const struct view *view, const struct status_look *look)
@@ -237,7 +304,7 @@ void status_write_table(struct buffer *out, const struct view *view, const struc
         buffer_printf(out, "no objects in %s\n", look->dir);
         return;
     }
-    measure(&layout);
+    choose_layout(&layout);
     if (view->count) {
         add_headings(out, &layout);
         add_rows(out, &layout);

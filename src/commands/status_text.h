@@ -10,7 +10,7 @@ struct status_look {
     bool has_answers;   // a column of what the name server answers
     const char *server; // which it is; NULL without
     const char *dir;
-    unsigned rows_max; // 0: no bound; else what is not right comes first
+    size_t rows_max; // 0: no bound; else what is not right comes first
 };
 
 void status_write_table(struct buffer *out, const struct view *view,

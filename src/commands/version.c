@@ -17,7 +17,7 @@ static int version_run(struct invocation *invocation)
 extern const struct command version_command;
 const struct command version_command = {
     .name = "version",
-    .summary = "print the version, and those of the libraries it was built with",
+    .summary = "print the version and those of its libraries",
     .doc = "The first line is the program's name and version, alone.",
     .run = version_run,
 };
