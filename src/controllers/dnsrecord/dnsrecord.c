@@ -15,12 +15,12 @@ static const struct controller_setting settings[] = {
      .type = SETTING_MS,
      .fallback = "10m",
      .min = SECOND_MS,
-     .doc = "how long deletions go on or wait when class or Secret are gone",
+     .doc = "How long deletions go on or wait when class or Secret are gone.",
      .offset = offsetof(struct dnsrecord_settings, orphan_after_ms)},
     {.name = "conflict-names",
      .type = SETTING_FLAG,
      .fallback = "true",
-     .doc = "name the holder of a lost name even if it is in another namespace",
+     .doc = "Name the holder of a lost name even if it is in another namespace.",
      .offset = offsetof(struct dnsrecord_settings, conflict_names)},
 };
 
