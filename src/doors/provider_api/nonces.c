@@ -10,9 +10,9 @@
 enum { LIFE_S = 300, BUCKETS = 1024 };
 
 struct entry {
+    int64_t stamp_s;
     uint8_t digest[16];
-    uint32_t stamp_s; // Unix seconds fit until 2106
-    uint32_t next;    // of its bucket, or of the free list
+    uint32_t next; // of its bucket, or of the free list
 };
 
 struct nonces {
@@ -69,18 +69,23 @@ void nonces_free(struct nonces *nonces)
     free(nonces);
 }
 
-static size_t bucket_of(int64_t stamp_s)
+static uint32_t *bucket_of(struct nonces *nonces, int64_t expiry_s)
 {
-    return (size_t)((stamp_s + LIFE_S) % BUCKETS);
+    return &nonces->buckets[(uint64_t)expiry_s % BUCKETS];
 }
 
-static void drop_bucket(struct nonces *nonces, int64_t second)
+// A clock that was set back leaves entries of a later age among the others: they stay.
+static void drop_expired(struct nonces *nonces, int64_t second, int64_t now_s)
 {
-    uint32_t *head = &nonces->buckets[second % BUCKETS];
-    while (*head != TABLE_NONE) {
-        uint32_t id = *head;
+    uint32_t *link = bucket_of(nonces, second);
+    while (*link != TABLE_NONE) {
+        uint32_t id = *link;
         struct entry *entry = &nonces->entries[id];
-        *head = entry->next;
+        if (entry->stamp_s + LIFE_S >= now_s) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
         table_remove(&nonces->by_digest, digest_hash(entry->digest), id);
         entry->next = nonces->free;
         nonces->free = id;
@@ -88,14 +93,13 @@ static void drop_bucket(struct nonces *nonces, int64_t second)
     }
 }
 
-// Live stamps lie within 300 s of now, so that they expire within 600 s: no bucket holds two ages.
 static void sweep(struct nonces *nonces, int64_t now_s)
 {
     int64_t from = nonces->swept_s;
     if (now_s - from > BUCKETS || now_s < from)
-        from = now_s - BUCKETS + 2 * LIFE_S + 1;
+        from = now_s - BUCKETS;
     for (int64_t second = from; second < now_s; second++)
-        drop_bucket(nonces, second);
+        drop_expired(nonces, second, now_s);
     nonces->swept_s = now_s;
 }
 
@@ -109,7 +113,7 @@ void nonces_digest(struct text nonce, uint8_t out[16])
 static void add(struct nonces *nonces, const uint8_t digest[16], int64_t stamp_s)
 {
     uint32_t id = nonces->free;
-    uint32_t *head = &nonces->buckets[bucket_of(stamp_s)];
+    uint32_t *head = bucket_of(nonces, stamp_s + LIFE_S);
     if (id != TABLE_NONE) {
         nonces->free = nonces->entries[id].next;
     } else {
@@ -117,7 +121,7 @@ static void add(struct nonces *nonces, const uint8_t digest[16], int64_t stamp_s
         id = nonces->used++;
     }
     struct entry *entry = &nonces->entries[id];
-    *entry = (struct entry){.stamp_s = (uint32_t)stamp_s, .next = *head};
+    *entry = (struct entry){.stamp_s = stamp_s, .next = *head};
     memcpy(entry->digest, digest, 16);
     *head = id;
     table_add(&nonces->by_digest, digest_hash(digest), id);

@@ -93,12 +93,16 @@ static bool read_number(const struct value *metadata, const char *key, int32_t *
     return true;
 }
 
+// Only the numbers that the type has.
 static bool read_metadata(const struct value *record, struct record_set *out, struct error *err)
 {
     const struct value *metadata = value_find(record, "metadata");
-    if (!read_number(metadata, "priority", &out->priority) ||
-        !read_number(metadata, "weight", &out->weight) ||
-        !read_number(metadata, "port", &out->port))
+    if (out->type != RECORD_MX && out->type != RECORD_SRV)
+        return true;
+    if (!read_number(metadata, "priority", &out->priority))
+        return refuse(err, "INVALID_RECORD", "metadata: numbers are 0 to 65535");
+    if (out->type == RECORD_SRV && (!read_number(metadata, "weight", &out->weight) ||
+                                    !read_number(metadata, "port", &out->port)))
         return refuse(err, "INVALID_RECORD", "metadata: numbers are 0 to 65535");
     return true;
 }
@@ -173,6 +177,14 @@ static bool read_values(struct arena *arena, const struct value *record, struct 
     return true;
 }
 
+static bool is_apex(struct arena *arena, const struct request_scope *scope,
+                    const struct record_set *set)
+{
+    struct text name;
+    return record_name_join(arena, set->domain, set->subdomain, &name, NULL) &&
+           text_equal(request_zone(scope->zones, scope->zone_count, name), name);
+}
+
 bool request_read_record(struct arena *arena, const struct request_scope *scope,
                          const struct value *record, struct record_set *out, struct error *err)
 {
@@ -189,6 +201,8 @@ bool request_read_record(struct arena *arena, const struct request_scope *scope,
     set.ttl_s = ttl ? (uint32_t)ttl->integer : 300;
     if (!read_metadata(record, &set, err) || !read_values(arena, record, &set, err))
         return false;
+    if (set.type == RECORD_CNAME && is_apex(arena, scope, &set))
+        return refuse(err, "INVALID_RECORD", "a CNAME cannot stand at a zone's apex");
     *out = set;
     return true;
 }

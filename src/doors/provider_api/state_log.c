@@ -11,7 +11,9 @@
 #include "doors/provider_api/request.h"
 #include "providers/webhook/body.h"
 
-enum { LOG_MAX = 1 << 30, GROWTH_MAX = 32 << 20, HEX_LEN = 32 };
+#define NONCE_HEAD "{\"nonce\":"
+
+enum { LOG_MAX = 1 << 30, GROWTH_MAX = 8 << 20, HEX_LEN = 32 };
 
 struct state_log {
     struct disk *disk;
@@ -22,6 +24,7 @@ struct state_log {
     struct log *log;
     size_t size;
     size_t rewrite_at; // compacted again from this size on
+    bool is_torn;      // the last line may stand there in part
 };
 
 // Records by key while the log is read; the last word on a key counts.
@@ -89,7 +92,7 @@ static void write_nonce(struct buffer *out, const uint8_t digest[16], int64_t st
 {
     char hex[HEX_LEN + 1];
     hex_encode(digest, 16, hex);
-    buffer_printf(out, "{\"nonce\":\"%s\",\"stamp\":%lld}\n", hex, (long long)stamp_s);
+    buffer_printf(out, NONCE_HEAD "\"%s\",\"stamp\":%lld}\n", hex, (long long)stamp_s);
 }
 
 static void write_record(struct buffer *out, const struct record_set *set)
@@ -132,10 +135,14 @@ static void read_record(struct standing *standing, const struct value *line,
 static void read_line(struct text text, struct nonces *nonces, struct standing *standing,
                       int64_t now_s, struct log *log)
 {
+    // A record's escapes make up to six octets of one.
+    static const struct value_limits limits = {.octets = 8 << 20, .depth = 16};
     struct error err;
     struct request_scope scope = {0};
+    if (!nonces && text_starts(text, NONCE_HEAD))
+        return;
     memset(scope.has_type, true, sizeof scope.has_type);
-    const struct value *line = value_read_json(standing->line, text, &value_reply_limits, &err);
+    const struct value *line = value_read_json(standing->line, text, &limits, &err);
     if (!line) {
         log_line(log, LOG_WARN, "a line of the state log cannot be read and is left out",
                  LOG_TEXT("error", err.text), LOG_END);
@@ -240,13 +247,27 @@ static void rewrite(struct state_log *state)
              LOG_TEXT("error", err.text), LOG_END);
 }
 
+static bool append_octets(struct state_log *state, struct text octets, struct error *err)
+{
+    if (!state->file)
+        state->file = disk_append_open(state->disk, state->path, 0600, err);
+    if (!state->file)
+        return false;
+    if (disk_append(state->disk, state->file, octets, err))
+        return true;
+    disk_append_close(state->disk, steal(state->file));
+    state->is_torn = true;
+    return false;
+}
+
 static bool append_line(struct state_log *state, struct error *err)
 {
     if (state->size >= state->rewrite_at)
         rewrite(state);
-    if (!state->file)
-        state->file = disk_append_open(state->disk, state->path, 0600, err);
-    if (!state->file || !disk_append(state->disk, state->file, buffer_text(&state->line), err))
+    if (state->is_torn && !append_octets(state, TEXT("\n"), err))
+        return false;
+    state->is_torn = false;
+    if (!append_octets(state, buffer_text(&state->line), err))
         return false;
     state->size += state->line.len;
     return true;

@@ -11,7 +11,10 @@ enum { WINDOW_MS = 300000, NONCE_OCTETS_MAX = 128 };
 
 static bool refuse(struct error *err, int status, const char *code, const char *text)
 {
-    error_set(err, status == 429 ? FAULT_LIMIT : FAULT_AUTH, "AuthenticationFailed", "%s", text);
+    if (status == 429)
+        error_set(err, FAULT_LIMIT, "RateLimited", "%s", text);
+    else
+        error_set(err, FAULT_AUTH, "AuthenticationFailed", "%s", text);
     if (err) {
         err->status = status;
         snprintf(err->code, sizeof err->code, "%s", code);
@@ -59,19 +62,28 @@ static bool signature_is_by(const struct verifier *verifier, const struct hmac_k
            octets_equal(input->signature, expected, strlen(expected));
 }
 
-// The path as received, as decoded, and each with or without the base path.
+// The same path without the base path if it has it, else with it.
+static const char *other_form(const char *base_path, const char *path, struct buffer *out)
+{
+    size_t base = strlen(base_path);
+    if (!base)
+        return NULL;
+    if (!strncmp(path, base_path, base) && path[base] == '/')
+        return path + base;
+    buffer_printf(out, "%s%s", base_path, path);
+    return out->at;
+}
+
+// The path as received and as decoded, each with and without the base path. All are tried, so that
+// the time tells nothing.
 static bool signature_holds(const struct verifier *verifier, const struct verify_input *input)
 {
-    size_t base = strlen(verifier->base_path);
-    AUTO_BUFFER prefixed = {0};
-    const char *paths[3] = {input->path, NULL, NULL};
-    if (strcmp(input->path, input->decoded))
-        paths[1] = input->decoded;
-    if (base && !strncmp(input->path, verifier->base_path, base)) {
-        paths[2] = input->path + base;
-    } else if (base) {
-        buffer_printf(&prefixed, "%s%s", verifier->base_path, input->path);
-        paths[2] = prefixed.at;
+    AUTO_BUFFER received = {0};
+    AUTO_BUFFER decoded = {0};
+    const char *paths[4] = {input->path, other_form(verifier->base_path, input->path, &received)};
+    if (strcmp(input->path, input->decoded)) {
+        paths[2] = input->decoded;
+        paths[3] = other_form(verifier->base_path, input->decoded, &decoded);
     }
     bool is_good = false;
     for (size_t k = 0; k < verifier->key_count; k++)
