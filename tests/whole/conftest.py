@@ -20,6 +20,38 @@ def provider(programs, tmp_path):
     return make
 
 
+@pytest.fixture
+def webhook():
+    """webhook(reply): a server of the protocol whose replies the test chooses."""
+    made = []
+
+    def make(*words, **options):
+        made.append(harness.Webhook(*words, **options))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+@pytest.fixture
+def site(programs, tmp_path):
+    """site(url, ...): a folder with a class and its Secret; start() runs `signpost run` on it."""
+    def make(*words, **options):
+        return harness.Site(programs, tmp_path, *words, **options)
+    return make
+
+
+@pytest.fixture
+def memory(provider, site):
+    """A site whose class is served by a memory provider."""
+    server = provider()
+    made = site(f"http://{harness.LOOPBACK}:{server.port}")
+    made.server = server
+    made.client = server.client
+    return made
+
+
 @pytest.fixture(scope="session")
 def name_servers(tmp_path_factory):
     """name_servers(kind): Knot or BIND, started once for the session."""

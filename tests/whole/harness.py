@@ -4,9 +4,9 @@ HTTP client, Knot and BIND on loopback."""
 import base64
 import ctypes
 import datetime
-import hashlib
 import hmac
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -16,14 +16,18 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 import uuid
 
+import dns.exception
 import dns.message
 import dns.query
 import dns.rcode
 import dns.rdatatype
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SIGNPOST = os.path.abspath(
@@ -538,3 +542,239 @@ def documents(*texts):
     return "---\n".join(texts)
 
 
+
+
+def split_status(path):
+    """The documents of a status file, by "Kind namespace/name" or "Kind name"."""
+    documents_ = {}
+    try:
+        text = pathlib.Path(path).read_text()
+    except FileNotFoundError:
+        return {}
+    for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        if isinstance(document, dict) and "kind" in document:
+            metadata = document.get("metadata", {})
+            space = metadata.get("namespace")
+            name = f"{space}/{metadata.get('name')}" if space else metadata.get("name")
+            name = f"{document['kind']} {name}"
+            if "uid" in metadata or name not in documents_:  # without: a refused document
+                documents_[name] = document
+    return documents_
+
+
+# ---- signpost run -------------------------------------------------------------------------------
+
+KEY = b"test-secret"
+FAST = {"DNS_RECORD_RETRY_BASE_DELAY": "50ms", "DNS_RECORD_RETRY_MAX_DELAY": "500ms",
+        "DNS_CLASS_HEALTH_CHECK_INTERVAL": "1s"}
+
+
+class Site:
+    """A folder of manifests and the `signpost run` that watches it."""
+
+    def __init__(self, programs, folder, server=None, key=KEY, ttl=300, **environment):
+        self.programs = programs
+        self.folder = pathlib.Path(folder) / "manifests"
+        self.folder.mkdir()
+        self.health_port = free_port()
+        self.metrics_port = free_port()
+        self.environment = {**FAST, **environment}
+        self.program = None
+        self.count = 0
+        if server:
+            self.write("secret.yaml", secret_text(key=key))
+            self.write("class.yaml", class_text(server=server, ttl=ttl))
+
+    def write(self, name, *texts):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = 0o600 if "kind: Secret" in "".join(texts) else 0o644
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w") as out:
+            out.write(documents(*texts))
+
+    def remove(self, *names):
+        for name in names:
+            (self.folder / name).unlink()
+
+    def command(self, *words):
+        return [SIGNPOST, "run", "--dir", self.folder, "--log-format", "json",
+                "--health-probe-bind-address", f"{LOOPBACK}:{self.health_port}",
+                "--metrics-bind-address", f"{LOOPBACK}:{self.metrics_port}", *words]
+
+    def start(self, *words, before=(), is_ready=True):
+        self.count += 1
+        self.program = self.programs.start(f"run-{self.count}",
+                                           [*before, *self.command(*words)], **self.environment)
+        if is_ready:
+            self.wait(self.is_ready, "signpost run is ready")
+        return self
+
+    def kill(self):
+        self.program.kill()
+        return self
+
+    def is_ready(self):
+        return fetch(self.health_port, "/readyz")[0] == 200
+
+    def checks(self):
+        return fetch(self.health_port, "/readyz?verbose")[1]
+
+    def wait(self, check, what, seconds=10):
+        return wait_until(check, lambda: f"{what}\n{self.shown()}", seconds, [self.program])
+
+    def statuses(self, state_dir=None):
+        found = {}
+        for path in sorted(pathlib.Path(state_dir or self.folder).rglob("*.status")):
+            for name, document in split_status(path).items():
+                if "uid" in document.get("metadata", {}) or name not in found:
+                    found[name] = document
+        return found
+
+    def spec(self, name):
+        """The last good spec of a record."""
+        document = self.statuses().get(f"DNSRecord default/{name}", {})
+        return document.get("lastGoodSpec", {}).get("spec", {})
+
+    def shown(self):
+        rows = []
+        for name, document in self.statuses().items():
+            conditions = document.get("status", {}).get("conditions", [])
+            rows.append(f"{name}: " + "; ".join(
+                f"{row['type']}={row['status']} {row['reason']}: {row['message']}"
+                for row in conditions))
+        return "\n".join(rows)
+
+    def status(self, name, kind="DNSRecord"):
+        name = name if kind != "DNSRecord" or "/" in name else f"default/{name}"
+        return self.statuses().get(f"{kind} {name}", {}).get("status", {})
+
+    def condition(self, name, kind="DNSRecord", which="Ready"):
+        """(status, reason, message) or ("", "", "")."""
+        for row in self.status(name, kind).get("conditions", []):
+            if row["type"] == which:
+                return row["status"], row["reason"], row["message"]
+        return "", "", ""
+
+    def wait_reason(self, name, *reasons, kind="DNSRecord", seconds=10):
+        self.wait(lambda: self.condition(name, kind)[1] in reasons,
+                  f"{name} has reason {' or '.join(reasons)}", seconds)
+        return self.condition(name, kind)[2]
+
+    def wait_told(self, name, reason, text="", kind="DNSRecord"):
+        self.wait(lambda: self.condition(name, kind)[1] == reason
+                  and text in self.condition(name, kind)[2], f"{name}: {reason} {text}")
+
+    def wait_ready(self, *names, seconds=10):
+        for name in names:
+            self.wait(lambda name=name: self.condition(name)[0] == "True"
+                      and self.is_observed(name), f"{name} is Ready", seconds)
+
+    def is_observed(self, name):
+        document = self.statuses().get(f"DNSRecord default/{name}", {})
+        return document.get("metadata", {}).get("generation") == \
+            document.get("status", {}).get("observedGeneration")
+
+    def wait_gone(self, *names, seconds=10):
+        for name in names:
+            self.wait(lambda name=name: f"DNSRecord default/{name}" not in self.statuses(),
+                      f"{name} is gone", seconds)
+
+
+def record(name, kind="A", values=("192.0.2.1",), subdomain=None, **more):
+    """Text of a record that is called like its name."""
+    return record_text(name, kind, subdomain or name, list(values), **more)
+
+
+# ---- a webhook server of our own ----------------------------------------------------------------
+
+class Webhook:
+    """A server of the protocol whose replies the test chooses.
+
+    `reply(request)` returns (status, body) or (status, body, headers), bytes to write as they are,
+    or None to close without a word.
+    """
+
+    def __init__(self, reply=None, port=0):
+        self.seen = []
+        self.lock = threading.Lock()
+        self.reply = reply or self.accept
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def serve(self):
+                size = int(self.headers.get("Content-Length") or 0)
+                request = Request(self.command, self.path, self.headers, self.rfile.read(size))
+                with outer.lock:
+                    outer.seen.append(request)
+                outer.answer(self, outer.reply(request))
+
+            do_GET = do_POST = do_DELETE = do_PUT = serve
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 128
+
+            def handle_error(self, *_):
+                pass
+
+        self.server = Server((LOOPBACK, port), Handler)
+        self.port = self.server.server_address[1]
+        self.url = f"http://{LOOPBACK}:{self.port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    @staticmethod
+    def accept(request):
+        if request.path == "/health":
+            return 200, b'{"status":"healthy"}'
+        return 200, b'{"success":true}'
+
+    @staticmethod
+    def answer(handler, reply):
+        if reply is None:
+            handler.close_connection = True
+            handler.connection.shutdown(socket.SHUT_RDWR)
+            return
+        if isinstance(reply, bytes):
+            handler.close_connection = True
+            handler.wfile.write(reply)
+            return
+        status, body, *more = reply
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body)))
+        for name, value in (more[0] if more else {}).items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def of(self, method):
+        with self.lock:
+            return [request for request in self.seen if request.method == method]
+
+    def bodies(self):
+        return [json.loads(request.body)["record"] for request in self.of("POST")]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join(5)
+
+
+class Request:
+    def __init__(self, method, path, headers, body):
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+        self.at = time.monotonic()
+
+    def is_signed_by(self, key, digest="sha256", path=None):
+        given = self.headers.get("X-DNS-Signature", "")
+        return given == sign(key, self.method, path or self.path,
+                             self.headers.get("X-DNS-Timestamp", ""),
+                             self.headers.get("X-DNS-Nonce", ""), self.body, digest)
+
+    def __repr__(self):
+        return f"{self.method} {self.path} {self.body[:200]!r}"
