@@ -55,23 +55,19 @@ static void add_finding(struct check *check, const struct finding *finding,
                place, "%s%s%s", field, *field ? ": " : "", finding->text);
 }
 
-// One path at or below the other: "spec.values", "spec.values[0]".
-static bool is_related(const char *a, const char *b)
+// "spec.values[0]" lies below "spec.values".
+static bool is_at_or_below(const char *path, const char *above)
 {
-    size_t a_len = strlen(a);
-    size_t b_len = strlen(b);
-    size_t common = a_len < b_len ? a_len : b_len;
-    if (strncmp(a, b, common) != 0)
-        return false;
-    char next = a_len == b_len ? '\0' : (a_len > b_len ? a : b)[common];
-    return next == '\0' || next == '.' || next == '[';
+    size_t len = strlen(above);
+    return !strncmp(path, above, len) &&
+           (path[len] == '\0' || path[len] == '.' || path[len] == '[');
 }
 
 // The kind's rules read a field of the wrong shape as absent: what they say of it is no news.
 static bool is_told(const struct findings *findings, size_t shapes, const struct finding *finding)
 {
     for (size_t i = 0; i < shapes; i++)
-        if (is_related(findings->items[i].path, finding->path))
+        if (is_at_or_below(finding->path, findings->items[i].path))
             return true;
     return false;
 }

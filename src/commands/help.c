@@ -202,8 +202,10 @@ static int help_run(struct invocation *invocation)
         return print_completion(invocation, shell);
     if (count) {
         command = command_match(count, invocation->arguments, &taken);
-        if (!command || taken != count)
+        if (!command)
             return command_fail_unknown(count, invocation->arguments);
+        if (taken < count)
+            return command_fail(2, "unexpected argument %s", invocation->arguments[taken]);
     }
     if (option_flag(invocation, "man"))
         return print_man(invocation->arena, command);

@@ -1,0 +1,184 @@
+"""The command line: what every command has in common, help, manual pages, completion, manifests."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+
+from harness import ROOT, SIGNPOST, run
+
+MAN = ROOT / "docs" / "man"
+
+
+def commands():
+    """Names from the overview."""
+    _, overview, _ = run("help")
+    rows = overview.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    return [row[2:].split("  ")[0] for row in rows]
+
+
+# ---- usage --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("words, text", [
+    ((), "a command is expected; `signpost help` lists them"),
+    (("chek",), "unknown command chek; did you mean check?"),
+    (("statsu", "--watch"), "unknown command statsu; did you mean status?"),
+    (("frobnicate",), "unknown command frobnicate; `signpost help` lists them"),
+    (("--dir", "x"), "unknown command --dir; `signpost help` lists them"),
+    (("help", "rnu"), "unknown command rnu; did you mean run?"),
+    (("help", "run", "fast"), "unexpected argument fast"),
+    (("run", "--dri", "x"), "unknown flag --dri; did you mean --dir?"),
+    (("status", "--wach"), "unknown flag --wach; did you mean --watch?"),
+    (("check", "--quux"), "unknown flag --quux; `signpost help check` lists them"),
+    (("status", "extra"), "unexpected argument extra"),
+    (("status", "-w"), "unknown flag -w; flags begin with two dashes"),
+    (("status", "--output", "xml"), 'flag --output: "xml": expected one of text, json'),
+    (("status", "--output"), "flag --output: expects text|json"),
+    (("status", "--ask", "ns1.example"), 'flag --ask: "ns1.example": the host must be an IP address'),
+    (("run", "--shutdown-timeout", "soon"), None),
+    (("run", "--controllers", "dnsrecrod"), "--controllers: unknown controller dnsrecrod; did you mean dnsrecord"),
+    (("manifests",), "say what to print: --crd"),
+    (("help", "--completion", "tcsh"), 'flag --completion: "tcsh": expected one of bash, zsh, fish'),
+])
+def test_wrong_usage_is_exit_2_with_one_line_that_says_what_to_do(words, text):
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith("signpost: ") and err.count("\n") == 1
+    if text:
+        assert err == f"signpost: {text}\n"
+
+
+def test_environment_that_does_not_parse_names_its_variable():
+    status, _, err = run("run", SIGNPOST_SHUTDOWN_TIMEOUT="soon")
+    assert status == 2
+    assert err.startswith('signpost: environment SIGNPOST_SHUTDOWN_TIMEOUT: "soon": ')
+
+
+def test_configuration_that_does_not_parse_names_file_line_and_column(tmp_path):
+    config = tmp_path / "signpost.yaml"
+    config.write_text("dir: m\nlog-level: loud\n")
+    status, _, err = run("run", "--config", config)
+    assert status == 2
+    assert err == (f'signpost: {config}:2:1: "loud": expected one of debug, info, warn, error\n')
+
+
+def test_output_that_cannot_be_written_is_exit_1():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = subprocess.run([SIGNPOST, "help"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                check=False)
+    assert result.returncode == 1
+    assert result.stderr == ("signpost: cannot write to standard output: "
+                             "No space left on device\n")
+
+
+# ---- help ---------------------------------------------------------------------------------------
+
+def test_overview_lists_commands_and_exit_codes():
+    status, out, err = run("help")
+    assert (status, err) == (0, "")
+    assert {"run", "provider", "check", "status", "manifests", "version", "help"} <= set(commands())
+    for code in range(3):
+        assert f"\n  {code}  " in out
+
+
+@pytest.mark.parametrize("words", [("--help",), ("-h",)])
+def test_help_flag_alone_is_the_overview(words):
+    assert run(*words) == run("help")
+
+
+def test_each_command_tells_the_same_by_help_and_by_its_flag():
+    for command in commands():
+        words = command.split()
+        status, out, err = run("help", *words)
+        assert (status, err) == (0, "")
+        assert out.startswith(f"signpost {command}: ")
+        assert run(*words, "--help") == run(*words, "-h") == (0, out, "")
+
+
+def test_help_wins_over_what_the_command_would_do(tmp_path):
+    assert run("run", "--dir", tmp_path / "none", "--help")[0] == 0
+
+
+def test_version_is_the_first_line():
+    status, out, _ = run("version")
+    lines = out.splitlines()
+    assert status == 0
+    assert lines[0].split()[0] == "signpost" and lines[0].count(".") == 2
+    for library in ("libevent", "libcurl", "OpenSSL", "json-c", "libyaml", "ldns", "libidn2"):
+        assert f"{library} " in lines[1]
+    assert run("--version")[1] == out
+
+
+# ---- manual pages -------------------------------------------------------------------------------
+
+def test_committed_manual_pages_are_current():
+    pages = {"signpost.1": run("help", "--man")[1]}
+    for command in commands():
+        name = f"signpost-{command.replace(' ', '-')}.1"
+        pages[name] = run("help", "--man", *command.split())[1]
+    committed = {path.name: path.read_text() for path in MAN.iterdir()}
+    assert sorted(committed) == sorted(pages), "run scripts/man and commit docs/man"
+    for name, page in pages.items():
+        assert committed[name] == page, f"{name} is old: run scripts/man and commit docs/man"
+
+
+def test_manual_page_has_the_sections_that_people_look_for():
+    _, page, _ = run("help", "--man", "status")
+    sections = [line[4:] for line in page.splitlines() if line.startswith(".SH ")]
+    assert sections == ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES",
+                        "SEE ALSO"]
+
+
+# ---- completion ---------------------------------------------------------------------------------
+
+def complete(*words):
+    """What bash offers for the last word."""
+    script = ('source <("$0" help --completion bash); COMP_WORDS=("$@"); '
+              'COMP_CWORD=$(($# - 1)); _signpost; printf "%s\\n" "${COMPREPLY[@]}"')
+    result = subprocess.run(["bash", "-c", script, SIGNPOST, "signpost", *words], text=True,
+                            capture_output=True, check=True)
+    assert result.stderr == ""
+    return result.stdout.split()
+
+
+def test_bash_completes_commands():
+    assert complete("st") == ["status"]
+    assert set(commands()) <= set(complete(""))
+
+
+def test_bash_completes_flags_of_the_command():
+    assert complete("status", "--w") == ["--watch"]
+    assert complete("status", "--output", "json", "--a") == ["--ask"]
+    assert "--watch" not in complete("run", "--")
+
+
+def test_bash_completes_choices_and_leaves_the_rest_to_files():
+    assert complete("status", "--output", "") == ["text", "json"]
+    assert complete("status", "--dir", "") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_every_command(shell):
+    status, out, _ = run("help", "--completion", shell)
+    assert status == 0
+    for command in commands():
+        assert command in out
+
+
+# ---- manifests ----------------------------------------------------------------------------------
+
+def test_crds_are_printed_for_kinds_of_ours_alone():
+    status, out, err = run("manifests", "--crd")
+    assert (status, err) == (0, "")
+    crds = list(yaml.safe_load_all(out))
+    assert {crd["kind"] for crd in crds} == {"CustomResourceDefinition"}
+    assert {"DNSClass", "DNSRecord"} <= {crd["spec"]["names"]["kind"] for crd in crds}
+    assert not {"Secret", "Namespace"} & {crd["spec"]["names"]["kind"] for crd in crds}
+
+
+def test_commands_leave_nothing_behind(tmp_path):
+    for words in (("help",), ("version",), ("manifests", "--crd"), ("help", "--man", "run")):
+        subprocess.run([SIGNPOST, *words], cwd=tmp_path, capture_output=True, check=True)
+    assert not os.listdir(tmp_path) and pathlib.Path(SIGNPOST).exists()
