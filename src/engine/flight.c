@@ -47,7 +47,7 @@ bool busy_has(struct engine *engine, uint16_t book, const char *name)
     return table_find(busy_table(engine), busy_hash_of(book, name), &wanted) != TABLE_NONE;
 }
 
-static uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
+uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
 {
     uint32_t id = engine->free_busy;
     if (id != NO_ID) {
@@ -136,7 +136,6 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     struct change *change = &flight->job.changes[at];
     flight->claims[at] = id;
     claim->pending->flight = flight;
-    flight->busy[at] = busy_add(engine, claim->book, claim->name);
     if (claim->intent == CLAIM_SET) {
         change->op = CHANGE_SET;
         change->set = record_set_copy(flight->job.arena, claim->pending->content);
@@ -158,19 +157,17 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
 
 static void flight_add_wish(struct flight *flight, size_t at, struct wish *wish)
 {
-    char name[600];
-    wish_write_name(wish, name, sizeof name);
     flight->claims[at] = NO_ID;
     flight->wishes[at] = wish;
     wish->flight = flight;
     flight->job.changes[at].op = wish->op;
     flight->job.changes[at].set = *wish->content;
-    flight->busy[at] = busy_add(flight->engine, book_get(flight->engine, flight->lane->book), name);
 }
 
-void flight_begin(struct lane *lane, const uint32_t *claims, struct wish **wishes, size_t count)
+void flight_begin(struct lane *lane, const struct batch *batch)
 {
-    const char *trace = wishes[0] ? wishes[0]->trace : NULL;
+    size_t count = batch->count;
+    const char *trace = batch->wishes[0] ? batch->wishes[0]->trace : NULL;
     struct flight *flight = flight_new(lane, JOB_CHANGES, trace);
     struct arena *arena = flight->job.arena;
     lane->in_flight++;
@@ -181,10 +178,11 @@ void flight_begin(struct lane *lane, const uint32_t *claims, struct wish **wishe
     flight->busy = arena_new_array(arena, uint32_t, count);
     flight->hashes = arena_alloc(arena, count, sizeof *flight->hashes);
     for (size_t i = 0; i < count; i++) {
-        if (wishes[i])
-            flight_add_wish(flight, i, wishes[i]);
+        flight->busy[i] = batch->busy[i];
+        if (batch->wishes[i])
+            flight_add_wish(flight, i, batch->wishes[i]);
         else
-            flight_add_claim(flight, i, claims[i]);
+            flight_add_claim(flight, i, batch->claims[i]);
     }
     flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
     flight_step(flight);
@@ -243,12 +241,23 @@ static void share_failure(struct lane *lane, const struct error *error, const ch
         }
 }
 
+// The failure that speaks for the backend: of the change that could not be talked about.
+static const struct error *first_error(const struct job *job)
+{
+    for (size_t i = 0; i < job->change_count; i++) {
+        const struct error *error = job->changes[i].outcome.error;
+        if (error && (!job->is_transport_failure || error->fault == FAULT_AGAIN))
+            return error;
+    }
+    return NULL;
+}
+
 static void lane_judge(struct flight *flight)
 {
     struct lane *lane = flight->lane;
     if (flight->job.kind == JOB_HEALTH)
         return;
-    const struct error *error = flight->job.changes[0].outcome.error;
+    const struct error *error = first_error(&flight->job);
     if (!flight->job.is_transport_failure) {
         lane->transport_failures = 0;
         if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)

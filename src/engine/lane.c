@@ -66,22 +66,13 @@ bool lane_can_send(const struct lane *lane, enum claim_intent intent)
 
 // ---- pumping ------------------------------------------------------------------------------------
 
-struct batch {
-    uint32_t claims[1024];
-    struct wish *wishes[1024];
-    size_t count;
-    size_t limit;
-};
-
-static bool batch_has_name(const struct lane *lane, const struct batch *batch, const char *name,
-                           uint16_t book)
+// A name is taken for the batch at once, so that neither this batch nor another talk has it twice.
+static void batch_add(struct lane *lane, struct batch *batch, uint32_t claim, struct wish *wish,
+                      uint16_t book, const char *name)
 {
-    if (busy_has(lane->engine, book, name))
-        return true;
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->claims[i] != NO_ID && !strcmp(lane->engine->claims[batch->claims[i]].name, name))
-            return true;
-    return false;
+    batch->claims[batch->count] = claim;
+    batch->wishes[batch->count] = wish;
+    batch->busy[batch->count++] = busy_add(lane->engine, book, name);
 }
 
 static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_background)
@@ -92,35 +83,23 @@ static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_ba
         const struct claim *claim = &lane->engine->claims[id];
         next = claim->pending->next_due;
         if (!lane_can_send(lane, (enum claim_intent)claim->intent) ||
-            batch_has_name(lane, batch, claim->name, claim->book))
+            busy_has(lane->engine, claim->book, claim->name))
             continue;
         lane_unqueue(lane, id);
-        batch->wishes[batch->count] = NULL;
-        batch->claims[batch->count++] = id;
+        batch_add(lane, batch, id, NULL, claim->book, claim->name);
     }
-}
-
-static bool wish_name_is_busy(struct lane *lane, const struct batch *batch, const struct wish *wish)
-{
-    char name[600];
-    const struct record_set *set = wish->content;
-    wish_write_name(wish, name, sizeof name);
-    if (busy_has(lane->engine, book_get(lane->engine, lane->book), name))
-        return true;
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->wishes[i] && text_equal(batch->wishes[i]->content->domain, set->domain) &&
-            text_equal(batch->wishes[i]->content->subdomain, set->subdomain))
-            return true;
-    return false;
 }
 
 static void batch_take_wishes(struct lane *lane, struct batch *batch)
 {
+    char name[600];
+    uint16_t book = book_get(lane->engine, lane->book);
     struct wish **link = &lane->first_wish;
     struct wish *last = NULL;
     while (*link && batch->count < batch->limit) {
         struct wish *wish = *link;
-        if (wish_name_is_busy(lane, batch, wish)) {
+        wish_write_name(wish, name, sizeof name);
+        if (busy_has(lane->engine, book, name)) {
             last = wish;
             link = &wish->next;
             continue;
@@ -130,8 +109,7 @@ static void batch_take_wishes(struct lane *lane, struct batch *batch)
         lane->wish_count--;
         if (lane->last_wish == wish)
             lane->last_wish = last;
-        batch->claims[batch->count] = NO_ID;
-        batch->wishes[batch->count++] = wish;
+        batch_add(lane, batch, NO_ID, wish, book, name);
     }
 }
 
@@ -188,7 +166,7 @@ void lane_pump(struct lane *lane)
         batch_take_claims(lane, &batch, true);
         if (!batch.count)
             break;
-        flight_begin(lane, batch.claims, batch.wishes, batch.count);
+        flight_begin(lane, &batch);
     }
     lane->collect_until_ms = 0;
 }
@@ -452,9 +430,11 @@ void lane_ask(struct lane *lane, const struct question *question)
     lane->has_question = true;
     lane->question_epoch = question->epoch;
     lane->good_for_ms = question->good_for_ms;
+    if (is_new)
+        lane->asked_ms = 0;
     if (!lane->seat || (lane->reading && !is_new))
         return;
-    int64_t due_ms = lane->asked_ms && !is_new ? lane->asked_ms + lane->good_for_ms : now_ms;
+    int64_t due_ms = lane->asked_ms ? lane->asked_ms + lane->good_for_ms : now_ms;
     loop_timer_set(lane->engine->loop, &lane->question_timer,
                    due_ms > now_ms ? due_ms - now_ms : 0);
 }
@@ -485,7 +465,8 @@ void lane_answered(struct lane *lane, const struct job *job)
     if (is_learned)
         gather_wake_lane(lane->engine, lane->name);
     if (lane->has_question)
-        loop_timer_set(lane->engine->loop, &lane->question_timer, lane->good_for_ms);
+        loop_timer_set(lane->engine->loop, &lane->question_timer,
+                       lane->asked_ms ? lane->good_for_ms : 0);
     engine_schedule(lane->engine);
 }
 

@@ -37,6 +37,7 @@ struct key_extra {
     void *memo;
     struct lane *lane; // that this key keeps open
     unsigned write_failures;
+    int64_t write_not_before_ms; // mono: the store told us to slow down
 };
 
 struct key {
@@ -49,7 +50,7 @@ struct key {
     bool is_dirty;   // wants a turn when that ends
     bool is_racing;  // somebody wrote first: the next event gives a turn
     bool is_seen;    // had its first turn
-    bool is_gone;    // the object was deleted: to be forgotten in its next turn
+    bool is_gone;    // the object was deleted: forgotten as soon as its verdict is empty
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------
@@ -212,6 +213,16 @@ struct lane {
     struct histogram request_seconds;
 };
 
+// What goes into one talk: claims and wishes, their names taken already.
+enum { BATCH_MAX = 1024 };
+struct batch {
+    uint32_t claims[BATCH_MAX]; // NO_ID where it is a wish
+    struct wish *wishes[BATCH_MAX];
+    uint32_t busy[BATCH_MAX];
+    size_t count;
+    size_t limit;
+};
+
 // One talk under way.
 struct flight {
     struct engine *engine;
@@ -310,6 +321,11 @@ struct busy_name {
     char *name;
 };
 
+// engine.c
+// The state that a write of ours brought back; the store tells no event of it.
+void engine_file_written(struct engine *engine, const struct object *old,
+                         const struct object *new_);
+
 // keys.c
 uint32_t key_find(struct engine *engine, size_t controller, struct text namespace_,
                   struct text name);
@@ -317,6 +333,7 @@ uint32_t key_make(struct engine *engine, size_t controller, const struct object 
 void key_set_object(struct engine *engine, uint32_t id, const struct object *object);
 void key_forget(struct engine *engine, uint32_t id);
 struct key_extra *key_extra(struct key *key);
+void key_drop_memo(struct engine *engine, struct key *key);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_free(struct engine *engine);
 
@@ -362,9 +379,10 @@ void seat_unref(struct seat *seat);
 void lanes_free(struct engine *engine);
 
 // flight.c
+uint32_t busy_add(struct engine *engine, uint16_t book, const char *name);
 bool busy_has(struct engine *engine, uint16_t book, const char *name);
 void busy_free(struct engine *engine);
-void flight_begin(struct lane *lane, const uint32_t *claims, struct wish **wishes, size_t count);
+void flight_begin(struct lane *lane, const struct batch *batch);
 void flight_begin_health(struct lane *lane, struct wish *wish);
 void flight_abort(struct flight *flight);
 
