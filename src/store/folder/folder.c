@@ -255,7 +255,8 @@ struct folder *folder_open_reader(const struct world *world, const struct folder
 
 void folder_close_reader(struct folder *folder)
 {
-    folder_free(&folder->store);
+    if (folder)
+        folder_free(&folder->store);
 }
 
 struct store *folder_new(const struct world *world, const struct folder_options *options,
