@@ -1,6 +1,7 @@
 #include "commands/ask.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dns/message.h"
 
@@ -31,20 +32,39 @@ struct ask {
 
 // ---- judging ------------------------------------------------------------------------------------
 
+static const char *show_value(struct arena *arena, const struct record_set *set, struct text value)
+{
+    AUTO_BUFFER text = {0};
+    if (set->type == RECORD_MX)
+        buffer_printf(&text, "%d ", set->priority);
+    if (set->type == RECORD_SRV)
+        buffer_printf(&text, "%d %d %d ", set->priority, set->weight, set->port);
+    text_clean(&text, value, SIZE_MAX);
+    return arena_copy(arena, buffer_text(&text).at, text.len);
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    const char *const *a = left;
+    const char *const *b = right;
+    return strcmp(*a, *b);
+}
+
+// Sorted: name servers turn their answers around.
 static const char *join_values(struct arena *arena, const struct message *message)
 {
     AUTO_BUFFER text = {0};
-    for (size_t i = 0; i < message->answer_count; i++) {
-        const struct record_set *set = &message->answers[i];
-        for (size_t j = 0; j < set->value_count; j++) {
-            buffer_add_text(&text, text.len ? ", " : "");
-            if (set->type == RECORD_MX)
-                buffer_printf(&text, "%d ", set->priority);
-            if (set->type == RECORD_SRV)
-                buffer_printf(&text, "%d %d %d ", set->priority, set->weight, set->port);
-            text_clean(&text, set->values[j], SIZE_MAX);
-        }
-    }
+    size_t count = 0;
+    for (size_t i = 0; i < message->answer_count; i++)
+        count += message->answers[i].value_count;
+    const char **shown = arena_new_array(arena, const char *, count + 1);
+    count = 0;
+    for (size_t i = 0; i < message->answer_count; i++)
+        for (size_t j = 0; j < message->answers[i].value_count; j++)
+            shown[count++] = show_value(arena, &message->answers[i], message->answers[i].values[j]);
+    qsort(shown, count, sizeof *shown, compare_texts);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&text, "%s%s", i ? ", " : "", shown[i]);
     return arena_copy(arena, buffer_text(&text).at, text.len);
 }
 

@@ -79,10 +79,17 @@ static void read_status(struct view *view, struct view_row *row, const struct va
         row->is_right = false;
         row->message = "edited since; `signpost run` has not acted on it yet";
     }
-    if (value_text_at(tree, "metadata.deletionTimestamp").len) {
-        row->is_right = row->has_question = false;
+}
+
+static void read_gone(struct view *view, struct view_row *row, const struct value *tree)
+{
+    bool is_begun = value_text_at(tree, "metadata.deletionTimestamp").len > 0;
+    row->is_right = row->has_question = false;
+    if (is_begun && strcmp(row->ready, "True") != 0)
         row->message = arena_printf(view->arena, "being deleted; %s", row->message);
-    }
+    else
+        row->message = is_begun ? "being deleted"
+                                : "its manifest is gone; `signpost run` has not acted on it yet";
 }
 
 static void write_object(struct buffer *out, const struct view_row *row)
@@ -103,6 +110,8 @@ static void add_row(struct view *view, const struct folder_entry *entry)
     };
     describe(view, &row, entry->tree);
     read_status(view, &row, entry->tree);
+    if (entry->is_gone)
+        read_gone(view, &row, entry->tree);
     if (entry->fault)
         row.is_right = row.has_question = false;
     write_object(&object, &row);

@@ -1,0 +1,410 @@
+"""`signpost status`: a table of objects from a folder that `signpost run` works on, what a name
+server answers, and what changes."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.rrset
+import pytest
+
+from harness import (LOOPBACK, SIGNPOST, class_text, free_port, record_text, run, secret_text,
+                     wait_until)
+
+KEY = b"test-secret"
+
+
+# ---- a folder that run works on -----------------------------------------------------------------
+
+class Folder:
+    def __init__(self, programs, path, server):
+        self.programs = programs
+        self.path = path
+        path.mkdir()
+        self.write("class.yaml", class_text(server=server) + "---\n" + secret_text(key=KEY))
+        os.chmod(path / "class.yaml", 0o600)
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+
+    def start(self):
+        self.programs.start("run", [SIGNPOST, "run", "--dir", self.path,
+                                    "--health-probe-bind-address", "0",
+                                    "--metrics-bind-address", "0"])
+        return self
+
+    def status(self, *words):
+        return run("status", "--dir", self.path, *words)
+
+    def rows(self, *words):
+        """Of the JSON output, by name."""
+        _, out, _ = self.status("--output", "json", *words)
+        return {row["name"]: row for row in json.loads(out)["objects"]}
+
+    def settle(self, **reasons):
+        def is_settled():
+            rows = self.rows()
+            return all(rows.get(name.replace("_", "-"), {}).get("reason") == reason
+                       for name, reason in reasons.items())
+        wait_until(is_settled, lambda: f"{reasons}: {self.status()[1]}", 10, self.programs.all)
+        return self
+
+
+@pytest.fixture
+def folder(programs, provider, tmp_path):
+    return Folder(programs, tmp_path / "manifests", f"http://{LOOPBACK}:{provider().port}")
+
+
+# ---- a name server whose answers the test chooses -----------------------------------------------
+
+class Answers:
+    """UDP and TCP on one port. `sets` maps (name, type) to rdata texts; () is no data, an RCODE's
+    name is that code; what is not there is NXDOMAIN. Names in `large` are truncated over UDP."""
+
+    def __init__(self):
+        self.port = free_port()
+        self.sets = {}
+        self.large = set()
+        self.seen = []
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind((LOOPBACK, self.port))
+        self.tcp = socket.create_server((LOOPBACK, self.port))
+        for serve in (self.serve_udp, self.serve_tcp):
+            threading.Thread(target=serve, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"{LOOPBACK}:{self.port}"
+
+    def answer(self, octets, is_tcp):
+        query = dns.message.from_wire(octets)
+        question = query.question[0]
+        name = question.name.to_text(omit_final_dot=True)
+        kind = dns.rdatatype.to_text(question.rdtype)
+        self.seen.append((name, kind, "tcp" if is_tcp else "udp",
+                          bool(query.flags & dns.flags.RD)))
+        reply = dns.message.make_response(query)
+        reply.flags |= dns.flags.AA
+        for wildcard in [key for key in self.sets if key[0].startswith("*.")]:
+            if name.endswith(wildcard[0][1:]) and kind == wildcard[1]:
+                name = wildcard[0]
+        texts = self.sets.get((name, kind), "NXDOMAIN")
+        if texts is None:
+            return None
+        if isinstance(texts, str):
+            reply.set_rcode(dns.rcode.from_text(texts))
+        elif name in self.large and not is_tcp:
+            reply.flags |= dns.flags.TC
+        elif texts:
+            reply.answer.append(dns.rrset.from_text(question.name, 60, "IN", kind, *texts))
+        return reply.to_wire()
+
+    def serve_udp(self):
+        while True:
+            try:
+                octets, peer = self.udp.recvfrom(65535)
+            except OSError:
+                return
+            if reply := self.answer(octets, False):
+                self.udp.sendto(reply, peer)
+
+    def serve_tcp(self):
+        while True:
+            try:
+                connection, _ = self.tcp.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rwb") as stream:
+                size = stream.read(2)
+                reply = self.answer(stream.read(int.from_bytes(size, "big")), True)
+                stream.write(len(reply).to_bytes(2, "big") + reply)
+
+    def close(self):
+        self.udp.close()
+        self.tcp.close()
+
+
+@pytest.fixture
+def answers():
+    made = Answers()
+    yield made
+    made.close()
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+def test_all_ready_is_exit_0_and_a_table(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated", home="ServerHealthy")
+    status, out, err = folder.status()
+    lines = out.splitlines()
+    server = lines[1].split()[1]
+    assert (status, err) == (0, "")
+    assert lines == [
+        f"OBJECT                 WHAT{' ' * (len(server) - 4)}  READY  REASON         MESSAGE",
+        f"DNSClass/home          {server}  True   ServerHealthy  {server} is healthy",
+        f"DNSRecord/default/web  www.example.test A{' ' * (len(server) - 18)}  True   "
+        f"RecordCreated  www.example.test A at {server}",
+        "",
+        "2 objects: 2 ready, 0 not",
+    ]
+
+
+def test_what_is_not_ready_says_why_and_is_exit_1(folder):
+    folder.write("bad.yaml", record_text("bad", "A", "bad", ["192.0.2.300"]))
+    folder.write("lost.yaml", record_text("lost", "A", "lost", ["192.0.2.1"], ref="nobody"))
+    folder.start().settle(bad="ValidationFailed", lost="DNSClassNotFound",
+                          home="ServerHealthy")
+    status, out, _ = folder.status()
+    assert status == 1
+    assert "spec.values[0] must be a valid IPv4 address: each number is at most 255" in out
+    assert "nobody" in folder.rows()["lost"]["message"]
+    assert out.splitlines()[-1] == "3 objects: 1 ready, 2 not"
+
+
+def test_folder_that_no_run_has_seen_says_so(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    status, out, _ = folder.status()
+    assert status == 1
+    assert "`signpost run` has not acted on it yet" in out
+    assert folder.rows()["web"]["ready"] == "-"
+
+
+def test_refused_manifest_is_listed_and_its_last_good_object_stays(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated")
+    folder.write("web.yaml", "a: [\n")
+    wait_until(lambda: "web.yaml:2:1" in folder.status()[1], folder.status)
+    status, out, _ = folder.status()
+    assert status == 1
+    assert "\nRefused manifests; their last good objects stay:\n  web.yaml:2:1: " in out
+    assert "1 fault in manifests" in out.splitlines()[-1]
+
+
+def test_empty_folder_is_exit_0(tmp_path):
+    assert run("status", "--dir", tmp_path) == (0, f"no objects in {tmp_path}\n", "")
+
+
+def test_folder_that_is_not_there_is_exit_2(tmp_path):
+    status, out, err = run("status", "--dir", tmp_path / "none")
+    assert (status, out) == (2, "")
+    assert "none" in err and "No such file" in err
+
+
+def test_json_holds_what_the_table_holds(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated", home="ServerHealthy")
+    status, out, _ = folder.status("--output", "json")
+    document = json.loads(out)
+    assert status == 0 and out.count("\n") == 1
+    assert document["refused"] == [] and document["ready"] == 2
+    assert document["objects"][1] == {
+        "kind": "DNSRecord", "namespace": "default", "name": "web", "file": "web.yaml",
+        "what": "www.example.test A", "ready": "True", "reason": "RecordCreated",
+        "message": document["objects"][1]["message"], "right": True}
+
+
+def test_status_writes_nothing(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    before = sorted(path.name for path in folder.path.iterdir())
+    folder.status()
+    assert sorted(path.name for path in folder.path.iterdir()) == before
+
+
+# ---- what a name server answers -----------------------------------------------------------------
+
+def test_right_answers_are_ok_and_exit_0(folder, answers):
+    folder.write("a.yaml", record_text("a", "A", "www", ["192.0.2.2", "192.0.2.1"]))
+    folder.write("b.yaml", record_text("b", "AAAA", "www", ["2001:DB8:0::1"]))
+    folder.write("c.yaml", record_text("c", "MX", "@", ["mail.example.test"],
+                                       metadata={"priority": 10}))
+    folder.write("d.yaml", record_text("d", "TXT", "txt", ["a b", "c"]))
+    folder.write("e.yaml", record_text("e", "SRV", "_x._tcp", ["srv.example.test"],
+                                       metadata={"priority": 1, "weight": 2, "port": 3}))
+    folder.write("f.yaml", record_text("f", "CNAME", "alias", ["WWW.example.test."]))
+    answers.sets = {
+        ("www.example.test", "A"): ("192.0.2.1", "192.0.2.2"),
+        ("www.example.test", "AAAA"): ("2001:db8::1",),
+        ("example.test", "MX"): ("10 mail.example.test.",),
+        ("txt.example.test", "TXT"): ('"c"', '"a b"'),
+        ("_x._tcp.example.test", "SRV"): ("1 2 3 srv.example.test.",),
+        ("alias.example.test", "CNAME"): ("www.example.test.",),
+    }
+    folder.start().settle(**{name: "RecordCreated" for name in "abcdef"})
+    folder.settle(home="ServerHealthy")
+    status, out, _ = folder.status("--ask", answers.address)
+    assert status == 0, out
+    assert "ok: 192.0.2.1, 192.0.2.2" in out
+    assert out.splitlines()[-1].endswith(f"{answers.address} answers 6 as declared, 0 not")
+    assert not any(is_recursive for *_, is_recursive in answers.seen)
+
+
+@pytest.mark.parametrize("given, verdict, text", [
+    (("192.0.2.9",), "differs", "192.0.2.9"),
+    (("192.0.2.1", "192.0.2.9"), "differs", "192.0.2.1, 192.0.2.9"),
+    ("NXDOMAIN", "none", "NXDOMAIN"),
+    ((), "none", "no data"),
+    ("REFUSED", "failed", "REFUSED"),
+])
+def test_wrong_answers_are_marked_and_exit_1(folder, answers, given, verdict, text):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated")
+    answers.sets = {("www.example.test", "A"): given}
+    status, out, _ = folder.status("--ask", answers.address)
+    assert status == 1
+    assert f"  {verdict}: {text}  " in out
+    row = folder.rows("--ask", answers.address)["web"]
+    assert (row["answer"], row["answered"], row["right"]) == (verdict, text, False)
+
+
+def test_other_numbers_of_mx_differ(folder, answers):
+    folder.write("mx.yaml", record_text("mx", "MX", "@", ["mail.example.test"],
+                                        metadata={"priority": 10}))
+    folder.start().settle(mx="RecordCreated")
+    answers.sets = {("example.test", "MX"): ("20 mail.example.test.",)}
+    row = folder.rows("--ask", answers.address)["mx"]
+    assert (row["answer"], row["answered"]) == ("differs", "20 mail.example.test")
+
+
+def test_truncated_answer_is_asked_for_again_over_tcp(folder, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated")
+    answers.sets = {("www.example.test", "A"): ("192.0.2.1",)}
+    answers.large = {"www.example.test"}
+    assert folder.rows("--ask", answers.address)["web"]["answer"] == "ok"
+    assert [way for *_, way, _ in answers.seen] == ["udp", "tcp"]
+
+
+def test_wildcard_is_asked_by_a_name_that_only_it_answers(folder, answers):
+    folder.write("any.yaml", record_text("any", "A", "*.apps", ["192.0.2.1"]))
+    folder.start().settle(any="RecordCreated")
+    answers.sets = {("*.apps.example.test", "A"): ("192.0.2.1",)}
+    assert folder.rows("--ask", answers.address)["any"]["answer"] == "ok"
+    assert answers.seen[0][0].startswith("signpost-")
+
+
+def test_silent_name_server_is_no_reply_after_two_tries(folder, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated")
+    answers.sets = {("www.example.test", "A"): None}
+    row = folder.rows("--ask", answers.address)["web"]
+    assert (row["answer"], row["answered"]) == ("failed", "no reply")
+    assert len(answers.seen) == 2
+
+
+# ---- watching -----------------------------------------------------------------------------------
+
+def test_watch_prints_what_changes_and_ends_on_ctrl_c(folder, programs, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated", home="ServerHealthy")
+    answers.sets = {("www.example.test", "A"): ("192.0.2.1",)}
+    watch = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
+                                     "--ask", answers.address])
+    wait_until(lambda: "RecordCreated  ok: 192.0.2.1\n" in watch.log(), watch.tail)
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    wait_until(lambda: "RecordUpdated  ok: 192.0.2.2\n" in watch.log(), watch.tail)
+    folder.write("more.yaml", "a: [\n")
+    wait_until(lambda: "refused  more.yaml:2:1: " in watch.log(), watch.tail)
+    (folder.path / "more.yaml").unlink()
+    wait_until(lambda: "no longer refused  more.yaml" in watch.log(), watch.tail)
+    watch.signal(signal.SIGINT)
+    assert watch.wait() == 0, watch.tail()
+
+
+def test_watch_hears_of_new_folders_and_of_what_goes(folder, programs):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated")
+    watch = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch"])
+    wait_until(lambda: "web" in watch.log(), watch.tail)
+    (folder.path / "sub").mkdir()
+    folder.write("sub/api.yaml", record_text("api", "A", "api", ["192.0.2.1"]))
+    wait_until(lambda: "default/api  api.example.test A  True  RecordCreated" in watch.log(),
+               watch.tail)
+    (folder.path / "web.yaml").unlink()
+    wait_until(lambda: "DNSRecord/default/web  gone" in watch.log(), watch.tail)
+
+
+def test_watch_in_json_is_one_document_a_line(folder, programs):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    watch = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
+                                     "--output", "json"])
+    wait_until(lambda: '"name":"web"' in watch.log(), watch.tail)
+    folder.start()
+    wait_until(lambda: '"reason":"RecordCreated"' in watch.log(), watch.tail)
+    for line in watch.log().splitlines():
+        assert {"objects", "refused", "ready"} == set(json.loads(line))
+
+
+class Terminal:
+    """A command on a terminal of a given size; `out` is all that it wrote."""
+
+    def __init__(self, columns, rows, *words):
+        self.main, side = pty.openpty()
+        subprocess.run(["stty", "cols", str(columns), "rows", str(rows)], stdin=side, check=True)
+        self.process = subprocess.Popen([SIGNPOST, *map(str, words)], stdin=side, stdout=side,
+                                        stderr=side, env={**os.environ, "TERM": "xterm"})
+        os.close(side)
+        self.out = ""
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        try:
+            while piece := os.read(self.main, 65536):
+                self.out += piece.decode()
+        except OSError:  # the other side is closed
+            pass
+
+    def end(self, number=None):
+        if number:
+            self.process.send_signal(number)
+        status = self.process.wait(10)
+        self.reader.join(10)
+        os.close(self.main)
+        return status
+
+
+def plain(text):
+    for code in ("\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"):
+        text = text.replace(code, "")
+    return text.replace("\r", "")
+
+
+def test_narrow_terminal_has_the_reasons_below_the_rows(folder):
+    folder.write("bad.yaml", record_text("bad", "A", "bad", ["192.0.2.300"]))
+    folder.start().settle(bad="ValidationFailed")
+    terminal = Terminal(60, 24, "status", "--dir", folder.path)
+    assert terminal.end() == 1
+    lines = plain(terminal.out).splitlines()
+    assert lines[0].split() == ["OBJECT", "WHAT", "READY"]
+    at = next(i for i, line in enumerate(lines) if line.startswith("DNSRecord/default/bad"))
+    assert " ".join(line.strip() for line in lines[at + 1:at + 3]) == (
+        "ValidationFailed: spec.values[0] must be a valid IPv4 address: each number is at most 255")
+    assert max(map(len, lines)) <= 60
+
+
+def test_watch_on_a_terminal_redraws_one_screen_and_leaves_the_last_one(folder):
+    for number in range(40):
+        folder.write(f"r{number}.yaml", record_text(f"r{number}", "A", f"r{number}",
+                                                    ["192.0.2.1"]))
+    folder.start().settle(home="ServerHealthy",
+                          **{f"r{number}": "RecordCreated" for number in range(40)})
+    terminal = Terminal(120, 20, "status", "--dir", folder.path, "--watch")
+    wait_until(lambda: "41 objects" in terminal.out, lambda: terminal.out)
+    time.sleep(0.2)
+    assert terminal.end(signal.SIGINT) == 0
+    assert terminal.out.startswith("\x1b[?1049h")
+    screen = terminal.out.split("\x1b[H\x1b[J")[-1].split("\x1b[?1049l")[0]
+    assert screen.count("\n") < 20
+    assert "more\r\n" in screen
+    assert "41 objects: 41 ready, 0 not" in terminal.out.split("\x1b[?1049l")[1]
