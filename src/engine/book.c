@@ -497,7 +497,8 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        uint32_t parts[] = {id, claim->state, claim->loser_to};
+        uint32_t attempts = claim->pending ? claim->pending->attempts : 0;
+        uint32_t parts[] = {id, claim->state, claim->loser_to, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
         mark.count++;
     }
@@ -541,7 +542,8 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
 
 // ---- receipts -----------------------------------------------------------------------------------
 
-static void receipt_add_failure(struct receipt *receipt, const struct pending *pending)
+static void receipt_add_failure(struct engine *engine, struct receipt *receipt,
+                                const struct pending *pending)
 {
     const struct failure *failure = pending->failure;
     receipt->attempts = pending->attempts;
@@ -552,7 +554,7 @@ static void receipt_add_failure(struct receipt *receipt, const struct pending *p
     snprintf(receipt->error.code, sizeof receipt->error.code, "%s", failure->code);
     receipt->error.status = failure->status;
     receipt->failed_ms = failure->at_ms;
-    receipt->trace = failure->trace;
+    receipt->trace = arena_copy_text(engine->arena, failure->trace);
 }
 
 static void receipt_add_holder(struct engine *engine, struct receipt *receipt, uint32_t winner)
@@ -566,13 +568,20 @@ static void receipt_add_holder(struct engine *engine, struct receipt *receipt, u
     receipt->holder_namespace = text_of(arena_copy(engine->arena, namespace_.at, namespace_.len));
 }
 
+// What a verdict points to must outlive the claims that the verdict itself brings down.
+static struct text copy_text(struct arena *arena, struct text text)
+{
+    return (struct text){arena_copy(arena, text.at, text.len), text.len};
+}
+
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     struct receipt receipt = {
         .book = engine->books[claim->book],
         .type = (enum record_type)claim->type,
-        .domain = claim_domain(claim),
-        .subdomain = claim_subdomain(claim),
+        .domain = copy_text(engine->arena, claim_domain(claim)),
+        .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
+        .intent = (enum claim_intent)claim->intent,
         .state = (enum receipt_state)claim->state,
         .was_created = claim->was_created,
         .was_sent = claim->was_sent,
@@ -582,7 +591,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (claim->pending)
-        receipt_add_failure(&receipt, claim->pending);
+        receipt_add_failure(engine, &receipt, claim->pending);
     if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;

@@ -74,12 +74,15 @@ enum receipt_state {
     RECEIPT_LOST,    // another holds the name
 };
 
+enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE };
+
 // What became of one claim of this key.
 struct receipt {
     const char *book;
     enum record_type type;
     struct text domain;
     struct text subdomain;
+    enum claim_intent intent; // of the claim as it was submitted last
     enum receipt_state state;
     bool was_created;  // the SET that settled it made it
     bool was_sent;     // this process sent it (else: known from before)
@@ -101,7 +104,7 @@ struct snapshot {
     struct arena *arena;    // the turn's
     struct text namespace_; // of the key
     struct text name;
-    const struct object *subject; // NULL: gone
+    const struct object *subject; // NULL: gone; gathers and lanes are empty then
     // The subject as it was when all its claims were settled last, if it differs now and this
     // process saw it: says what stands at the backend. NULL: not known.
     const struct object *previous;
@@ -121,8 +124,6 @@ const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const ch
                                        struct text subdomain);
 
 // ---- the verdict --------------------------------------------------------------------------------
-
-enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE };
 
 // A record set that this key claims at a backend, with what shall stand there.
 struct claim_want {
@@ -200,7 +201,7 @@ struct verdict {
     struct error fault;      // for metrics and the key's result; claims retry by themselves
     const char *class_label; // metrics: which class and reason this record counts under
     const char *reason_label;
-    void *memo; // replaces the key's memo when is_memo_set
+    void *memo; // replaces the key's memo when is_memo_set; the old one is freed if it is another
     bool is_memo_set;
 };
 void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text);
@@ -228,7 +229,9 @@ struct controller {
     size_t gather_count;
     const struct lane_gather *lanes; // or NULL
     bool is_default;                 // runs unless --controllers says otherwise
-    // A key whose object went away gets turns (subject NULL) until its verdict is empty.
+    // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
+    // nor a lane. Nothing of this outlives the process: who must remove for certain has a
+    // finalizer.
     void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
     void (*memo_free)(void *memo); // or NULL
     const struct controller_setting *settings;

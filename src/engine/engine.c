@@ -159,6 +159,36 @@ static void on_event(void *context, const struct store_event *event)
             key_event(engine, i, event);
 }
 
+static void key_file_written(struct engine *engine, size_t controller, const struct object *object,
+                             bool is_same)
+{
+    uint32_t id = key_find(engine, controller, object_namespace(object), object_name(object));
+    if (id == TABLE_NONE || engine->keys[id].is_gone)
+        return;
+    gather_index_key(engine, id, engine->keys[id].object, object);
+    remember_previous(engine, id, object);
+    key_set_object(engine, id, object);
+    if (!is_same)
+        key_wake(engine, id, QUEUE_USER);
+}
+
+// Somebody's change may have come back with it, and every controller of the kind keeps the object.
+void engine_file_written(struct engine *engine, const struct object *old, const struct object *new_)
+{
+    if (old == new_)
+        return;
+    bool is_same = is_same_to_us(old, new_);
+    const struct object *kept = object_ref(old);
+    arena_reset(engine->arena);
+    gather_index_offer(engine, kept, new_);
+    if (!is_same)
+        gather_wake(engine, kept, new_);
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].controller->kind == new_->kind)
+            key_file_written(engine, i, new_, is_same);
+    object_unref(kept);
+}
+
 struct aged {
     const struct object *object;
     uint8_t controller;

@@ -355,8 +355,9 @@ void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot)
     struct gathered *gathered =
         arena_new_array(engine->arena, struct gathered, controller->gather_count + 1);
     for (size_t i = 0; i < controller->gather_count; i++)
-        gathered[i] = gather_one(engine, &state->joins[i], &controller->gathers[i], key->object);
+        gathered[i] =
+            gather_one(engine, &state->joins[i], &controller->gathers[i], snapshot->subject);
     snapshot->gathers = gathered;
     if (controller->lanes)
-        fill_lanes(engine, controller, key->object, snapshot);
+        fill_lanes(engine, controller, snapshot->subject, snapshot);
 }

@@ -81,16 +81,22 @@ void key_set_object(struct engine *engine, uint32_t id, const struct object *obj
     object_unref(old);
 }
 
-static void key_release(struct engine *engine, struct key *key)
+void key_drop_memo(struct engine *engine, struct key *key)
 {
     const struct controller *controller = engine->controllers[key->controller].controller;
+    if (!key->extra || !key->extra->memo)
+        return;
+    if (controller->memo_free)
+        controller->memo_free(key->extra->memo);
+    key->extra->memo = NULL;
+}
+
+static void key_release(struct engine *engine, struct key *key)
+{
     object_unref(key->object);
     object_unref(key->previous);
-    if (key->extra) {
-        if (key->extra->memo && controller->memo_free)
-            controller->memo_free(key->extra->memo);
-        free(key->extra);
-    }
+    key_drop_memo(engine, key);
+    free(key->extra);
     *key = (struct key){.first_claim = NO_ID};
 }
 

@@ -32,7 +32,7 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .arena = engine->arena,
         .namespace_ = object_namespace(key->object),
         .name = object_name(key->object),
-        .subject = key->object,
+        .subject = key->is_gone ? NULL : key->object,
         .previous = key->previous,
         .now_ms = loop_unix_ms(engine->loop),
         .started_ms = engine->started_unix_ms,
@@ -45,20 +45,33 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
 
 static void keep_memo(struct engine *engine, struct key *key, const struct verdict *verdict)
 {
-    const struct controller *controller = engine->controllers[key->controller].controller;
-    if (verdict->is_memo_set && (verdict->memo || key->extra))
+    void *old = key->extra ? key->extra->memo : NULL;
+    if (verdict->is_memo_set && verdict->memo != old) {
+        key_drop_memo(engine, key);
         key_extra(key)->memo = verdict->memo;
-    if (engine->options.drops_memos && key->extra && key->extra->memo) {
-        if (controller->memo_free)
-            controller->memo_free(key->extra->memo);
-        key->extra->memo = NULL;
     }
+    if (engine->options.drops_memos)
+        key_drop_memo(engine, key);
 }
 
 static void drop_lane_secret(struct verdict *verdict)
 {
     if (verdict->lane)
         secret_unref(verdict->lane->secret);
+}
+
+static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    struct key *key = &engine->keys[id];
+    struct lane *old = key->extra ? key->extra->lane : NULL;
+    struct lane *lane = NULL;
+    struct error err = {0};
+    if (verdict->lane)
+        lane_set(engine, verdict->lane, id, &lane, &err);
+    if (old && old != lane)
+        lane_release(engine, old);
+    if (lane || key->extra)
+        key_extra(key)->lane = lane;
 }
 
 // Decides until the receipts that the claims bring about have been seen.
@@ -76,6 +89,7 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         struct key *key = &engine->keys[id];
         controller->decide(&snapshot, key->extra ? key->extra->memo : NULL, verdict);
         keep_memo(engine, key, verdict);
+        keep_lane(engine, id, verdict);
         if (!book_submit(engine, id, verdict->claims, verdict->claim_count))
             return;
     }
@@ -185,23 +199,13 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     if (error->retry_ms > delay)
         delay = error->retry_ms;
     queue_after(engine->queue, id, loop_mono_ms(engine->loop) + delay);
+    extra->write_not_before_ms = error->retry_ms ? loop_mono_ms(engine->loop) + delay : 0;
     if (error->fault == FAULT_RACE || (extra->write_failures & (extra->write_failures - 1)))
         return;
     object_write_name(&name, key->object);
     log_line(engine->log, LOG_ERROR, "cannot write to the store", LOG_TEXT("object", name.at),
              LOG_TEXT("error", error->text), LOG_INT("attempts", extra->write_failures), LOG_END);
     buffer_done(&name);
-}
-
-static void file_written(struct engine *engine, uint32_t id, const struct object *object)
-{
-    struct key *key = &engine->keys[id];
-    if (!object || key->is_gone)
-        return;
-    arena_reset(engine->arena);
-    gather_index_offer(engine, key->object, object);
-    gather_index_key(engine, id, key->object, object);
-    key_set_object(engine, id, object);
 }
 
 static void write_free(struct write *write)
@@ -231,7 +235,8 @@ static void write_done(void *context, const struct store_reply *reply)
     key->is_writing = false;
     engine->writes_in_flight--;
     if (reply->is_ok) {
-        file_written(engine, write->key, reply->object);
+        if (reply->object && !key->is_gone)
+            engine_file_written(engine, key->object, reply->object);
         if (key->extra)
             key->extra->write_failures = 0;
         tell(write);
@@ -256,8 +261,7 @@ static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict
     for (size_t i = 0; i < verdict->annotation_count; i++)
         annotations[i] =
             (struct store_annotation){verdict->annotations[i].key, verdict->annotations[i].value};
-    struct verdict silent = {0};
-    struct write *write = write_new(engine, id, &silent);
+    struct write *write = write_new(engine, id, verdict);
     write->wants_turn = true;
     store_apply(engine->options.store,
                 &(struct store_apply){.object = object,
@@ -306,22 +310,6 @@ static bool write_status(struct engine *engine, uint32_t id, const struct verdic
 
 // ---- a turn -------------------------------------------------------------------------------------
 
-static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *verdict)
-{
-    struct key *key = &engine->keys[id];
-    struct lane *old = key->extra ? key->extra->lane : NULL;
-    struct lane *lane = NULL;
-    struct error err = {0};
-    if (verdict->lane)
-        lane_set(engine, verdict->lane, id, &lane, &err);
-    if (old && old != lane)
-        lane_release(engine, old);
-    if (lane || key->extra)
-        key_extra(key)->lane = lane;
-    if (lane && verdict->question)
-        lane_ask(lane, verdict->question);
-}
-
 static void turn_forget(struct engine *engine, uint32_t id)
 {
     struct key *key = &engine->keys[id];
@@ -341,16 +329,41 @@ static void settle_previous(struct engine *engine, uint32_t id)
     key->previous = NULL;
 }
 
+static void ask_question(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct key *key = &engine->keys[id];
+    if (verdict->question && key->extra && key->extra->lane)
+        lane_ask(key->extra->lane, verdict->question);
+}
+
+static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct key *key = &engine->keys[id];
+    if (!engine->is_leading || key->is_gone)
+        return;
+    if (key->extra && key->extra->write_not_before_ms > loop_mono_ms(engine->loop)) {
+        queue_after(engine->queue, id, key->extra->write_not_before_ms);
+        return;
+    }
+    (void)(write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
+           write_status(engine, id, verdict));
+}
+
+static void count_turn(struct engine *engine, struct controller_state *state,
+                       const struct verdict *verdict, int64_t begun_ms)
+{
+    histogram_add(&state->turn_seconds, loop_mono_ms(engine->loop) - begun_ms);
+    if (verdict->fault.fault == FAULT_NONE)
+        state->turns_ok++;
+    else
+        state->turns_failed++;
+}
+
 void turn_take(struct engine *engine, uint32_t id)
 {
     struct controller_state *state = &engine->controllers[engine->keys[id].controller];
     struct verdict verdict;
     char trace[33];
-    arena_reset(engine->arena);
-    if (engine->keys[id].is_gone) {
-        turn_forget(engine, id);
-        return;
-    }
     if (!gather_is_synced(engine, state->controller))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
@@ -358,20 +371,18 @@ void turn_take(struct engine *engine, uint32_t id)
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
     decide(engine, id, trace, &verdict);
-    keep_lane(engine, id, &verdict);
     drop_lane_secret(&verdict);
+    count_turn(engine, state, &verdict, begun_ms);
+    if (engine->keys[id].is_gone && !verdict.claim_count && !verdict.lane) {
+        turn_forget(engine, id);
+        return;
+    }
+    ask_question(engine, id, &verdict);
     settle_previous(engine, id);
     if (verdict.wake_ms)
         queue_after(engine->queue, id,
                     loop_mono_ms(engine->loop) + verdict.wake_ms - loop_unix_ms(engine->loop));
-    if (engine->is_leading)
-        (void)(write_ahead(engine, id, &verdict) || write_finalizer_away(engine, id, &verdict) ||
-               write_status(engine, id, &verdict));
-    histogram_add(&state->turn_seconds, loop_mono_ms(engine->loop) - begun_ms);
-    if (verdict.fault.fault == FAULT_NONE)
-        state->turns_ok++;
-    else
-        state->turns_failed++;
+    write_verdict(engine, id, &verdict);
 }
 
 // ---- the slice of work between two looks at the loop --------------------------------------------
