@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "store/folder/trouble.h"
 
+enum { CHECKPOINT_SLICE_MS = 10 };
+
 // ---- status files -------------------------------------------------------------------------------
 
 static const char *path_of(const struct folder *folder, uint32_t file)
@@ -15,10 +17,13 @@ static const char *path_of(const struct folder *folder, uint32_t file)
 static void wake_at(struct folder *folder, int64_t at_ms)
 {
     int64_t now_ms = folder_now_ms(folder);
+    if (at_ms < now_ms)
+        at_ms = now_ms;
+    // Setting a timer that is due again and again would put it off for ever.
     if (folder->behind_at_ms && folder->behind_at_ms <= at_ms)
         return;
-    folder->behind_at_ms = at_ms > now_ms ? at_ms : now_ms;
-    loop_timer_set(folder->world.loop, &folder->behind_timer, folder->behind_at_ms - now_ms);
+    folder->behind_at_ms = at_ms;
+    loop_timer_set(folder->world.loop, &folder->behind_timer, at_ms - now_ms);
 }
 
 void behind_wake(struct folder *folder)
@@ -180,24 +185,25 @@ void behind_look_at_journal(struct folder *folder)
                    journal->is_suspect ? RETRY_MS : 0);
 }
 
-static bool copy_next(struct folder *folder, struct error *err)
+static bool copy_file(struct folder *folder, uint32_t file, struct error *err)
 {
-    uint32_t file = folder->covered.items[folder->covered.count - 1];
     const char *path = path_of(folder, file);
-    if (path) {
-        struct status_file *status = folder_open_status(folder, file, err);
-        if (!status || !status_book_checkpoint(&folder->book, status, path, err))
-            return false;
-    }
-    folder->covered.count--;
-    return true;
+    if (!path)
+        return true;
+    struct status_file *status = folder_open_status(folder, file, err);
+    return status && status_book_checkpoint(&folder->book, status, path, err);
 }
 
-static void end_checkpoint(struct folder *folder)
+static bool copy_some(struct folder *folder, struct error *err)
 {
-    folder->is_checkpointing = false;
-    while (folder->covered.count)
-        behind_cover(folder, folder->covered.items[--folder->covered.count]);
+    int64_t until_ms = folder_now_ms(folder) + CHECKPOINT_SLICE_MS;
+    struct id_list *covered = &folder->covered;
+    while (covered->count && folder_now_ms(folder) < until_ms) {
+        if (!copy_file(folder, covered->items[covered->count - 1], err))
+            return false;
+        covered->count--;
+    }
+    return true;
 }
 
 static void checkpoint_fired(void *context)
@@ -206,10 +212,10 @@ static void checkpoint_fired(void *context)
     struct error err = {0};
     bool is_ok = true;
     if (folder->covered.count) {
-        is_ok = copy_next(folder, &err);
+        is_ok = copy_some(folder, &err);
     } else if ((is_ok = journal_renew(&folder->journal, folder->covered_octets, &err))) {
         trouble_clear(folder, TROUBLE_JOURNAL);
-        end_checkpoint(folder);
+        folder->is_checkpointing = false;
         behind_look_at_journal(folder);
         return;
     }

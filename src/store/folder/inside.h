@@ -159,6 +159,7 @@ struct folder {
 
     struct request *requests;
     size_t request_count;
+    size_t request_next; // those in front have been answered
     size_t request_capacity;
     struct loop_timer write_timer;
 

@@ -11,7 +11,10 @@
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
 
-enum { BATCH_OCTETS = 256 * 1024 }; // of journal lines that share one append
+enum {
+    BATCH_OCTETS = 256 * 1024, // of journal lines that share one append
+    BATCH_REQUESTS = 1024,
+};
 
 enum request_type { REQUEST_APPLY, REQUEST_REMOVE_FINALIZER, REQUEST_GET, REQUEST_ANSWER };
 
@@ -194,7 +197,7 @@ static size_t gather(struct folder *folder, struct request *requests, size_t cou
                      struct buffer *lines)
 {
     size_t taken = 0;
-    for (; taken < count && lines->len < BATCH_OCTETS; taken++) {
+    for (; taken < count && taken < BATCH_REQUESTS && lines->len < BATCH_OCTETS; taken++) {
         struct request *request = &requests[taken];
         struct error err = {0};
         if (!is_written_ahead(request))
@@ -306,31 +309,28 @@ static void let_go(struct folder *folder, const struct request *request)
     folder_leave(folder, id);
 }
 
-static void carry_out(struct folder *folder, struct request *requests, size_t count)
-{
-    AUTO_BUFFER lines = {0};
-    size_t taken;
-    for (; count; requests += taken, count -= taken) {
-        buffer_clear(&lines);
-        taken = gather(folder, requests, count, &lines);
-        write_ahead(folder, requests, taken, buffer_text(&lines));
-        for (size_t i = 0; i < taken; i++) {
-            answer(folder, &requests[i]);
-            let_go(folder, &requests[i]);
-            request_done(&requests[i]);
-        }
-    }
-    folder_end_batch(folder);
-}
-
+// One batch a turn of the loop, so that a flood of claims holds nobody else up.
 static void write_fired(void *context)
 {
     struct folder *folder = context;
-    struct request *requests = steal(folder->requests);
-    size_t count = folder->request_count;
-    folder->request_count = folder->request_capacity = 0;
-    carry_out(folder, requests, count);
-    free(requests);
+    AUTO_BUFFER lines = {0};
+    size_t count = folder->request_count - folder->request_next;
+    size_t taken = gather(folder, folder->requests + folder->request_next, count, &lines);
+    // Answers may bring in new requests, which may move the others in memory.
+    autofree struct request *batch =
+        mem_copy(folder->requests + folder->request_next, taken * sizeof *batch);
+    folder->request_next += taken;
+    if (taken == count)
+        folder->request_count = folder->request_next = 0;
+    else
+        loop_timer_set(folder->world.loop, &folder->write_timer, 0);
+    write_ahead(folder, batch, taken, buffer_text(&lines));
+    for (size_t i = 0; i < taken; i++) {
+        answer(folder, &batch[i]);
+        let_go(folder, &batch[i]);
+        request_done(&batch[i]);
+    }
+    folder_end_batch(folder);
 }
 
 // ---- asking -------------------------------------------------------------------------------------
@@ -493,7 +493,7 @@ void write_init(struct folder *folder)
 void write_done(struct folder *folder)
 {
     loop_timer_cancel(folder->world.loop, &folder->write_timer);
-    for (size_t i = 0; i < folder->request_count; i++)
+    for (size_t i = folder->request_next; i < folder->request_count; i++)
         request_done(&folder->requests[i]);
     free(folder->requests);
 }
