@@ -107,9 +107,14 @@ struct record_key *record_add_key(struct record_turn *turn, const struct dnsreco
     return key;
 }
 
+bool record_is_going(const struct record_turn *turn)
+{
+    return turn->object->deleted_s || turn->object->is_lost;
+}
+
 bool record_may_send(const struct record_turn *turn, const struct record_key *key)
 {
-    return key->is_stored && turn->object->has_finalizer;
+    return turn->object->has_finalizer && (key->is_stored || turn->object->is_lost);
 }
 
 bool record_is_settled(const struct record_key *key)
@@ -200,7 +205,7 @@ static void open_keys(struct record_turn *turn)
     turn->is_rebuilt = turn->ours.has_broken_claims;
     for (size_t i = 0; i < turn->ours.applied_count; i++)
         record_add_key(turn, &turn->ours.applied[i].key);
-    if (turn->object->deleted_s && turn->is_valid && turn->server.len) {
+    if (record_is_going(turn) && turn->is_valid && turn->server.len) {
         struct dnsrecord_claim claim = record_claim_of_spec(turn);
         record_add_key(turn, &claim);
     }
@@ -315,7 +320,7 @@ static void turn_close(struct record_turn *turn)
     for (size_t i = 0; i < turn->key_count; i++)
         if (turn->keys[i].is_claimed)
             close_claim(turn, &turn->keys[i]);
-    if (turn->out->finalizer == FINALIZER_LEAVE) {
+    if (turn->out->finalizer == FINALIZER_LEAVE && !turn->object->is_lost) {
         close_annotation(turn);
         if (!turn->object->deleted_s && !turn->object->has_finalizer && has_key_to_guard(turn))
             turn->out->finalizer = FINALIZER_ADD;
@@ -330,7 +335,7 @@ static void decide(const struct snapshot *snapshot, void *memo, struct verdict *
     if (!snapshot->subject || !snapshot->gathers[0].is_synced)
         return;
     turn_open(&turn, snapshot, out);
-    if (turn.object->deleted_s)
+    if (record_is_going(&turn))
         record_gone(&turn);
     else
         record_live(&turn);

@@ -76,6 +76,14 @@ static void tell_obstacle(struct record_turn *turn, const struct record_key *key
                              record_key_name(turn, &key->claim), why));
 }
 
+// Whoever can still be reached goes on being asked when nobody knows when the deletion began.
+static bool is_over(const struct record_turn *turn, const struct record_key *key)
+{
+    const struct lane_view *lane = record_find_lane(turn, key->claim.class_name);
+    bool is_dated = turn->object->deleted_s || !lane || !lane->is_lingering;
+    return is_dated && turn->snapshot->now_ms >= record_orphan_ms(turn);
+}
+
 // True when the key needs nothing any more.
 static bool remove_key(struct record_turn *turn, struct record_key *key)
 {
@@ -91,11 +99,11 @@ static bool remove_key(struct record_turn *turn, struct record_key *key)
     if (record_is_settled(key))
         return true;
     const char *why = obstacle_of(turn, key, &reason);
-    if (why && turn->snapshot->now_ms >= record_orphan_ms(turn)) {
+    if (why && is_over(turn, key)) {
         orphan(turn, key, why);
         return true;
     }
-    if (why)
+    if (why && turn->snapshot->now_ms < record_orphan_ms(turn))
         record_wake_at(turn, record_orphan_ms(turn));
     if (key->receipt && key->receipt->attempts)
         record_tell_failure(turn, key->receipt, "deletion: ");

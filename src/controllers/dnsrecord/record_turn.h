@@ -79,6 +79,8 @@ struct record_key *record_find_key(struct record_turn *turn, const struct dnsrec
 // The claim of the spec: of a valid record whose class has a server.
 struct dnsrecord_claim record_claim_of_spec(const struct record_turn *turn);
 struct record_key *record_add_key(struct record_turn *turn, const struct dnsrecord_claim *claim);
+// In deletion, or deleted already although our finalizer stood: the server lost it.
+bool record_is_going(const struct record_turn *turn);
 bool record_may_send(const struct record_turn *turn, const struct record_key *key);
 bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
 bool record_is_lost(const struct record_key *key);

@@ -39,6 +39,7 @@ static struct world {
     const char *deleted;  // time, or NULL
     const char *previous; // spec before, or NULL
     bool has_finalizer;
+    bool is_lost;
     unsigned generation;
     // Around it.
     const char *class_names[CLASSES_MAX];
@@ -154,7 +155,8 @@ static const struct lane_view *lane_named(const char *name)
 static const struct verdict *decide(void)
 {
     const struct controller *controller = &dnsrecord_controller;
-    const struct object *record = record_made(world.spec, world.generation);
+    struct object *record = (struct object *)(uintptr_t)record_made(world.spec, world.generation);
+    record->is_lost = world.is_lost;
     struct strings names = {.arena = world.arena};
     struct strings lane_names = {.arena = world.arena};
     controller->gathers[0].wants(record, &names);
@@ -1283,6 +1285,34 @@ static void a_record_without_finalizer_needs_nothing(void **state)
     assert_int_equal(verdict->annotation_count, 0);
 }
 
+static void a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same(void **state)
+{
+    (void)state;
+    be_deleted();
+    world.deleted = NULL;
+    world.is_lost = true;
+    const struct verdict *verdict = decide();
+    assert_string_equal(www_intent(verdict), "REMOVE");
+    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    free_objects();
+    // Nothing can be written ahead any more.
+    world.claims = "nonsense";
+    verdict = decide();
+    assert_string_equal(www_intent(verdict), "REMOVE");
+    assert_string_equal(wish_of(verdict), "-");
+    free_objects();
+    world.receipts[0].state = RECEIPT_SETTLED;
+    assert_int_equal(decide()->finalizer, FINALIZER_REMOVE);
+    free_objects();
+    world.receipts[0].state = RECEIPT_WAITING;
+    world.class_specs[0] = NULL;
+    world.lanes[0].is_lingering = true;
+    assert_int_equal(decide()->finalizer, FINALIZER_LEAVE);
+    free_objects();
+    world.has_lane[0] = false;
+    assert_int_equal(decide()->finalizer, FINALIZER_REMOVE);
+}
+
 static void an_object_of_an_older_operator_is_deleted_by_its_spec(void **state)
 {
     (void)state;
@@ -1390,6 +1420,7 @@ int main(void)
         UNIT(a_server_that_fails_is_never_given_up),
         UNIT(a_loser_is_released_without_a_request),
         UNIT(a_record_without_finalizer_needs_nothing),
+        UNIT(a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same),
         UNIT(an_object_of_an_older_operator_is_deleted_by_its_spec),
         UNIT(a_key_at_a_server_that_its_class_left_is_released),
         UNIT(a_broken_annotation_is_rebuilt_from_status_and_spec),
