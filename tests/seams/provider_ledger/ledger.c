@@ -1,0 +1,210 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/value.h"
+#include "providers/provider.h"
+
+enum { CHANGES_MAX = 8, LINES_OCTETS_MAX = 64 * 1024, SERIES_MAX = 16, TIMEOUT_MS = 10000 };
+
+struct ledger_seat {
+    char *url; // of the series
+    char series[SERIES_MAX + 1];
+    struct buffer lines;
+    uint64_t count;
+};
+
+struct ledger_talk {
+    struct ledger_seat *seat;
+    struct job *job;
+    struct error error; // of the exchange
+};
+
+static bool ledger_open(const struct seat_setup *setup, void **out, struct error *err)
+{
+    struct text server = value_text_at(setup->config, "server");
+    if (!server.len)
+        return error_set(err, FAULT_SPEC, "InvalidConfiguration",
+                         "a ledger needs the URL of its server: set server");
+    AUTO_BUFFER url = {0};
+    buffer_printf(&url, "%.*s/series", TEXT_ARGS(server));
+    struct ledger_seat *seat = mem_new_of(struct ledger_seat);
+    seat->url = buffer_steal(&url);
+    *out = seat;
+    return true;
+}
+
+static void ledger_close(void *at)
+{
+    struct ledger_seat *seat = at;
+    buffer_done(&seat->lines);
+    free(seat->url);
+    free(seat);
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static void line_add_name(struct buffer *line, const struct record_set *set)
+{
+    if (!text_is(set->subdomain, "@"))
+        buffer_printf(line, "%.*s.", TEXT_ARGS(set->subdomain));
+    buffer_add(line, set->domain.at, set->domain.len);
+}
+
+// What a set says, without its name.
+static void line_add_content(struct buffer *line, const struct record_set *set)
+{
+    buffer_printf(line, " %u", set->ttl_s);
+    if (set->priority >= 0)
+        buffer_printf(line, " %d", set->priority);
+    if (set->weight >= 0)
+        buffer_printf(line, " %d", set->weight);
+    if (set->port >= 0)
+        buffer_printf(line, " %d", set->port);
+    for (size_t i = 0; i < set->value_count; i++) {
+        buffer_add_char(line, ' ');
+        value_write_json_text(line, set->values[i]);
+    }
+}
+
+static void lines_trim(struct buffer *lines)
+{
+    if (lines->len <= LINES_OCTETS_MAX)
+        return;
+    size_t drop = lines->len - LINES_OCTETS_MAX;
+    const char *end = memchr(lines->at + drop, '\n', lines->len - drop);
+    buffer_drop_front(lines, (size_t)(end + 1 - lines->at));
+}
+
+static void ledger_write(struct ledger_seat *seat, const struct change *change)
+{
+    struct buffer *lines = &seat->lines;
+    buffer_printf(lines, "%s%llu %s %s ", seat->series, (unsigned long long)++seat->count,
+                  change->op == CHANGE_SET ? "set" : "remove", record_type_name(change->set.type));
+    line_add_name(lines, &change->set);
+    if (change->op == CHANGE_SET)
+        line_add_content(lines, &change->set);
+    buffer_add_char(lines, '\n');
+    lines_trim(lines);
+}
+
+static void ledger_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+{
+    const struct ledger_seat *seat = at;
+    uint8_t full[DIGEST_MAX];
+    AUTO_BUFFER content = {0};
+    buffer_add_text(&content, seat->series);
+    line_add_content(&content, set);
+    digest_of(DIGEST_SHA256, buffer_text(&content), full);
+    memcpy(out, full, 8);
+}
+
+// ---- talk ---------------------------------------------------------------------------------------
+
+static void *ledger_begin(void *seat, struct job *job)
+{
+    struct ledger_talk *talk = mem_new_of(struct ledger_talk);
+    talk->seat = seat;
+    talk->job = job;
+    return talk;
+}
+
+static const struct error *job_error(struct job *job, const struct error *error)
+{
+    struct error *copy = arena_new_of(job->arena, struct error);
+    *copy = *error;
+    return copy;
+}
+
+static void job_fail(struct job *job, const struct error *error)
+{
+    const struct error *copy = job_error(job, error);
+    job->health.error = copy;
+    for (size_t i = 0; i < job->change_count; i++)
+        job->changes[i].outcome.error = copy;
+}
+
+static void write_changes(struct ledger_talk *talk)
+{
+    struct error unread;
+    error_set(&unread, FAULT_SPEC, "", "a ledger can't be read");
+    for (size_t i = 0; i < talk->job->change_count; i++) {
+        struct change *change = &talk->job->changes[i];
+        change->outcome.is_done = change->op != CHANGE_READ;
+        if (change->outcome.is_done)
+            ledger_write(talk->seat, change);
+        else
+            change->outcome.error = job_error(talk->job, &unread);
+    }
+}
+
+static void tell_health(struct ledger_talk *talk)
+{
+    struct arena *arena = talk->job->arena;
+    const struct buffer *lines = &talk->seat->lines;
+    struct value *answer = value_make(arena, VALUE_MAP);
+    const char *copy = arena_copy(arena, buffer_text(lines).at, lines->len);
+    value_set(answer, TEXT("status"), value_make_text(arena, TEXT("healthy")));
+    value_set(answer, TEXT("lines"), value_make_text(arena, text_of(copy)));
+    talk->job->health.is_done = true;
+    talk->job->answer = answer;
+}
+
+static enum ask_kind ledger_ask(void *at, const struct moment *moment, struct ask *out)
+{
+    struct ledger_talk *talk = at;
+    (void)moment;
+    if (talk->error.fault != FAULT_NONE)
+        return ASK_DONE;
+    if (!*talk->seat->series) {
+        out->http = (struct http_request){
+            .method = "GET", .url = talk->seat->url, .timeout_ms = TIMEOUT_MS};
+        return ASK_HTTP;
+    }
+    if (talk->job->kind == JOB_HEALTH)
+        tell_health(talk);
+    else
+        write_changes(talk);
+    return ASK_DONE;
+}
+
+static bool learn_series(struct ledger_talk *talk, const struct http_reply *reply,
+                         struct error *err)
+{
+    if (reply->failure != HTTP_OK) {
+        *err = reply->error;
+        return false;
+    }
+    struct arena *arena = talk->job->arena;
+    const struct value *body = value_read_json(arena, reply->body, &value_reply_limits, NULL);
+    struct text series = value_text_at(body, "series");
+    if (reply->status != 200 || !series.len || series.len > SERIES_MAX)
+        return error_set(err, FAULT_AGAIN, "ServerError",
+                         "%s answered %d without a series of 1 to %d octets", talk->seat->url,
+                         reply->status, SERIES_MAX);
+    text_clean_into(talk->seat->series, sizeof talk->seat->series, series);
+    return true;
+}
+
+static void ledger_hear(void *at, const struct moment *moment, const struct heard *heard)
+{
+    struct ledger_talk *talk = at;
+    (void)moment;
+    if (learn_series(talk, heard->http, &talk->error))
+        return;
+    talk->job->is_transport_failure = heard->http->failure != HTTP_OK;
+    job_fail(talk->job, &talk->error);
+}
+
+extern const struct provider ledger_provider;
+const struct provider ledger_provider = {
+    .name = "ledger",
+    .max_changes = CHANGES_MAX,
+    .open = ledger_open,
+    .close = ledger_close,
+    .fingerprint = ledger_fingerprint,
+    .begin = ledger_begin,
+    .ask = ledger_ask,
+    .hear = ledger_hear,
+    .end = free,
+};
