@@ -276,15 +276,31 @@ static void release_names(struct flight *flight)
     flight->busy = NULL;
 }
 
+// What the seat learned in the talk counts for what the talk put there.
+static void learn_hash(struct flight *flight, size_t at)
+{
+    const struct change *change = &flight->job.changes[at];
+    struct pending *pending = flight->engine->claims[flight->claims[at]].pending;
+    uint8_t *hash = flight->hashes[at];
+    uint8_t learned[8];
+    if (change->op != CHANGE_SET || !change->outcome.is_done)
+        return;
+    flight->seat->provider->fingerprint(flight->seat->at, &change->set, learned);
+    if (!memcmp(pending->wanted_hash, hash, sizeof learned))
+        memcpy(pending->wanted_hash, learned, sizeof learned);
+    memcpy(hash, learned, sizeof learned);
+}
+
 static void give_receipts(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
         const struct change *change = &flight->job.changes[i];
-        if (flight->wishes[i])
+        if (flight->wishes[i]) {
             wish_answer(flight->wishes[i], &change->outcome);
-        else
-            claim_finish(flight->engine, flight->claims[i], change, flight->hashes[i],
-                         flight->trace);
+            continue;
+        }
+        learn_hash(flight, i);
+        claim_finish(flight->engine, flight->claims[i], change, flight->hashes[i], flight->trace);
     }
 }
 
