@@ -8,10 +8,17 @@ static bool was_is_same(const struct record_set *a, const struct record_set *b)
     return (!a && !b) || (a && b && record_set_equal(a, b));
 }
 
+static bool refusal_is_same(const struct dnsrecord_refusal *a, const struct dnsrecord_refusal *b)
+{
+    return (!a && !b) ||
+           (a && b && text_equal(a->spec, b->spec) && text_equal(a->reason, b->reason) &&
+            text_equal(a->code, b->code) && text_equal(a->text, b->text));
+}
+
 static bool claim_is_same(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     return dnsrecord_claim_is_same_key(a, b) && text_equal(a->class_name, b->class_name) &&
-           text_equal(a->refused, b->refused) && was_is_same(a->was, b->was);
+           refusal_is_same(a->refusal, b->refusal) && was_is_same(a->was, b->was);
 }
 
 // Claims that were read become paths of requests: names are normal, and writing loses nothing.
