@@ -104,7 +104,9 @@ struct snapshot {
     struct arena *arena;    // the turn's
     struct text namespace_; // of the key
     struct text name;
-    const struct object *subject; // NULL: gone; gathers and lanes are empty then
+    // NULL: gone; gathers and lanes are empty then. A final state with is_lost: gone as well, but
+    // with our finalizer still there.
+    const struct object *subject;
     // The subject as it was when all its claims were settled last, if it differs now and this
     // process saw it: says what stands at the backend. NULL: not known.
     const struct object *previous;

@@ -119,7 +119,7 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
     size_t kept = 0;
     for (size_t i = 0; i < value->key_count; i++) {
         const struct key *key = &engine->keys[value->keys[i]];
-        if (!key->object || key->is_gone || key->controller != controller)
+        if (!key_subject(key) || key->controller != controller)
             continue;
         arena_reset(engine->scratch);
         struct strings now = wants_of(engine->scratch, wants, key->object);

@@ -81,6 +81,11 @@ void key_set_object(struct engine *engine, uint32_t id, const struct object *obj
     object_unref(old);
 }
 
+const struct object *key_subject(const struct key *key)
+{
+    return key->is_gone && !key->object->is_lost ? NULL : key->object;
+}
+
 void key_drop_memo(struct engine *engine, struct key *key)
 {
     const struct controller *controller = engine->controllers[key->controller].controller;

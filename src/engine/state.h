@@ -333,6 +333,8 @@ uint32_t key_make(struct engine *engine, size_t controller, const struct object 
 void key_set_object(struct engine *engine, uint32_t id, const struct object *object);
 void key_forget(struct engine *engine, uint32_t id);
 struct key_extra *key_extra(struct key *key);
+// What a turn sees of the object: NULL when it is gone, unless its finalizer was lost.
+const struct object *key_subject(const struct key *key);
 void key_drop_memo(struct engine *engine, struct key *key);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_free(struct engine *engine);
