@@ -425,6 +425,8 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
         return;
     if (claim->pending && claim->pending->is_due)
         lane_unqueue(claim->lane, id);
+    if (claim->lane && lane)
+        claim_doubt(claim);
     claim->lane = lane;
 }
 
