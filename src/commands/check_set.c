@@ -57,7 +57,10 @@ void check_set_done(struct check_set *set)
 static const struct known *find(const struct check_set *set, const char *key)
 {
     uint32_t id = table_find(&set->table, hash_key(key), key);
-    return id == TABLE_NONE ? NULL : &set->items[id];
+    if (id == TABLE_NONE)
+        return NULL;
+    must(set->items);
+    return &set->items[id];
 }
 
 static const struct place *file(struct check_set *set, struct known known)
@@ -97,6 +100,7 @@ const struct place *check_set_add_object(struct check_set *set, const struct obj
 struct place place_in(const struct value *tree, const char *field, const char *path)
 {
     const struct value *nearest = NULL;
+    must(tree);
     value_at(tree, field, &nearest);
     if (!nearest)
         nearest = tree;

@@ -34,7 +34,7 @@ const struct command *command_match(int count, const char *const *words, int *ta
     for (*taken = count < COMMAND_WORDS_MAX ? count : COMMAND_WORDS_MAX; *taken; --*taken) {
         AUTO_BUFFER name = {0};
         join(&name, *taken, words);
-        const struct command *command = command_find(name.at);
+        const struct command *command = command_find(buffer_text(&name).at);
         if (command)
             return command;
     }
@@ -58,12 +58,12 @@ const char *command_nearest(int count, const char *const *words)
 
 int command_fail(int code, const char *format, ...)
 {
+    AUTO_BUFFER text = {0};
     va_list args;
-    fputs("signpost: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    buffer_vprintf(&text, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "signpost: %s\n", buffer_text(&text).at);
     return code;
 }
 
