@@ -507,10 +507,16 @@ NAME_SERVERS = {"knot": Knot, "bind": Bind}
 GROUP = "dns.homelab.mortenolsen.pro"
 
 
+def flow(value):
+    """A value as YAML in flow style: JSON, but libyaml reads no surrogate pairs."""
+    pairs = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
+    return pairs.sub(lambda found: json.loads(f'"{found[0]}"'), json.dumps(value))
+
+
 def class_text(name="home", *, server, ttl=300, secret="home-dns", **more):
     lines = [f"apiVersion: {GROUP}/v1alpha1", "kind: DNSClass", "metadata:", f"  name: {name}",
              "spec:", f"  server: {server}", f"  defaultTTL: {ttl}"]
-    lines += [f"  {key}: {json.dumps(value)}" for key, value in more.items()]
+    lines += [f"  {key}: {flow(value)}" for key, value in more.items()]
     if secret:
         lines += ["  hmacAuth:", "    secretRef:", f"      name: {secret}",
                   "      namespace: default", "      key: hmac"]
@@ -526,15 +532,15 @@ def record_text(name, kind, subdomain, values, *, domain="example.test", ref="ho
                 metadata=None, annotations=None, **more):
     lines = [f"apiVersion: {GROUP}/v1alpha1", "kind: DNSRecord", "metadata:", f"  name: {name}"]
     if annotations:
-        lines += [f"  annotations: {json.dumps(annotations)}"]
+        lines += [f"  annotations: {flow(annotations)}"]
     lines += ["spec:", f"  type: {kind}", f"  domain: {domain}",
-              f"  subdomain: {json.dumps(subdomain)}", "  dnsClassRef:", f"    name: {ref}",
-              f"  values: {json.dumps(values)}"]
+              f"  subdomain: {flow(subdomain)}", "  dnsClassRef:", f"    name: {ref}",
+              f"  values: {flow(values)}"]
     if ttl is not None:
         lines += [f"  ttl: {ttl}"]
     if metadata:
-        lines += [f"  metadata: {json.dumps(metadata)}"]
-    lines += [f"  {key}: {json.dumps(value)}" for key, value in more.items()]
+        lines += [f"  metadata: {flow(metadata)}"]
+    lines += [f"  {key}: {flow(value)}" for key, value in more.items()]
     return "\n".join(lines) + "\n"
 
 
