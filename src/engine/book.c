@@ -309,15 +309,23 @@ static void claim_rest(struct engine *engine, uint32_t id)
 }
 
 // Content of a settled or lost claim is not kept: its key is asked for it again when needed.
+enum claim_intent claim_sends(const struct claim *claim)
+{
+    return claim->is_evicted ? CLAIM_REMOVE : (enum claim_intent)claim->intent;
+}
+
 static bool claim_has_content(const struct claim *claim)
 {
-    return claim->intent != CLAIM_SET || (claim->pending && claim->pending->content);
+    return claim_sends(claim) != CLAIM_SET || (claim->pending && claim->pending->content);
 }
 
 static void claim_send(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
-    claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+    if (claim->is_evicted)
+        claim_set_state(engine, id, RECEIPT_LOST, claim->loser_to);
+    else
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
     if (!claim_has_content(claim)) {
         key_wake(engine, claim->key, QUEUE_USER);
         return;
@@ -378,6 +386,33 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
     }
 }
 
+// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
+// goes first. The loser stays a loser; what it removes, it removes for the holder.
+static bool stands_in_way(const struct claim *loser, const struct claim *holder)
+{
+    return loser->there == THERE_SET &&
+           (loser->type != holder->type || loser->subdomain_len != holder->subdomain_len);
+}
+
+static bool mark_evictions(struct engine *engine, const struct named *all, size_t count,
+                           struct plan_claim *claims, const struct plan_step *steps)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < count; i++) {
+        struct claim *claim = &engine->claims[all[i].id];
+        uint32_t holder = steps[i].act == PLAN_LOST ? all[steps[i].other].id : NO_ID;
+        claim->is_evicted = holder != NO_ID && stands_in_way(claim, &engine->claims[holder]);
+        if (!claim->is_evicted)
+            continue;
+        claim->loser_to = holder;
+        claims[i].want = PLAN_REMOVE;
+        claims[i].is_held = false;
+        claims[i].is_satisfied = false;
+        has_any = true;
+    }
+    return has_any;
+}
+
 static void replan_from(struct engine *engine, uint32_t first)
 {
     size_t count;
@@ -388,6 +423,8 @@ static void replan_from(struct engine *engine, uint32_t first)
     for (size_t i = 0; i < count; i++)
         claims[i] = plan_claim_of(engine, all[i].id);
     plan_name(claims, count, steps);
+    if (mark_evictions(engine, all, count, claims, steps))
+        plan_name(claims, count, steps);
     for (size_t i = 0; i < count; i++)
         claim_step(engine, all, i, &steps[i]);
 }
@@ -587,6 +624,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .state = (enum receipt_state)claim->state,
         .was_created = claim->was_created,
         .was_sent = claim->was_sent,
+        .is_in_way = claim->is_evicted,
         .is_inherited = claim->is_inherited,
         .is_uncertain = claim->is_uncertain,
         .settled_s = claim->settled_s,

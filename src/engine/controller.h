@@ -84,8 +84,9 @@ struct receipt {
     struct text subdomain;
     enum claim_intent intent; // of the claim as it was submitted last
     enum receipt_state state;
-    bool was_created;  // the SET that settled it made it
-    bool was_sent;     // this process sent it (else: known from before)
+    bool was_created; // the SET that settled it made it
+    bool was_sent;    // this process sent it (else: known from before)
+    bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
     bool is_inherited; // a REMOVE that ended because a successor took the key over
     bool is_uncertain;
     uint8_t hash[8]; // SETTLED SET

@@ -136,7 +136,7 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     struct change *change = &flight->job.changes[at];
     flight->claims[at] = id;
     claim->pending->flight = flight;
-    if (claim->intent == CLAIM_SET) {
+    if (claim_sends(claim) == CLAIM_SET) {
         change->op = CHANGE_SET;
         change->set = record_set_copy(flight->job.arena, claim->pending->content);
         flight->seat->provider->fingerprint(flight->seat->at, &change->set, flight->hashes[at]);

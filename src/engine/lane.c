@@ -82,7 +82,7 @@ static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_ba
          id = next) {
         const struct claim *claim = &lane->engine->claims[id];
         next = claim->pending->next_due;
-        if (!lane_can_send(lane, (enum claim_intent)claim->intent) ||
+        if (!lane_can_send(lane, claim_sends(claim)) ||
             busy_has(lane->engine, claim->book, claim->name))
             continue;
         lane_unqueue(lane, id);

@@ -129,6 +129,7 @@ struct claim {
     bool is_uncertain : 1;
     bool has_wanted : 1; // the provider told what the wanted content looks like there
     bool is_match : 1;   // and it is what stands there
+    bool is_evicted : 1; // LOST, and what stands there must go first
     bool is_doubted : 1; // what the status remembers may have gone with another's removal
     uint8_t there_hash[8];
 };
@@ -357,6 +358,7 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
 void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
 void book_replan(struct engine *engine, uint32_t claim);
 bool book_is_settled(const struct engine *engine, uint32_t key);
+enum claim_intent claim_sends(const struct claim *claim); // SET or REMOVE, as a talk would
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
