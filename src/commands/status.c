@@ -17,6 +17,7 @@ enum {
     SETTLE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,  // without inotify
     ASK_MS = 2000,  // between two rounds of questions
+    LATENCY_MAX_MS = 60000,
     DNS_PORT = 53,
 };
 
@@ -104,6 +105,21 @@ static bool has_fault(const struct view *view, const char *fault)
     return false;
 }
 
+// From the save of the manifest to the answer that is as declared.
+static void add_latency(const struct status *status, struct buffer *out, const struct view_row *row)
+{
+    AUTO_BUFFER path = {0};
+    struct disk_stat file;
+    if (!status->shown || !row->is_right || row->answer != ANSWER_OK)
+        return;
+    buffer_printf(&path, "%s/%s", status->folder.dir, row->path);
+    if (!disk_stat(path.at, &file, NULL))
+        return;
+    int64_t age_ms = loop_unix_ms(status->loop) - file.mtime_ns / 1000000;
+    if (age_ms >= 0 && age_ms < LATENCY_MAX_MS)
+        buffer_printf(out, "  %lld ms after the save", (long long)age_ms);
+}
+
 static void add_changed_rows(struct status *status, struct buffer *out)
 {
     for (size_t i = 0; i < status->view->count; i++) {
@@ -113,6 +129,7 @@ static void add_changed_rows(struct status *status, struct buffer *out)
             continue;
         add_time(status, out);
         status_write_line(out, row);
+        add_latency(status, out, row);
         buffer_add_char(out, '\n');
     }
 }

@@ -1,0 +1,189 @@
+"""`make run`: the first thing that a user tries."""
+
+import os
+import pathlib
+import pty
+import re
+import signal
+import socket
+import subprocess
+import termios
+import fcntl
+import threading
+
+import pytest
+
+import harness
+from harness import ask_dns, wait_until
+
+ZONE = "home.example"
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Ports and folder of a quickstart of its own."""
+    return {"RUN_DIR": str(tmp_path / "run"),
+            **{name: str(harness.free_port())
+               for name in ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT")}}
+
+
+def environment(place, **more):
+    return {**os.environ, "SIGNPOST_SETUP": "skip", **place, **more}
+
+
+def processes_in(place):
+    """Command lines of processes that have to do with the run folder."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(place["RUN_DIR"].encode() in word for word in words):
+            found.append(b" ".join(words).decode(errors="replace"))
+    return found
+
+
+def nothing_is_left(place):
+    assert not os.path.exists(place["RUN_DIR"])
+    assert processes_in(place) == []
+    for name in ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT"):
+        assert not harness.is_listening(int(place[name])), name
+    return True
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, command, **options):
+        ours, theirs = pty.openpty()
+        self.terminal = ours
+        self.output = ""
+
+        def become_foreground():
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
+                                        start_new_session=True, preexec_fn=become_foreground,
+                                        **options)
+        os.close(theirs)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        while True:
+            try:
+                octets = os.read(self.terminal, 65536)
+            except OSError:
+                return
+            if not octets:
+                return
+            self.output += octets.decode(errors="replace")
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def wait_for(self, pattern, seconds=60):
+        def seen():
+            assert self.process.poll() is None or re.search(pattern, self.output), self.output
+            return re.search(pattern, self.output)
+        return wait_until(seen, lambda: f"{pattern!r} in\n{self.output}", seconds)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+        self.reader.join(2)
+        os.close(self.terminal)
+
+
+@pytest.fixture
+def terminal():
+    made = []
+
+    def make(*words, **options):
+        made.append(Terminal(*words, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+def make_run(place, *words, **more):
+    return subprocess.run(["make", "run", *words], cwd=harness.ROOT, capture_output=True, text=True,
+                          env=environment(place, **more), check=False, timeout=300)
+
+
+def test_once_shows_the_answers_and_leaves_nothing(place):
+    result = make_run(place, "ONCE=1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for text in ("192.0.2.10", "2001:db8::10", "v=spf1 mx -all", "Conflict", "ValidationFailed",
+                 "printer", "www-of-somebody-else"):
+        assert text in result.stdout, result.stdout
+    assert nothing_is_left(place)
+
+
+@pytest.mark.parametrize("name", ["KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT"])
+def test_a_taken_port_has_a_plain_message(place, name):
+    with socket.create_server((harness.LOOPBACK, int(place[name]))):
+        result = make_run(place, "ONCE=1")
+    assert result.returncode != 0
+    assert f"run: port {place[name]} on 127.0.0.1 is in use" in result.stderr
+    assert f"make run {name}=" in result.stderr
+    assert nothing_is_left(place)
+
+
+def test_a_second_one_in_the_same_folder_is_refused(place, terminal):
+    first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place))
+    first.wait_for("Ctrl-C")
+    second = dict(place, **{name: str(harness.free_port()) for name in place if name != "RUN_DIR"})
+    result = make_run(second, "ONCE=1")
+    assert result.returncode != 0
+    assert "another 'make run' works in" in result.stderr
+    assert os.path.exists(place["RUN_DIR"])
+    assert ask_dns(int(place["KNOT_PORT"]), f"www.{ZONE}", "A") == {"192.0.2.10", "192.0.2.11"}
+    first.process.send_signal(signal.SIGTERM)
+    first.process.wait(20)
+    assert nothing_is_left(place)
+
+
+def test_edits_are_followed_live_and_ctrl_c_leaves_nothing(place, terminal):
+    shell = terminal(["make", "run"], cwd=harness.ROOT, env=environment(place))
+    shell.wait_for("Ctrl-C ends everything")
+    manifests = pathlib.Path(place["RUN_DIR"]) / "manifests"
+    assert re.search(rf"{re.escape(str(manifests))}", shell.output)
+    port = int(place["KNOT_PORT"])
+
+    def becomes(name, kind, answers):
+        wait_until(lambda: ask_dns(port, f"{name}.{ZONE}", kind) == answers,
+                   lambda: f"{name} {kind} is {answers}, now "
+                   f"{ask_dns(port, f'{name}.{ZONE}', kind)}\n{shell.output[-3000:]}", 10)
+
+    web = manifests / "web.yaml"
+    good = web.read_text()
+    mark = len(shell.output)
+    web.write_text(good.replace("192.0.2.10", "192.0.2.77"))
+    becomes("www", "A", {"192.0.2.77", "192.0.2.11"})
+    wait_until(lambda: re.search(r"www\.home\.example A .*\d ms after", shell.output[mark:]),
+               lambda: f"the change is shown with its latency\n{shell.output[mark:]}", 10)
+    (manifests / "new.yaml").write_text(harness.record_text(
+        "new", "A", "new", ["192.0.2.88"], domain=ZONE))
+    becomes("new", "A", {"192.0.2.88"})
+    web.write_text(good[:-40] + "\n  broken: [\n")
+    mark = len(shell.output)
+    wait_until(lambda: "web.yaml" in shell.output[mark:], "the broken file is shown", 10)
+    becomes("www", "A", {"192.0.2.77", "192.0.2.11"})
+    becomes("blog", "CNAME", {f"www.{ZONE}."})
+    web.unlink()
+    becomes("www", "A", {"203.0.113.66"})
+    becomes("blog", "CNAME", set())
+
+    shell.type("\x03")
+    shell.process.wait(30)
+    assert shell.process.returncode != 0
+    assert nothing_is_left(place)
