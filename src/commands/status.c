@@ -17,7 +17,6 @@ enum {
     SETTLE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,  // without inotify
     ASK_MS = 2000,  // between two rounds of questions
-    LATENCY_MAX_MS = 60000,
     DNS_PORT = 53,
 };
 
@@ -64,23 +63,6 @@ static void put(struct status *status, const struct buffer *text)
     loop_stop(status->loop);
 }
 
-static const struct view_row *find_row(const struct view *view, const char *object)
-{
-    size_t low = 0;
-    size_t high = view ? view->count : 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(view->rows[middle].object, object);
-        if (!order)
-            return &view->rows[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 static void add_time(struct status *status, struct buffer *out)
 {
     char now[WHEN_TEXT_MAX];
@@ -105,31 +87,46 @@ static bool has_fault(const struct view *view, const char *fault)
     return false;
 }
 
-// From the save of the manifest to the answer that is as declared.
-static void add_latency(const struct status *status, struct buffer *out, const struct view_row *row)
+static int64_t save_time(const struct status *status, const struct view_row *row)
 {
     AUTO_BUFFER path = {0};
     struct disk_stat file;
-    if (!status->shown || !row->is_right || row->answer != ANSWER_OK)
-        return;
     buffer_printf(&path, "%s/%s", status->folder.dir, row->path);
-    if (!disk_stat(path.at, &file, NULL))
+    return disk_stat(path.at, &file, NULL) ? file.mtime_ns / 1000000 : 0;
+}
+
+static bool is_edited(const struct view_row *before, const struct view_row *row)
+{
+    return !before || before->has_question != row->has_question ||
+           (row->has_question &&
+            (!text_equal(before->fqdn, row->fqdn) || !record_set_equal(&before->want, &row->want)));
+}
+
+// From the save of the manifest to the answer that is as declared.
+static void add_latency(const struct status *status, struct buffer *out,
+                        const struct view_row *before, struct view_row *row)
+{
+    if (status->shown)
+        row->saved_ms = is_edited(before, row) ? save_time(status, row) : before->saved_ms;
+    if (!row->saved_ms || !row->is_right || row->answer != ANSWER_OK)
         return;
-    int64_t age_ms = loop_unix_ms(status->loop) - file.mtime_ns / 1000000;
-    if (age_ms >= 0 && age_ms < LATENCY_MAX_MS)
-        buffer_printf(out, "  %lld ms after the save", (long long)age_ms);
+    buffer_printf(out, "  %lld ms after the save",
+                  (long long)(loop_unix_ms(status->loop) - row->saved_ms));
+    row->saved_ms = 0;
 }
 
 static void add_changed_rows(struct status *status, struct buffer *out)
 {
     for (size_t i = 0; i < status->view->count; i++) {
-        const struct view_row *row = &status->view->rows[i];
-        const struct view_row *before = find_row(status->shown, row->object);
+        struct view_row *row = &status->view->rows[i];
+        const struct view_row *before = view_find(status->shown, row->object);
+        AUTO_BUFFER latency = {0};
+        add_latency(status, &latency, before, row);
         if (before && is_same(before, row))
             continue;
         add_time(status, out);
         status_write_line(out, row);
-        add_latency(status, out, row);
+        buffer_add(out, latency.at, latency.len);
         buffer_add_char(out, '\n');
     }
 }
@@ -137,7 +134,7 @@ static void add_changed_rows(struct status *status, struct buffer *out)
 static void add_gone_rows(struct status *status, struct buffer *out)
 {
     for (size_t i = 0; status->shown && i < status->shown->count; i++) {
-        if (find_row(status->view, status->shown->rows[i].object))
+        if (view_find(status->view, status->shown->rows[i].object))
             continue;
         add_time(status, out);
         buffer_printf(out, "%s  gone\n", status->shown->rows[i].object);

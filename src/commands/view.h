@@ -20,12 +20,19 @@ struct view_row {
     const char *reason;  // "-" when there is none
     const char *message; // may be ""
     bool is_right;       // Ready, and nothing left to do
+    bool is_pending;     // `signpost run` has not acted on what the manifest says
+    bool is_gone;        // its manifest is
+    bool is_refused;     // its manifest is: the last good object stays
+    int64_t saved_ms;    // of an edit that is not answered yet, when known; else 0
 
     bool has_question; // what a name server ought to answer is known
     struct record_set want;
+    bool has_ttl; // the manifest says one; else the class does
     struct text fqdn;
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
+    uint32_t answer_ttl_s;
+    const char *told; // by news.h; NULL: nothing yet
 };
 
 struct view {
@@ -36,10 +43,14 @@ struct view {
     const char **faults; // "web.yaml:7:3: ..."
     size_t fault_count;
     size_t fault_capacity;
+    const char **broken; // paths of manifests that cannot be read to their end
+    size_t broken_count;
+    size_t broken_capacity;
 };
 
 // `view` is zeroed but for the arena.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 void view_done(struct view *view); // resets the arena; ready to be read into again
+struct view_row *view_find(const struct view *view, const char *object); // or NULL
 size_t view_ready(const struct view *view);
 bool view_is_right(const struct view *view); // all Ready, nothing refused, all answers right
