@@ -311,8 +311,9 @@ def test_watch_prints_what_changes_and_ends_on_ctrl_c(folder, programs, answers)
     watch = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
                                      "--ask", answers.address])
     wait_until(lambda: "RecordCreated  ok: 192.0.2.1\n" in watch.log(), watch.tail)
-    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    wait_until(lambda: "RecordUpdated  differs: 192.0.2.1\n" in watch.log(), watch.tail)
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
     wait_until(lambda: re.search(
         r"RecordUpdated  ok: 192\.0\.2\.2  \d+ ms after the save\n", watch.log()), watch.tail)
     folder.write("more.yaml", "a: [\n")
