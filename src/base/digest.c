@@ -142,7 +142,7 @@ bool hex_decode(struct text text, uint8_t *out, size_t len)
         if (hex_digit(text.at[i]) < 0)
             return false;
     for (size_t i = 0; i < len; i++)
-        out[i] = (uint8_t)(hex_digit(text.at[2 * i]) << 4 | hex_digit(text.at[2 * i + 1]));
+        out[i] = (uint8_t)(16 * hex_digit(text.at[2 * i]) + hex_digit(text.at[2 * i + 1]));
     return true;
 }
 

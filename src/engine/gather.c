@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/must.h"
 #include "store/cache.h"
 
 // ---- strings ------------------------------------------------------------------------------------
@@ -90,6 +91,7 @@ static struct join_value *join_get(struct join *join, const char *text)
     if (found)
         return found;
     mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
+    must(join->values);
     struct join_value *value = &join->values[join->value_count];
     *value = (struct join_value){.text = mem_copy_text(text)};
     table_add(&join->by_text, hash_octets(text, strlen(text)), (uint32_t)join->value_count++);

@@ -223,8 +223,10 @@ static void write_free(struct write *write)
 
 void writes_free(struct engine *engine)
 {
-    while (engine->writes)
+    while (engine->writes) {
+        must(!engine->writes->previous);
         write_free(engine->writes);
+    }
 }
 
 static void write_done(void *context, const struct store_reply *reply)
@@ -362,7 +364,7 @@ static void count_turn(struct engine *engine, struct controller_state *state,
 void turn_take(struct engine *engine, uint32_t id)
 {
     struct controller_state *state = &engine->controllers[engine->keys[id].controller];
-    struct verdict verdict;
+    struct verdict verdict = {0};
     char trace[33];
     if (!gather_is_synced(engine, state->controller))
         return;

@@ -213,6 +213,7 @@ static void record_put(struct model_webhook *server, const char *type, const cha
     if (!found) {
         const struct record_key key = {type, name};
         mem_reserve(&server->records, &server->record_capacity, server->record_count + 1);
+        must(server->records);
         found = &server->records[server->record_count];
         *found = (struct stored){
             .type = mem_copy_text(type), .name = mem_copy_text(name), .is_gone = true};
@@ -692,6 +693,7 @@ void model_backend_free(struct model_backend *backend)
     while (backend->calls) {
         struct http_call *call = backend->calls;
         call_unlink(call);
+        must(backend->calls != call);
         call_free(call);
     }
     for (struct model_webhook *server = backend->servers, *next; server; server = next) {

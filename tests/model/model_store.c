@@ -534,8 +534,10 @@ static void model_free(struct store *store)
         self->first = next;
     }
     while (self->answers) {
-        loop_timer_cancel(self->loop, &self->answers->timer);
-        answer_free(self->answers);
+        struct answer *answer = self->answers;
+        loop_timer_cancel(self->loop, &answer->timer);
+        answer_free(answer);
+        must(self->answers != answer);
     }
     cache_free(self->store.cache);
     free(self);

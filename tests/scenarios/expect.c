@@ -97,7 +97,7 @@ static bool expect_requests(struct stage *stage, const struct step *step, struct
                  (!*method || !strcmp(method, request->method));
         stage->last_request_ms = request->at_ms;
     }
-    return count == atol(step_word(step, 3)) || fail(err, "there are %ld", count);
+    return count == step_number(step_word(step, 3)) || fail(err, "there are %ld", count);
 }
 
 // expect asked SERVER COUNT: health requests since the start.
@@ -109,7 +109,7 @@ static bool expect_asked(struct stage *stage, const struct step *step, struct er
         count +=
             is_health(request->path) && !strcmp(server_name(stage, request), step_word(step, 2));
     }
-    return count == atol(step_word(step, 3)) || fail(err, "there are %ld", count);
+    return count == step_number(step_word(step, 3)) || fail(err, "there are %ld", count);
 }
 
 // Since the start: every request that can be signed is.
@@ -140,7 +140,7 @@ static bool check_numbers(const struct step *step, const struct value *record, s
                                             {"port", "metadata.port"}};
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const char *wanted = step_option(step, fields[i][0]);
-        if (wanted && value_int_at(record, fields[i][1], -1) != atol(wanted))
+        if (wanted && value_int_at(record, fields[i][1], -1) != step_number(wanted))
             return fail(err, "%s is %lld", fields[i][0],
                         (long long)value_int_at(record, fields[i][1], -1));
     }
@@ -185,7 +185,7 @@ static bool expect_records(struct stage *stage, const struct step *step, struct 
 {
     const struct model_webhook *server = stage_server(stage, step_word(step, 2));
     size_t count = server ? model_webhook_count(server) : 0;
-    return (long)count == atol(step_word(step, 3)) || fail(err, "there are %zu", count);
+    return (long)count == step_number(step_word(step, 3)) || fail(err, "there are %zu", count);
 }
 
 // ---- objects ------------------------------------------------------------------------------------
@@ -364,7 +364,8 @@ static bool expect_count(struct stage *stage, const struct step *step, struct er
         tally.count += check_word(one, value_find(tree, "status"), step_word(step, 3), NULL);
     }
     free(tally.keys);
-    return tally.count == atol(step_word(step, 4)) || fail(err, "there are %ld", tally.count);
+    return tally.count == step_number(step_word(step, 4)) ||
+           fail(err, "there are %ld", tally.count);
 }
 
 // ---- words --------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ static void add_generated(struct buffer *out, const char *template, long number)
 static bool do_generate(struct play *play, const struct step *step, struct error *err)
 {
     AUTO_BUFFER out = {0};
-    long count = atol(step_word(step, 2));
+    long count = step_number(step_word(step, 2));
     for (long i = 1; step->text && i <= count; i++) {
         buffer_add_text(&out, "---\n");
         add_generated(&out, step->text, i);
@@ -147,9 +147,9 @@ static bool add_rule(struct model_webhook *server, const struct step *step,
         .method = step_option(step, "method"),
         .contains = step_option(step, "for"),
         .with_health = step_option(step, "health") != NULL,
-        .times = times ? (unsigned)atoi(times) : 0,
+        .times = times ? (unsigned)step_number(times) : 0,
         .behaviour = behaviour,
-        .status = atoi(step_word(step, 3)),
+        .status = step_number(step_word(step, 3)),
         .retry_after = step_option(step, "retry-after"),
         .body = step->text,
     };
@@ -165,7 +165,7 @@ static bool set_keys(struct model_webhook *server, const struct step *step)
 
 static bool set_health(struct model_webhook *server, const struct step *step)
 {
-    model_webhook_set_health(server, atoi(step_word(step, 3)), step->text);
+    model_webhook_set_health(server, step_number(step_word(step, 3)), step->text);
     return true;
 }
 
@@ -238,7 +238,7 @@ static bool do_store_fault(struct stage *stage, const struct step *step, struct 
     for (size_t i = 0; i < COUNT_OF(faults); i++)
         if (!strcmp(step_word(step, 1), faults[i])) {
             model_server_fault(stage->server, (enum model_write)write,
-                               skip ? (unsigned)atoi(skip) : 0, (enum model_fault)i);
+                               skip ? (unsigned)step_number(skip) : 0, (enum model_fault)i);
             return true;
         }
     return fail(err, "no such fault: %s", step_word(step, 1));
@@ -288,7 +288,7 @@ static bool do_setting(struct play *play, const struct step *step, struct error 
             return duration_of(step_word(step, 2), times[i].ms[0], err) &&
                    (!times[i].ms[1] || duration_of(step_word(step, 2), times[i].ms[1], err));
     if (!strcmp(name, "retry-attempts"))
-        stage->class_settings.retry_attempts = atoi(step_word(step, 2));
+        stage->class_settings.retry_attempts = step_number(step_word(step, 2));
     else if (!strcmp(name, "conflict-names"))
         stage->record_settings.conflict_names = !strcmp(step_word(step, 2), "true");
     else

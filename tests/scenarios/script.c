@@ -96,6 +96,12 @@ void script_done(struct script *script)
     arena_free(script->arena);
 }
 
+int step_number(const char *word)
+{
+    int64_t number;
+    return text_to_int64(text_of(word), &number) ? (int)number : 0;
+}
+
 const char *step_word(const struct step *step, size_t at)
 {
     return at < step->word_count ? step->words[at] : "";

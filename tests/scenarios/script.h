@@ -31,6 +31,7 @@ struct script {
 bool script_read(struct script *script, const char *path, struct error *err);
 void script_done(struct script *script);
 const char *step_word(const struct step *step, size_t at); // "" behind the last
+int step_number(const char *word);                         // 0 when it is none
 const char *step_rest(const struct step *step, size_t at); // the line from that word on
 // The value of an option word "key=value", or NULL; "" for the bare word "key".
 const char *step_option(const struct step *step, const char *key);
