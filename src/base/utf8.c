@@ -101,11 +101,27 @@ static bool starts_with_control(struct text foreign)
     return foreign.len && utf8_decode(foreign, &point) && utf8_is_control(point);
 }
 
+// Octets at the front that stay as they are: most texts are nothing else.
+static struct text plain_prefix(struct text foreign, size_t limit)
+{
+    struct text plain = {foreign.at, 0};
+    while (plain.len < foreign.len && plain.len < limit && plain.at[plain.len] >= ' ' &&
+           plain.at[plain.len] < 0x7f)
+        plain.len++;
+    return plain;
+}
+
 // Hands out clean pieces until `limit` octets are full. A run of controls is one blank.
 static bool clean_next(struct text *foreign, size_t *limit, struct text *piece)
 {
     if (!foreign->len)
         return false;
+    *piece = plain_prefix(*foreign, *limit);
+    if (piece->len) {
+        *foreign = (struct text){foreign->at + piece->len, foreign->len - piece->len};
+        *limit -= piece->len;
+        return true;
+    }
     bool is_run = starts_with_control(*foreign);
     *piece = clean_step(foreign);
     while (is_run && starts_with_control(*foreign))
