@@ -280,14 +280,15 @@ def bench_restart(table, fleet):
     fleet.stop()
     before = fleet.changes_sent()
     took = fleet.start()
+    spent = cpu_ms(fleet.run.pid)
     time.sleep(3)
     sent = fleet.changes_sent() - before
     table.add(f"{fleet.count:,} settled, restart: POST and DELETE", str(sent), "0", sent == 0)
     if fleet.count > 10000:
         return
     limit = 0.1 if fleet.count == 100 else 1
-    table.add(f"{fleet.count:,} settled, restart: start to ready", f"{took * 1000:.0f} ms",
-              f"< {limit * 1000:.0f} ms", took < limit)
+    table.add(f"{fleet.count:,} settled, restart: start to ready",
+              f"{took * 1000:.0f} ms (CPU {spent:.0f})", f"< {limit * 1000:.0f} ms", took < limit)
 
 
 def bench_one_change(table, fleet):
@@ -319,9 +320,11 @@ def bench_fleet(table, folder, count):
         took = fleet.wait_for_all() - begin
         if count == 10000:
             table.add(f"{count:,} new records in {count // PER_FILE} files to all Ready",
-                      f"{took:.1f} s", "<= 5 s", took <= 5)
+                      f"{took:.1f} s (CPU {cpu_ms(fleet.run.pid) / 1000:.1f} s)", "<= 5 s",
+                      took <= 5)
         elif count > 10000:
-            print(f"  {count:,} new records to all Ready: {took:.1f} s", file=sys.stderr)
+            print(f"  {count:,} new records to all Ready: {took:.1f} s, CPU "
+                  f"{cpu_ms(fleet.run.pid) / 1000:.1f} s", file=sys.stderr)
         time.sleep(2)
         add_memory(table, count, "after the first sync", fleet.run.pid)
         bench_restart(table, fleet)
@@ -361,6 +364,7 @@ def main():
                 print(f"bench: {name}", file=sys.stderr)
                 group(table, pathlib.Path(folder))
     table.show()
+    print(f"{cores} cores; load {os.getloadavg()[0]:.1f}, of which this bench makes about 1.5")
 
 
 if __name__ == "__main__":
