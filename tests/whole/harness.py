@@ -751,9 +751,10 @@ class Webhook:
             handler.wfile.write(reply)
             return
         status, body, *more = reply
-        handler.send_response(status)
+        headers = more[0] if more else {}
+        handler.send_response_only(status)
         handler.send_header("Content-Length", str(len(body)))
-        for name, value in (more[0] if more else {}).items():
+        for name, value in headers.items():
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(body)

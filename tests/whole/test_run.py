@@ -1,5 +1,6 @@
 """`signpost run` on a folder of manifests: what a user does to files, and what becomes of it."""
 
+import email.utils
 import json
 import os
 import pathlib
@@ -350,6 +351,8 @@ def test_an_edit_to_something_invalid_leaves_what_is_published(memory):
     (("kind: DNSRecord", "kind: DNSRecrod"), "DNSRecrod"),
     (("v1alpha1", "v9"), "v9"),
     (("  name: www", "  name: WWW_"), "metadata.name"),
+    (('["192.0.2.1"]', json.dumps(["192.0.2.1"] * 257)), "spec.values"),
+    (('["192.0.2.1"]', json.dumps(["x" * 4097])), "spec.values[0]"),
 ])
 def test_what_the_schema_refuses_is_told_with_line_and_column(memory, change, text):
     memory.write("bad.yaml", record("www", ttl=60).replace(*change))
@@ -506,6 +509,28 @@ def test_a_secret_that_goes_stops_requests_and_sends_none_unsigned(webhook, site
     made.write("secret.yaml", secret_text(key=KEY))
     made.wait_ready("www")
     assert all(request.is_signed_by(KEY) for request in server.seen)
+
+
+def test_class_and_secret_that_go_with_the_records_are_used_once_more(memory):
+    memory.write("web.yaml", record("www"), record("two"))
+    memory.start().wait_ready("www", "two")
+    memory.remove("web.yaml", "class.yaml", "secret.yaml")
+    memory.wait_gone("www", "two")
+    assert lacks(memory, "www") and lacks(memory, "two")
+
+
+def test_claims_that_are_broken_by_hand_lose_no_key(memory):
+    memory.write("web.yaml", record("www"))
+    memory.start().wait_ready("www")
+    memory.program.stop()
+    status = memory.folder / "web.yaml.status"
+    status.write_text(re.sub(r"claims: .*", 'claims: "[broken"', status.read_text()))
+    (memory.folder / ".signpost" / "journal").unlink()
+    memory.write("web.yaml", record("www", subdomain="new"))
+    memory.start().wait(lambda: has(memory, "new") and lacks(memory, "www"), "no orphan is left")
+    memory.remove("web.yaml")
+    memory.wait_gone("www")
+    assert lacks(memory, "new")
 
 
 def test_fences_that_are_not_built_yet_are_refused(memory):
@@ -722,6 +747,52 @@ def test_what_the_server_says_is_in_the_status(webhook, site, status, code, reas
     assert not set(told) & {"\n", "\x07"}
     if code:
         assert made.status("www")["error"]["code"] == code
+
+
+def test_a_clock_that_is_off_is_told_in_minutes(webhook, site):
+    def reply(request):
+        if request.method != "POST":
+            return harness.Webhook.accept(request)
+        past = email.utils.formatdate(time.time() - 7 * 60 - 5, usegmt=True)
+        return (401, b'{"success":false,"error":{"code":"TIMESTAMP_STALE","message":"stale"}}',
+                {"Date": past})
+
+    made = site(webhook(reply).url)
+    made.write("web.yaml", record("www"))
+    made.start()
+    assert "our clock is about 7 min ahead of the server" in made.wait_reason(
+        "www", "AuthenticationFailed")
+    assert made.status("www")["error"]["code"] == "TIMESTAMP_STALE"
+
+
+def test_a_server_that_has_just_started_is_waited_for_without_a_failure(webhook, site):
+    stale = []
+
+    def reply(request):
+        if request.method != "POST" or len(stale) > 0:
+            return harness.Webhook.accept(request)
+        stale.append(request)
+        return (401, b'{"success":false,"error":{"code":"TIMESTAMP_STALE","message":"stale"}}',
+                {"Retry-After": "1"})
+
+    server = webhook(reply)
+    made = site(server.url)
+    made.write("web.yaml", record("a"), record("b"), record("c"))
+    made.start().wait_ready("a", "b", "c")
+    assert not made.program.lines("record failed")
+    assert server.of("POST")[-1].at - server.of("POST")[0].at > 0.9
+
+
+def test_a_long_message_of_the_server_is_cut(webhook, site):
+    error = {"code": "INVALID_RECORD", "message": "\u00e4" * 400_000}
+    text = json.dumps({"success": False, "error": error}, ensure_ascii=False).encode()
+    made = site(webhook(lambda request: harness.Webhook.accept(request)
+                        if request.method != "POST" else (400, text)).url)
+    made.write("web.yaml", record("www"))
+    made.start()
+    told = made.wait_reason("www", "ValidationFailed")
+    assert 200 < len(told.encode()) < 1400
+    assert (made.folder / "web.yaml.status").stat().st_size < 16384
 
 
 def test_a_reply_that_is_lost_ends_in_a_request_with_a_new_nonce(webhook, site):
