@@ -147,6 +147,7 @@ void rig_restart(struct rig *rig)
 {
     rig_drop(rig);
     faulty_disk_heal(rig->disk);
+    rig_run(rig, 0); // the stop of a dead process must not meet the new one
     buffer_clear(&rig->told);
     rig_open(rig);
 }

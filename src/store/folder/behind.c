@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "store/folder/draft.h"
 #include "store/folder/trouble.h"
 
 enum { CHECKPOINT_SLICE_MS = 10 };
@@ -45,7 +46,7 @@ void behind_mark(struct folder *folder, uint32_t file)
     wake_at(folder, status_book_due_ms(status));
 }
 
-bool behind_write(struct folder *folder, uint32_t file, struct error *err)
+static bool write_file(struct folder *folder, uint32_t file, struct error *err)
 {
     struct status_file *status = status_book_find(&folder->book, file);
     return !status || status_book_write(&folder->book, status, path_of(folder, file),
@@ -63,7 +64,7 @@ static bool write_due(struct folder *folder, uint32_t file, bool is_forced, int6
         *next_ms = due_ms;
         return true;
     }
-    if (behind_write(folder, file, &err)) {
+    if (write_file(folder, file, &err)) {
         folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_DUE;
         return true;
     }
@@ -91,6 +92,57 @@ static bool write_all_due(struct folder *folder, bool is_forced, int64_t *next_m
     return is_ok;
 }
 
+// What came back before it was gone stays.
+static void forget_moves(struct folder *folder, uint32_t from, struct text key)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < folder->move_count; i++) {
+        struct move move = folder->moves[i];
+        if (move.from == from && text_is(key, move.key))
+            free(move.key);
+        else
+            folder->moves[kept++] = move;
+    }
+    folder->move_count = kept;
+}
+
+void behind_move(struct folder *folder, uint32_t from, uint32_t to, struct text key,
+                 uint64_t version)
+{
+    AUTO_BUFFER copy = {0};
+    forget_moves(folder, to, key);
+    buffer_add(&copy, key.at, key.len);
+    mem_reserve(&folder->moves, &folder->move_capacity, folder->move_count + 1);
+    folder->moves[folder->move_count++] = (struct move){from, to, version, buffer_steal(&copy)};
+    behind_wake(folder);
+}
+
+static void finish_move(struct folder *folder, const struct move *move)
+{
+    struct error err = {0};
+    struct status_file *status = folder_open_status(folder, move->from, &err);
+    const struct status_doc *doc = status ? status_file_find(status, text_of(move->key)) : NULL;
+    if (doc && doc->version <= move->version)
+        folder_drop(folder, move->from, text_of(move->key));
+}
+
+// Those whose new place is written.
+static void finish_moves(struct folder *folder)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < folder->move_count; i++) {
+        struct move move = folder->moves[i];
+        const struct status_file *to = status_book_find(&folder->book, move.to);
+        if (to && status_file_is_changed(to)) {
+            folder->moves[kept++] = move;
+            continue;
+        }
+        finish_move(folder, &move);
+        free(move.key);
+    }
+    folder->move_count = kept;
+}
+
 static void run(struct folder *folder, bool is_forced)
 {
     int64_t next_ms;
@@ -101,6 +153,7 @@ static void run(struct folder *folder, bool is_forced)
     events_write(&folder->events);
     if (write_all_due(folder, is_forced, &next_ms))
         trouble_clear(folder, TROUBLE_STATUS);
+    finish_moves(folder);
     status_book_tidy(&folder->book, folder_now_ms(folder));
     if (next_ms)
         wake_at(folder, next_ms);
@@ -113,8 +166,10 @@ static void behind_fired(void *context)
     run(folder, false);
 }
 
+// Twice: a move ends with a second write.
 void behind_flush(struct folder *folder)
 {
+    run(folder, true);
     run(folder, true);
 }
 
@@ -234,6 +289,9 @@ void behind_done(struct folder *folder)
 {
     loop_timer_cancel(folder->world.loop, &folder->behind_timer);
     loop_timer_cancel(folder->world.loop, &folder->checkpoint_timer);
+    for (size_t i = 0; i < folder->move_count; i++)
+        free(folder->moves[i].key);
+    free(folder->moves);
     free(folder->due.items);
     free(folder->covered.items);
 }

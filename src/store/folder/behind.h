@@ -7,10 +7,12 @@
 
 // The status file of that manifest holds a change.
 void behind_mark(struct folder *folder, uint32_t file);
+// The document of that key has come from beside one manifest to beside another: it goes there only
+// when it is written here.
+void behind_move(struct folder *folder, uint32_t from, uint32_t to, struct text key,
+                 uint64_t version);
 // There are Events to write.
 void behind_wake(struct folder *folder);
-// Writes that status file now, whatever the clock says.
-bool behind_write(struct folder *folder, uint32_t file, struct error *err);
 // Writes everything now.
 void behind_flush(struct folder *folder);
 // The loaded status file of a manifest; one that got lost since is made again.

@@ -68,11 +68,17 @@ struct load {
     struct dormant *items; // by hash, newest first
     size_t count;
     size_t capacity;
+    char (*spared)[37]; // uids of documents that nobody serves now
+    size_t spared_count;
+    size_t spared_capacity;
+    bool has_unreadable; // documents: whose they are is not known
 };
 
-// A document that another file's status file holds now.
+// A document that another file's status file holds now: once that is written, the old one goes.
 struct move {
     uint32_t from;
+    uint32_t to;
+    uint64_t version;
     char *key;
 };
 
@@ -86,9 +92,6 @@ struct pass {
     uint32_t documents; // in it, so far
     uint32_t broken;    // of these, without an object
     bool keeps;         // what is broken in it may be any of its objects
-    struct move *moves;
-    size_t move_count;
-    size_t move_capacity;
 };
 
 // A refused document.
@@ -165,7 +168,10 @@ struct folder {
 
     struct id_list due; // files whose status files are to be written
     struct loop_timer behind_timer;
-    int64_t behind_at_ms;   // when it fires; 0: not set
+    int64_t behind_at_ms; // when it fires; 0: not set
+    struct move *moves;
+    size_t move_count;
+    size_t move_capacity;
     struct id_list covered; // files still to be copied by the checkpoint that runs
     size_t covered_octets;  // of the journal
     bool is_checkpointing;

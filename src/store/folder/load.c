@@ -7,7 +7,10 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "store/folder/behind.h"
+#include "store/folder/name.h"
 #include "store/folder/trouble.h"
+
+enum { UID_OCTETS = 36 };
 
 #define BROKEN_KEY "broken "
 
@@ -17,6 +20,7 @@ void load_done(struct folder *folder)
     journal_index_free(load->journal);
     free(load->files.items);
     free(load->items);
+    free(load->spared);
     *load = (struct load){0};
 }
 
@@ -337,18 +341,34 @@ struct orphanage {
     void *context;
 };
 
+// Its controller does not run now: what is kept of it stays for later.
+static void spare(struct load *load, const struct value *tree)
+{
+    struct text uid = value_text_at(tree, "metadata.uid");
+    if (uid.len != UID_OCTETS) {
+        load->has_unreadable = true;
+        return;
+    }
+    mem_reserve(&load->spared, &load->spared_capacity, load->spared_count + 1);
+    memcpy(load->spared[load->spared_count], uid.at, UID_OCTETS);
+    load->spared[load->spared_count++][UID_OCTETS] = '\0';
+}
+
 static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
                         const struct status_doc *doc, struct text key_text, uint32_t file)
 {
     struct object_ref_key key;
     struct folder *folder = orphanage->folder;
     const struct value *tree = read_tree(arena, doc);
-    if (!find_subject(folder, tree, &key))
+    if (!find_subject(folder, tree, &key)) {
+        spare(&folder->load, tree);
         return;
+    }
     struct draft draft = draft_make(folder, arena, &key);
     if (!draft_read(folder, &draft, doc)) {
         log_line(folder->log, LOG_WARN, "a status document cannot be read and is left as it is",
                  LOG_SLICE("object", key_text), LOG_END);
+        folder->load.has_unreadable = true;
         return;
     }
     orphanage->call(orphanage->context, &draft, file);
@@ -436,6 +456,39 @@ bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *conte
     return true;
 }
 
+struct holder {
+    uint8_t uid[16];
+    bool is_found;
+};
+
+static void compare_uid(void *context, const struct object *object)
+{
+    struct holder *holder = context;
+    bool may_hold = object->kind->is_secret || object->kind->has_secret;
+    if (may_hold && memcmp(object->uid, holder->uid, sizeof holder->uid) == 0)
+        holder->is_found = true;
+}
+
+static bool is_held(const void *context, const char *uid)
+{
+    const struct folder *folder = context;
+    struct holder holder = {.is_found = false};
+    object_uid_parse(text_of(uid), holder.uid);
+    for (size_t i = 0; i < folder->load.spared_count; i++)
+        if (strcmp(folder->load.spared[i], uid) == 0)
+            return true;
+    for (size_t i = 0; i < folder->kind_count; i++)
+        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
+            cache_each(folder->store.cache, folder->kinds[i], compare_uid, &holder);
+    return holder.is_found;
+}
+
+static void sweep_secrets(struct folder *folder)
+{
+    if (folder->is_leading && !folder->load.has_unreadable)
+        secrets_sweep(&folder->secrets, is_held, folder);
+}
+
 enum step load_orphans(struct folder *folder, int64_t until_ms)
 {
     struct load *load = &folder->load;
@@ -458,6 +511,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
     }
     folder->pass.is_load = false;
     drop_unseen(folder);
+    sweep_secrets(folder);
     load_done(folder);
     return STEP_DONE;
 }

@@ -171,16 +171,14 @@ static void take_duplicate(struct folder *folder, struct arena *arena,
     take_broken(folder, arena, document, fault);
 }
 
-// The document stands elsewhere now: its status follows once this file's is written.
+// The document stands elsewhere now.
 static void note_move(struct folder *folder, const struct draft *draft, uint32_t from)
 {
-    struct pass *pass = &folder->pass;
     AUTO_BUFFER key = {0};
     if (!folder->is_leading)
         return;
     draft_key(&key, draft);
-    mem_reserve(&pass->moves, &pass->move_capacity, pass->move_count + 1);
-    pass->moves[pass->move_count++] = (struct move){from, buffer_steal(&key)};
+    behind_move(folder, from, folder->pass.file, buffer_text(&key), draft->ours.version);
 }
 
 static void file_draft(struct folder *folder, struct draft *draft, uint32_t from, bool is_changed)
@@ -416,21 +414,6 @@ static void take_document(void *context, struct arena *arena, struct document *d
 
 // ---- one file -----------------------------------------------------------------------------------
 
-static void finish_moves(struct folder *folder)
-{
-    struct pass *pass = &folder->pass;
-    struct error err = {0};
-    bool is_written = !pass->move_count || behind_write(folder, pass->file, &err);
-    if (!is_written)
-        trouble_set(folder, TROUBLE_STATUS, &err);
-    for (size_t i = 0; i < pass->move_count; i++) {
-        if (is_written)
-            folder_drop(folder, pass->moves[i].from, text_of(pass->moves[i].key));
-        free(pass->moves[i].key);
-    }
-    pass->move_count = 0;
-}
-
 static void finish_entries(struct folder *folder, uint32_t file, bool is_kept)
 {
     const struct entries *entries = &folder->entries;
@@ -460,7 +443,6 @@ static void end_file(struct folder *folder, uint32_t file)
     if (folder->pass.keeps)
         folder->entries.files[file].flags |= FILE_IS_KEPT;
     drop_broken(folder, file);
-    finish_moves(folder);
     finish_entries(folder, file, folder->pass.keeps);
     files_set_documents(&folder->entries, file, folder->pass.documents);
     faults_end(folder, file);

@@ -58,3 +58,18 @@ void secrets_remove(struct secrets *secrets, const char *uid)
     path_of(&path, secrets, uid);
     disk_remove(secrets->disk, path.at, NULL);
 }
+
+void secrets_sweep(struct secrets *secrets, bool (*is_known)(const void *context, const char *uid),
+                   const void *context)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!disk_list(secrets->folder, &names, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_known(context, names[i]))
+            secrets_remove(secrets, names[i]);
+        free(names[i]);
+    }
+    free(names);
+}

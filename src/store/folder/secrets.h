@@ -22,3 +22,6 @@ bool secrets_write(struct secrets *secrets, const char *uid, const struct value 
 struct value *secrets_read(const struct secrets *secrets, const char *uid, struct arena *arena);
 // Absent is fine; a failure leaves a file that nothing refers to.
 void secrets_remove(struct secrets *secrets, const char *uid);
+// Removes those whose uid `is_known` does not know: left by a process that died in between.
+void secrets_sweep(struct secrets *secrets, bool (*is_known)(const void *context, const char *uid),
+                   const void *context);

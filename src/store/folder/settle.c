@@ -447,9 +447,6 @@ void settle_done(struct folder *folder)
     free(folder->changes);
     scan_end(&folder->scan);
     load_done(folder);
-    for (size_t i = 0; i < folder->pass.move_count; i++)
-        free(folder->pass.moves[i].key);
-    free(folder->pass.moves);
     free(folder->pass.queue.items);
     free(folder->missing.items);
 }
