@@ -214,11 +214,13 @@ def bench_provider(table, folder):
                                  "32", str(seconds)],
                                 check=True, capture_output=True, text=True).stdout
         _, peak = memory_mb(provider.program.pid)
+        spent = cpu_ms(provider.program.pid) * 1000
     finally:
         programs.end()
     found = {key: float(value) for key, value in re.findall(r"(\w+)=([\d.]+)", output)}
     table.add(f"provider, memory: signed upserts for {seconds} s, 32 connections",
-              f"{found['rate']:,.0f}/s (p99 {found['p99_us'] / 1000:.1f} ms, VmHWM {peak:.0f} MB)",
+              f"{found['rate']:,.0f}/s (p99 {found['p99_us'] / 1000:.1f} ms, CPU "
+              f"{spent / found['answers']:.0f} us each, VmHWM {peak:.0f} MB)",
               ">= 15,000/s", found["rate"] >= 15000 and not found["refused"])
 
 
