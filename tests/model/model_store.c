@@ -19,6 +19,7 @@ struct event {
 struct answer {
     struct model_store *store;
     struct answer *next;
+    struct answer *previous;
     struct loop_timer timer;
     store_done *done;
     void *context;
@@ -200,10 +201,12 @@ static bool model_start(struct store *store, const struct store_sink *sink, stru
 
 static void answer_free(struct answer *answer)
 {
-    struct answer **link = &answer->store->answers;
-    while (*link != answer)
-        link = &(*link)->next;
-    *link = answer->next;
+    if (answer->next)
+        answer->next->previous = answer->previous;
+    if (answer->previous)
+        answer->previous->next = answer->next;
+    else
+        answer->store->answers = answer->next;
     free(answer->json);
     free(answer);
 }
@@ -250,6 +253,8 @@ static struct answer *answer_new(struct model_store *self, store_done *done, voi
     answer->done = done;
     answer->context = context;
     answer->next = self->answers;
+    if (answer->next)
+        answer->next->previous = answer;
     self->answers = answer;
     answer->timer = (struct loop_timer){.call = give_answer, .context = answer};
     loop_timer_set(self->loop, &answer->timer, model_server_reply_ms(self->server));

@@ -11,7 +11,9 @@
 enum {
     SHOWN_LOG = 200 * 160,
     END_MS = 2 * 60 * 60 * 1000, // all retries are over
-    POINTS_MAX = 24,             // of one sort and scenario; evenly spread if there are more
+    POINTS_MAX = 20,             // of one sort and scenario; evenly spread if there are more
+    POINTS_LARGE = 5,            // of a scenario with more calls than that:
+    CALLS_LARGE = 250,
 };
 
 struct variant {
@@ -321,12 +323,22 @@ static bool run_point(struct tally *tally, const struct script *script,
     return is_same;
 }
 
+// What no memo changes is tortured in half as many places without them.
+static size_t points_limit(const struct totals *totals, const struct variant *variant)
+{
+    size_t calls = totals->requests + totals->writes + totals->disk;
+    size_t limit = calls > CALLS_LARGE ? POINTS_LARGE : POINTS_MAX;
+    return variant->drops_memos ? (limit + 1) / 2 : limit;
+}
+
 static bool run_torment(struct tally *tally, const struct script *script,
-                        const struct variant *variant, const struct torment *torment, size_t points,
-                        const char *wanted)
+                        const struct variant *variant, const struct torment *torment,
+                        const struct totals *totals, const char *wanted)
 {
     bool is_ok = true;
-    size_t count = points < POINTS_MAX ? points : POINTS_MAX;
+    size_t points = points_of(torment, totals, variant->store);
+    size_t limit = points_limit(totals, variant);
+    size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
         is_ok = run_point(tally, script, variant, torment, points * i / count, wanted);
     return is_ok;
@@ -345,8 +357,7 @@ static void torture(struct tally *tally, const struct script *script, const stru
     unsigned before = tally->runs;
     for (size_t i = 0; is_ok && i < COUNT_OF(torments); i++)
         is_ok &=
-            run_torment(tally, script, variant, &torments[i],
-                        points_of(&torments[i], &totals, variant->store), buffer_text(&wanted).at);
+            run_torment(tally, script, variant, &torments[i], &totals, buffer_text(&wanted).at);
     tell(tally, is_ok, "%s (%s, %s) tortured %u times", script->name, store_name(variant->store),
          variant->drops_memos ? "no memos" : "memos", tally->runs - before);
 }

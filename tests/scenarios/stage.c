@@ -505,6 +505,23 @@ static void drop_keys(struct value *map, const char *const *keys)
         value_remove(map, *keys);
 }
 
+// The order of first writing is no difference.
+static struct value *sorted(struct arena *arena, struct value *map)
+{
+    struct value *out = value_make(arena, VALUE_MAP);
+    while (map->first) {
+        struct value *least = map->first;
+        value_each (item, map)
+            if (text_compare(item->key, least->key) < 0)
+                least = item;
+        struct value *copy = value_copy(arena, least);
+        struct text key = least->key;
+        value_remove(map, arena_copy(arena, key.at, key.len));
+        value_set(out, key, copy);
+    }
+    return out;
+}
+
 static void blur_status(struct value *status)
 {
     static const char *const top[] = {"lastSyncTime", "lastHealthCheck",    "attempts",
@@ -540,7 +557,7 @@ static void dump_object(struct stage *stage, const struct object_ref_key *key, s
         buffer_printf(line, " %.*s=%.*s", TEXT_ARGS(item->key), TEXT_ARGS(item->text));
     buffer_add_char(line, ' ');
     if (status)
-        value_write_json(line, status);
+        value_write_json(line, sorted(arena, status));
 }
 
 static void dump_objects(struct stage *stage, struct buffer *out)
