@@ -87,6 +87,7 @@ static void settle(struct question *question, enum answer answer, const char *te
 static void judge(struct question *question, const struct message *message)
 {
     const char *values = join_values(question->ask->view->arena, message);
+    question->row->answer_ttl_s = message->answer_count ? message->answers[0].ttl_s : 0;
     if (message->rcode == RCODE_NXDOMAIN)
         settle(question, ANSWER_NONE, "NXDOMAIN");
     else if (message->rcode != RCODE_NOERROR)
@@ -153,7 +154,7 @@ static bool send(struct question *question, struct error *err)
     const struct dns_request request = {.server = ask->options.server,
                                         .octets = buffer_text(&octets),
                                         .use_tcp = question->use_tcp,
-                                        .timeout_ms = TIMEOUT_MS};
+                                        .timeout_ms = ask->options.timeout_ms};
     question->call = dns_send(ask->options.net, &request, replied, question);
     return true;
 }
@@ -214,6 +215,8 @@ struct ask *ask_new(const struct ask_options *options, struct view *view, loop_c
 {
     struct ask *ask = mem_new_of(struct ask);
     *ask = (struct ask){.options = *options, .view = view, .done = done, .context = context};
+    if (!ask->options.timeout_ms)
+        ask->options.timeout_ms = TIMEOUT_MS;
     ask->end = (struct loop_timer){.call = tell_done, .context = ask};
     pump(ask);
     return ask;

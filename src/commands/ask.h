@@ -15,6 +15,7 @@ struct ask_options {
     struct dnsnet *net;
     struct random *random;
     struct hostport server;
+    int64_t timeout_ms; // of one question; 0: 2 s
 };
 
 struct ask;

@@ -2,21 +2,25 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/when.h"
-#include "commands/ask.h"
+#include "base/must.h"
 #include "commands/commands.h"
+#include "commands/follow.h"
 #include "commands/status_text.h"
 #include "io/disk.h"
 #include "kinds/kinds.h"
+#include "store/folder/name.h"
 #include "store/folder/scan.h"
 
 enum {
     KINDS_MAX = 64,
     SETTLE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,  // without inotify
+    OLD_MS = 2000,  // a file that was moved here was saved before
     ASK_MS = 2000,  // between two rounds of questions
+    NS_PER_MS = 1000000,
     DNS_PORT = 53,
 };
 
@@ -39,6 +43,8 @@ struct status {
     struct view *view; // the newest
     struct view *shown;
     struct ask *ask;
+    struct follow *follow; // --watch --ask
+    char *root;            // real path of the folder
     struct disk_watch *watch;
     struct loop_timer timer;
     struct loop_timer next_timer;
@@ -65,9 +71,10 @@ static void put(struct status *status, const struct buffer *text)
 
 static void add_time(struct status *status, struct buffer *out)
 {
-    char now[WHEN_TEXT_MAX];
-    when_write(loop_unix_ms(status->loop) / 1000, now);
-    buffer_printf(out, "%.8s  ", now + strlen("2026-01-02T"));
+    struct tm local;
+    time_t now_s = (time_t)(loop_unix_ms(status->loop) / 1000);
+    must(localtime_r(&now_s, &local));
+    buffer_printf(out, "%02d:%02d:%02d  ", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
 static bool is_same(const struct view_row *a, const struct view_row *b)
@@ -87,46 +94,15 @@ static bool has_fault(const struct view *view, const char *fault)
     return false;
 }
 
-static int64_t save_time(const struct status *status, const struct view_row *row)
-{
-    AUTO_BUFFER path = {0};
-    struct disk_stat file;
-    buffer_printf(&path, "%s/%s", status->folder.dir, row->path);
-    return disk_stat(path.at, &file, NULL) ? file.mtime_ns / 1000000 : 0;
-}
-
-static bool is_edited(const struct view_row *before, const struct view_row *row)
-{
-    return !before || before->has_question != row->has_question ||
-           (row->has_question &&
-            (!text_equal(before->fqdn, row->fqdn) || !record_set_equal(&before->want, &row->want)));
-}
-
-// From the save of the manifest to the answer that is as declared.
-static void add_latency(const struct status *status, struct buffer *out,
-                        const struct view_row *before, struct view_row *row)
-{
-    if (status->shown)
-        row->saved_ms = is_edited(before, row) ? save_time(status, row) : before->saved_ms;
-    if (!row->saved_ms || !row->is_right || row->answer != ANSWER_OK)
-        return;
-    buffer_printf(out, "  %lld ms after the save",
-                  (long long)(loop_unix_ms(status->loop) - row->saved_ms));
-    row->saved_ms = 0;
-}
-
 static void add_changed_rows(struct status *status, struct buffer *out)
 {
     for (size_t i = 0; i < status->view->count; i++) {
-        struct view_row *row = &status->view->rows[i];
+        const struct view_row *row = &status->view->rows[i];
         const struct view_row *before = view_find(status->shown, row->object);
-        AUTO_BUFFER latency = {0};
-        add_latency(status, &latency, before, row);
         if (before && is_same(before, row))
             continue;
         add_time(status, out);
         status_write_line(out, row);
-        buffer_add(out, latency.at, latency.len);
         buffer_add_char(out, '\n');
     }
 }
@@ -214,10 +190,31 @@ static void redraw(struct status *status)
     buffer_add(&status->last, text.at, text.len);
 }
 
+static void tell_line(void *context, struct text line)
+{
+    struct status *status = context;
+    AUTO_BUFFER text = {0};
+    add_time(status, &text);
+    buffer_add(&text, line.at, line.len);
+    buffer_add_char(&text, '\n');
+    put(status, &text);
+}
+
+static void follow_changes(struct status *status)
+{
+    if (!status->shown) {
+        redraw(status);
+        tell_line(status, TEXT("watching; Ctrl-C ends it"));
+    }
+    follow_look(status->follow, status->shown, status->view);
+}
+
 static void show(struct status *status)
 {
     status->code = view_is_right(status->view) ? 0 : 1;
-    if (status->is_watching && !status->is_json && !status->is_screen)
+    if (status->follow)
+        follow_changes(status);
+    else if (status->is_watching && !status->is_json && !status->is_screen)
         tell_changes(status);
     else
         redraw(status);
@@ -299,12 +296,28 @@ static void watch_folders(struct status *status)
         watch_below(status, status->folder.state_dir);
 }
 
+static struct ask_options ask_options(struct status *status)
+{
+    return (struct ask_options){.loop = status->loop,
+                                .net = status->net,
+                                .random = random_system(),
+                                .server = status->server};
+}
+
+static void ask_all(struct status *status)
+{
+    const struct ask_options options = ask_options(status);
+    status->ask = ask_new(&options, status->view, answered, status);
+}
+
 static void refresh(struct status *status)
 {
     struct error err;
     struct view *view = status->view == &status->views[0] ? &status->views[1] : &status->views[0];
     status->is_busy = true;
     status->is_due = false;
+    ask_free(status->ask);
+    status->ask = NULL;
     watch_folders(status);
     view_done(view);
     if (!view_read(view, &status->folder, &err)) {
@@ -312,12 +325,10 @@ static void refresh(struct status *status)
         return;
     }
     status->view = view;
-    if (!status->look.has_answers) {
+    if (!status->look.has_answers || (status->follow && status->shown))
         end_round(status);
-        return;
-    }
-    const struct ask_options options = {status->loop, status->net, random_system(), status->server};
-    status->ask = ask_new(&options, view, answered, status);
+    else
+        ask_all(status);
 }
 
 static void due(void *context)
@@ -329,14 +340,102 @@ static void due(void *context)
         refresh(status);
 }
 
+static void due_again(void *context)
+{
+    struct status *status = context;
+    bool is_asking = status->follow && status->is_folder_watched && !status->is_busy;
+    if (!is_asking)
+        due(status);
+    else if (follow_is_busy(status->follow))
+        loop_timer_set(status->loop, &status->next_timer, ASK_MS);
+    else if (!status->ask)
+        ask_all(status);
+}
+
+static bool is_folder_of_rows(const struct status *status, const char *path)
+{
+    const struct save save = {.path = path};
+    for (size_t i = 0; status->shown && i < status->shown->count; i++)
+        if (strcmp(path, status->shown->rows[i].path) != 0 &&
+            news_save_covers(&save, status->shown->rows[i].path))
+            return true;
+    return false;
+}
+
+// The moment of a save is the file's own time, unless it came from elsewhere.
+static int64_t save_time(struct status *status, const struct disk_stat *found)
+{
+    int64_t now_ms = loop_unix_ms(status->loop);
+    int64_t saved_ms = found->mtime_ns / NS_PER_MS;
+    return saved_ms <= now_ms && saved_ms > now_ms - OLD_MS ? saved_ms : now_ms;
+}
+
+static void note_save(struct status *status, const char *path, const struct disk_stat *found)
+{
+    const struct save save = {.path = path, .at_ms = save_time(status, found)};
+    follow_saved(status->follow, &save);
+}
+
+struct new_folder {
+    struct status *status;
+    const char *path; // relative to the root
+};
+
+static void note_manifest(void *context, const char *path, const struct disk_stat *found)
+{
+    const struct new_folder *folder = context;
+    AUTO_BUFFER full = {0};
+    buffer_printf(&full, "%s/%s", folder->path, path);
+    note_save(folder->status, full.at, found);
+}
+
+static void watch_new_folder(void *context, const char *path)
+{
+    const struct new_folder *folder = context;
+    watch_folder(folder->status, path);
+}
+
+// Files may have come into it before it was watched.
+static void note_folder(struct status *status, const char *full, const char *path)
+{
+    static const struct scan_calls calls = {
+        .folder = watch_new_folder, .manifest = note_manifest, .unreadable = ignore_unreadable};
+    struct new_folder folder = {status, path};
+    struct scan scan;
+    scan_begin(&scan, full, &calls, &folder);
+    scan_step(&scan, NULL, 0);
+    scan_end(&scan);
+}
+
+static void note_change(struct status *status, const char *full)
+{
+    struct disk_stat found = {0};
+    size_t root = strlen(status->root);
+    bool is_there = disk_stat(full, &found, NULL);
+    if (strncmp(full, status->root, root) != 0 || full[root] != '/')
+        return;
+    const char *path = full + root + 1;
+    const char *name = strrchr(full, '/') + 1;
+    const struct save gone = {path, loop_unix_ms(status->loop), true, false};
+    if (found.is_folder && !name_is_skipped(name))
+        note_folder(status, full, path);
+    else if (found.is_file && name_is_manifest(name))
+        note_save(status, path, &found);
+    else if (!is_there && (name_is_manifest(name) || is_folder_of_rows(status, path)))
+        follow_saved(status->follow, &gone);
+}
+
 static void changed(void *context, bool is_lost)
 {
     struct status *status = context;
     size_t count;
     char **paths = disk_watch_take(status->watch, &count);
     (void)is_lost;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (status->follow)
+            note_change(status, paths[i]);
         free(paths[i]);
+    }
     free(paths);
     loop_timer_set(status->loop, &status->timer, SETTLE_MS);
 }
@@ -362,7 +461,7 @@ static bool read_options(struct status *status, struct error *err)
                                              .kind_count = count};
     status->is_json = !strcmp(option_text(invocation, "output"), "json");
     status->is_watching = option_flag(invocation, "watch");
-    status->is_screen = status->is_watching && !status->is_json && isatty(STDOUT_FILENO);
+    status->is_screen = status->is_watching && !status->is_json && !ask && isatty(STDOUT_FILENO);
     status->look.dir = status->folder.dir;
     status->look.server = ask;
     status->look.has_answers = ask != NULL;
@@ -380,6 +479,16 @@ static void open_watch(struct status *status)
     status->watch = disk_watch_new(status->loop, changed, status, &err);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         loop_watch_signal(status->loop, numbers[i], leave, status);
+}
+
+static void open_follow(struct status *status)
+{
+    const struct ask_options options = ask_options(status);
+    if (!status->is_watching || status->is_json || !status->look.has_answers)
+        return;
+    status->root = disk_real_path(status->folder.dir, NULL);
+    if (status->root)
+        status->follow = follow_new(&options, tell_line, status);
 }
 
 static void enter_screen(struct status *status)
@@ -406,15 +515,18 @@ static void status_open(struct status *status)
     status->loop = loop_new();
     status->net = dnsnet_new(status->loop);
     status->timer = (struct loop_timer){.call = due, .context = status};
-    status->next_timer = status->timer;
+    status->next_timer = (struct loop_timer){.call = due_again, .context = status};
     for (size_t i = 0; i < COUNT_OF(status->views); i++)
         status->views[i].arena = arena_new();
     open_watch(status);
+    open_follow(status);
 }
 
 static void status_close(struct status *status)
 {
     ask_free(status->ask);
+    follow_free(status->follow);
+    free(status->root);
     loop_timer_cancel(status->loop, &status->timer);
     loop_timer_cancel(status->loop, &status->next_timer);
     disk_watch_free(status->watch);
@@ -456,7 +568,8 @@ static const struct option status_rows[] = {
      .doc = "Folder of the status files where `signpost run` has one of its own."},
     {.name = "watch",
      .type = OPTION_FLAG,
-     .doc = "Go on until Ctrl-C: redraw on a terminal, else print what changes."},
+     .doc = "Go on until Ctrl-C: redraw on a terminal, else print what changes. With --ask: a line "
+            "for each change, with the time from the save of its manifest to the answer."},
     {.name = "ask",
      .type = OPTION_TEXT,
      .placeholder = "ADDR:PORT",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
@@ -20,6 +21,7 @@ static void describe_record(struct view *view, struct view_row *row, const struc
     struct dnsrecord record;
     struct findings findings = {.arena = view->arena};
     dnsrecord_decode(view->arena, tree, &record);
+    row->has_ttl = record.ttl_s > 0;
     row->has_question =
         dnsrecord_resolve(view->arena, &record, DNSRECORD_TTL_DEFAULT, &row->want, &findings) &&
         record_name_join(view->arena, row->want.domain, row->want.subdomain, &row->fqdn, NULL);
@@ -68,6 +70,7 @@ static void read_status(struct view *view, struct view_row *row, const struct va
     const struct value *ready = find_ready(tree);
     row->ready = row->reason = "-";
     row->message = "`signpost run` has not acted on it yet";
+    row->is_pending = !ready;
     if (!ready)
         return;
     int64_t generation = value_int_at(tree, "metadata.generation", 0);
@@ -75,21 +78,50 @@ static void read_status(struct view *view, struct view_row *row, const struct va
     row->reason = copy(view, value_text_at(ready, "reason"));
     row->message = copy(view, value_text_at(ready, "message"));
     row->is_right = !strcmp(row->ready, "True");
+    row->is_pending = !strcmp(row->reason, reason_name(REASON_PENDING));
     if (value_int_at(tree, "status.observedGeneration", generation) < generation) {
         row->is_right = false;
+        row->is_pending = true;
         row->message = "edited since; `signpost run` has not acted on it yet";
     }
+}
+
+static void read_spec(struct view_row *row, const struct value *tree)
+{
+    AUTO_BUFFER text = {0};
+    const struct value *spec = value_find(tree, "spec");
+    if (spec)
+        value_write_json(&text, spec);
+    row->generation = value_int_at(tree, "metadata.generation", 0);
+    row->spec_hash = row->acted_hash = hash_octets(text.at ? text.at : "", text.len);
 }
 
 static void read_gone(struct view *view, struct view_row *row, const struct value *tree)
 {
     bool is_begun = value_text_at(tree, "metadata.deletionTimestamp").len > 0;
     row->is_right = row->has_question = false;
+    row->is_gone = true;
+    row->is_pending = !is_begun;
     if (is_begun && strcmp(row->ready, "True") != 0)
         row->message = arena_printf(view->arena, "being deleted; %s", row->message);
     else
         row->message = is_begun ? "being deleted"
                                 : "its manifest is gone; `signpost run` has not acted on it yet";
+}
+
+static void read_refused(struct view *view, struct view_row *row)
+{
+    row->is_right = false;
+    row->is_refused = true;
+    row->message = arena_printf(view->arena, "%s is refused; the last good one stays", row->path);
+}
+
+static bool is_broken(const struct view *view, const char *path)
+{
+    for (size_t i = 0; i < view->broken_count; i++)
+        if (!strcmp(view->broken[i], path))
+            return true;
+    return false;
 }
 
 static void write_object(struct buffer *out, const struct view_row *row)
@@ -110,23 +142,35 @@ static void add_row(struct view *view, const struct folder_entry *entry)
     };
     describe(view, &row, entry->tree);
     read_status(view, &row, entry->tree);
-    if (entry->is_gone)
+    read_spec(&row, entry->tree);
+    bool is_kept = entry->is_gone && is_broken(view, row.path);
+    if (entry->is_gone && !is_kept)
         read_gone(view, &row, entry->tree);
+    if (entry->fault || is_kept)
+        read_refused(view, &row);
     if (entry->fault)
-        row.is_right = row.has_question = false;
+        row.has_question = false; // the tree is what was refused
     write_object(&object, &row);
     row.object = copy(view, buffer_text(&object));
     mem_reserve(&view->rows, &view->capacity, view->count + 1);
     view->rows[view->count++] = row;
 }
 
+static void take_fault(struct view *view, const struct folder_entry *entry)
+{
+    mem_reserve(&view->faults, &view->fault_capacity, view->fault_count + 1);
+    view->faults[view->fault_count++] = arena_copy_text(view->arena, entry->fault);
+    if (entry->tree)
+        return;
+    mem_reserve(&view->broken, &view->broken_capacity, view->broken_count + 1);
+    view->broken[view->broken_count++] = arena_copy_text(view->arena, entry->path);
+}
+
 static void take_entry(void *context, const struct folder_entry *entry)
 {
     struct view *view = context;
-    if (entry->fault) {
-        mem_reserve(&view->faults, &view->fault_capacity, view->fault_count + 1);
-        view->faults[view->fault_count++] = arena_copy_text(view->arena, entry->fault);
-    }
+    if (entry->fault)
+        take_fault(view, entry);
     if (entry->kind && entry->tree && entry->kind->has_status && !entry->kind->is_foreign &&
         value_text_at(entry->tree, "metadata.name").len)
         add_row(view, entry);
@@ -152,10 +196,28 @@ void view_done(struct view *view)
 {
     free(view->rows);
     free(view->faults);
+    free(view->broken);
     struct arena *arena = view->arena;
     if (arena)
         arena_reset(arena);
     *view = (struct view){.arena = arena};
+}
+
+struct view_row *view_find(const struct view *view, const char *object)
+{
+    size_t low = 0;
+    size_t high = view ? view->count : 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(view->rows[middle].object, object);
+        if (!order)
+            return &view->rows[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }
 
 size_t view_ready(const struct view *view)

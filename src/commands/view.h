@@ -23,7 +23,6 @@ struct view_row {
     bool is_pending;     // `signpost run` has not acted on what the manifest says
     bool is_gone;        // its manifest is
     bool is_refused;     // its manifest is: the last good object stays
-    int64_t saved_ms;    // of an edit that is not answered yet, when known; else 0
 
     bool has_question; // what a name server ought to answer is known
     struct record_set want;
@@ -32,7 +31,10 @@ struct view_row {
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
     uint32_t answer_ttl_s;
-    const char *told; // by news.h; NULL: nothing yet
+    int64_t generation;  // 0: none yet
+    uint64_t spec_hash;  // of what the manifest says
+    uint64_t acted_hash; // of what has this generation, as far as news.h knows
+    const char *told;    // by news.h; NULL: nothing yet
 };
 
 struct view {

@@ -304,24 +304,108 @@ def test_silent_name_server_is_no_reply_after_two_tries(folder, answers):
 
 # ---- watching -----------------------------------------------------------------------------------
 
-def test_watch_prints_what_changes_and_ends_on_ctrl_c(folder, programs, answers):
+@pytest.fixture
+def watch(folder, programs, answers):
+    """Follows a folder of one settled record to the answers of a name server."""
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.start().settle(web="RecordCreated", home="ServerHealthy")
     answers.sets = {("www.example.test", "A"): ("192.0.2.1",)}
-    watch = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
-                                     "--ask", answers.address])
-    wait_until(lambda: "RecordCreated  ok: 192.0.2.1\n" in watch.log(), watch.tail)
-    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
-    wait_until(lambda: "RecordUpdated  differs: 192.0.2.1\n" in watch.log(), watch.tail)
-    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
-    wait_until(lambda: re.search(
-        r"RecordUpdated  ok: 192\.0\.2\.2  \d+ ms after the save\n", watch.log()), watch.tail)
-    folder.write("more.yaml", "a: [\n")
-    wait_until(lambda: "refused  more.yaml:2:1: " in watch.log(), watch.tail)
-    (folder.path / "more.yaml").unlink()
-    wait_until(lambda: "no longer refused  more.yaml" in watch.log(), watch.tail)
+    made = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
+                                    "--ask", answers.address])
+    wait_until(lambda: "watching; Ctrl-C ends it\n" in made.log(), made.tail)
+    return made
+
+
+def sees(watch, pattern):
+    return wait_until(lambda: re.search(r"^\d\d:\d\d:\d\d  " + pattern + "\n", watch.log(), re.M),
+                      lambda: f"{pattern}\n{watch.log()}")
+
+
+def test_watch_shows_the_table_and_ends_on_ctrl_c(watch):
+    assert "RecordCreated  ok: 192.0.2.1  " in watch.log()
     watch.signal(signal.SIGINT)
     assert watch.wait() == 0, watch.tail()
+
+
+def test_watch_tells_a_change_with_its_latency_once_it_is_answered(folder, watch, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    folder.settle(web="RecordUpdated")
+    time.sleep(0.2)
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    told = sees(watch, r"www\.example\.test A  192\.0\.2\.1 -> 192\.0\.2\.2  "
+                       r"answered (\d+) ms after the save of web\.yaml")
+    assert 200 <= int(told[1]) < 5000
+    assert len(watch.log().split("ends it\n")[1].splitlines()) == 1, watch.log()
+
+
+def test_watch_tells_new_and_removed_records(folder, watch, answers):
+    folder.write("api.yaml", record_text("api", "A", "api", ["192.0.2.3"]))
+    folder.settle(api="RecordCreated")
+    answers.sets[("api.example.test", "A")] = ("192.0.2.3",)
+    sees(watch, r"api\.example\.test A  nothing -> 192\.0\.2\.3  "
+                r"answered \d+ ms after the save of api\.yaml")
+    (folder.path / "api.yaml").unlink()
+    time.sleep(0.3)
+    del answers.sets[("api.example.test", "A")]
+    sees(watch, r"api\.example\.test A  192\.0\.2\.3 -> nothing  "
+                r"answered \d+ ms after api\.yaml was deleted")
+    assert "gone" not in watch.log()
+
+
+def test_watch_tells_what_is_refused_and_mended(folder, watch):
+    good = (folder.path / "web.yaml").read_text()
+    folder.write("web.yaml", good + "a: [\n")
+    sees(watch, r"refused  web\.yaml:\d+:1: .*; the last good records stay")
+    folder.write("web.yaml", good)
+    sees(watch, r"no longer refused  web\.yaml:\d+:1")
+    folder.write("new.yaml", "a: [\n")
+    told = sees(watch, r"refused  new\.yaml:2:1: .*")
+    assert "last good" not in told[0]
+    folder.write("bad.yaml", record_text("bad", "A", "bad", ["192.0.2.300"]))
+    sees(watch, r"DNSRecord/default/bad  bad\.example\.test A  ValidationFailed: .* at most 255")
+    folder.write("web.yaml", good.replace("192.0.2.1", "192.0.2.256"))
+    sees(watch, r"DNSRecord/default/web  www\.example\.test A  ValidationFailed: .*; "
+                r"still answered: 192\.0\.2\.1")
+
+
+def test_watch_tells_a_conflict_and_who_takes_over(folder, watch, answers):
+    folder.write("yyy.yaml", record_text("yyy", "A", "www", ["192.0.2.9"]))
+    sees(watch, r"DNSRecord/default/yyy  www\.example\.test A  Conflict: .* held by default/web")
+    (folder.path / "web.yaml").unlink()
+    folder.settle(yyy="RecordCreated")
+    answers.sets = {("www.example.test", "A"): ("192.0.2.9",)}
+    sees(watch, r"www\.example\.test A  192\.0\.2\.1 -> 192\.0\.2\.9  "
+                r"answered \d+ ms after web\.yaml was deleted, for default/yyy")
+
+
+def test_watch_gives_up_after_five_seconds_and_tells_the_rest_later(folder, watch, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    sees(watch, r"www\.example\.test A  not answered as declared within 5 s after the save of "
+                r"web\.yaml; answered: 192\.0\.2\.1")
+    sees(watch, r"DNSRecord/default/web  www\.example\.test A  ready, but answered: 192\.0\.2\.1")
+    asked = len(answers.seen)
+    time.sleep(1)
+    assert len(answers.seen) - asked < 5
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    sees(watch, r"DNSRecord/default/web  www\.example\.test A  ready")
+
+
+def test_watch_tells_a_save_that_changes_nothing(folder, watch):
+    with open(folder.path / "web.yaml", "a") as out:
+        out.write("# a note\n")
+    sees(watch, r"web\.yaml  saved; no values change by it")
+    (folder.path / "notes.txt").write_text("no manifest")
+    (folder.path / "notes.txt").unlink()
+    time.sleep(0.3)
+    assert "notes" not in watch.log()
+
+
+def test_watch_follows_files_in_new_folders(folder, watch, answers):
+    answers.sets[("sub.example.test", "A")] = ("192.0.2.4",)
+    (folder.path / "sub").mkdir()
+    folder.write("sub/sub.yaml", record_text("sub", "A", "sub", ["192.0.2.4"]))
+    sees(watch, r"sub\.example\.test A  192\.0\.2\.4  answered \d+ ms after the save of "
+                r"sub/sub\.yaml")
 
 
 def test_watch_hears_of_new_folders_and_of_what_goes(folder, programs):

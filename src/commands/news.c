@@ -1,0 +1,168 @@
+#include "commands/news.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+// ---- from view to view --------------------------------------------------------------------------
+
+static void carry_answer(struct view *now, struct view_row *row, const struct view_row *old)
+{
+    row->answer = old->answer;
+    row->answer_text = arena_copy_text(now->arena, old->answer_text);
+    row->answer_ttl_s = old->answer_ttl_s;
+}
+
+static void carry_question(struct view *now, struct view_row *row, const struct view_row *old)
+{
+    row->has_question = true;
+    row->has_ttl = old->has_ttl;
+    row->want = record_set_copy(now->arena, &old->want);
+    row->fqdn.at = arena_copy(now->arena, old->fqdn.at, old->fqdn.len);
+    row->fqdn.len = old->fqdn.len;
+}
+
+// `signpost run` counts the generation up when it reads a changed manifest; until then the status
+// speaks of the one before.
+static void carry_deeds(struct view_row *row, const struct view_row *old)
+{
+    if (row->generation == old->generation)
+        row->acted_hash = old->acted_hash;
+    row->is_pending = row->is_pending || row->acted_hash != row->spec_hash;
+}
+
+static void carry(struct view *now, struct view_row *row, const struct view_row *old)
+{
+    row->told = old->told ? arena_copy_text(now->arena, old->told) : NULL;
+    carry_deeds(row, old);
+    if (!old->has_question || row->is_gone)
+        return;
+    if (!row->has_question)
+        carry_question(now, row, old);
+    if (!news_is_declared_anew(old, row))
+        carry_answer(now, row, old);
+}
+
+void news_carry(struct view *now, const struct view *old)
+{
+    if (now == old)
+        return;
+    for (size_t i = 0; i < now->count; i++) {
+        const struct view_row *before = view_find(old, now->rows[i].object);
+        if (before)
+            carry(now, &now->rows[i], before);
+    }
+}
+
+bool news_is_same_question(const struct view_row *a, const struct view_row *b)
+{
+    return a->want.type == b->want.type && text_equal(a->fqdn, b->fqdn);
+}
+
+bool news_is_declared_anew(const struct view_row *old, const struct view_row *now)
+{
+    return !news_is_same_question(old, now) || old->has_ttl != now->has_ttl ||
+           !record_set_equal(&old->want, &now->want);
+}
+
+bool news_save_covers(const struct save *save, const char *path)
+{
+    size_t len = strlen(save->path);
+    return !strncmp(save->path, path, len) && (!path[len] || path[len] == '/');
+}
+
+// ---- judging ------------------------------------------------------------------------------------
+
+// A TTL that the class gives is not known here: then the old one has to go.
+static bool has_ttl_come(const struct change *change)
+{
+    if (change->row.has_ttl)
+        return change->row.answer_ttl_s == change->row.want.ttl_s;
+    return !change->before_ttl_s || change->row.answer_ttl_s != change->before_ttl_s;
+}
+
+enum change_state news_judge(const struct change *change)
+{
+    enum answer answer = change->row.answer;
+    if (change->is_removal && answer == ANSWER_NONE)
+        return CHANGE_DONE;
+    if (change->is_removal)
+        return answer == ANSWER_DIFFERS ? CHANGE_REPLACED : CHANGE_WAITING;
+    return answer == ANSWER_OK && has_ttl_come(change) ? CHANGE_DONE : CHANGE_WAITING;
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static const char *show_answer(const struct view_row *row)
+{
+    return row->answer == ANSWER_NONE ? "nothing" : row->answer_text;
+}
+
+static void write_save(struct buffer *out, const struct save *save)
+{
+    if (save->is_deletion)
+        buffer_printf(out, " after %s was deleted", save->path);
+    else
+        buffer_printf(out, " after the save of %s", save->path);
+}
+
+static void write_values(struct buffer *out, const struct change *change, const char *after)
+{
+    const char *before = change->before;
+    buffer_printf(out, "%s  ", change->row.what);
+    if (before && strcmp(before, after) != 0)
+        buffer_printf(out, "%s -> %s", before, after);
+    else
+        buffer_add_text(out, after);
+    bool is_ttl = change->row.has_ttl || change->before_ttl_s;
+    if (is_ttl && before && !strcmp(before, after) && change->row.answer == ANSWER_OK)
+        buffer_printf(out, " (TTL now %" PRIu32 ")", change->row.answer_ttl_s);
+}
+
+void news_write_change(struct buffer *out, const struct change *change, int64_t answered_ms)
+{
+    write_values(out, change, show_answer(&change->row));
+    buffer_add_text(out, "  answered");
+    if (change->save) {
+        int64_t latency_ms = answered_ms - change->save->at_ms;
+        buffer_printf(out, " %" PRId64 " ms", latency_ms > 0 ? latency_ms : 0);
+        write_save(out, change->save);
+    }
+    if (change->is_quiet)
+        buffer_printf(out, ", for %s", strchr(change->row.object, '/') + 1);
+}
+
+void news_write_overdue(struct buffer *out, const struct change *change, int64_t waited_s)
+{
+    buffer_printf(out, "%s  not %s within %" PRId64 " s", change->row.what,
+                  change->is_removal ? "gone" : "answered as declared", waited_s);
+    if (change->save)
+        write_save(out, change->save);
+    buffer_printf(out, "; answered: %s", show_answer(&change->row));
+}
+
+static void write_names(struct buffer *out, const struct view_row *row)
+{
+    buffer_printf(out, "%s  %s%s", row->object, row->what, *row->what ? "  " : "");
+}
+
+void news_write_ready(struct buffer *out, const struct view_row *row)
+{
+    write_names(out, row);
+    buffer_add_text(out, "ready");
+}
+
+void news_write_row(struct buffer *out, const struct view_row *row)
+{
+    bool is_answered = row->answer == ANSWER_OK || row->answer == ANSWER_NOT_ASKED;
+    if (row->is_right && is_answered) {
+        news_write_ready(out, row);
+        return;
+    }
+    write_names(out, row);
+    if (row->is_right)
+        buffer_printf(out, "ready, but answered: %s", show_answer(row));
+    else
+        buffer_printf(out, "%s: %s", row->reason, row->message);
+    if (!row->is_right && row->answer == ANSWER_OK)
+        buffer_printf(out, "; still answered: %s", row->answer_text);
+}
