@@ -132,6 +132,7 @@ void model_server_free(struct model_server *server)
         free(server->objects[i].namespace_);
         free(server->objects[i].name);
         free(server->objects[i].json);
+        object_unref(server->objects[i].state);
         free(server->objects[i].our_keys);
     }
     free(server->objects);
@@ -216,22 +217,9 @@ static struct value *metadata_of(struct value *tree, struct arena *arena)
 static void tell(struct model_server *server, const struct model_object *object,
                  enum store_event_type type)
 {
-    const struct model_change change = {type, object->type, object->json, object->version};
+    const struct model_change change = {type, object};
     for (struct model_watcher *watcher = server->watchers; watcher; watcher = watcher->next)
         watcher->changed(watcher, &change);
-}
-
-static void keep(struct model_server *server, struct model_object *object, struct value *tree,
-                 struct arena *arena)
-{
-    struct buffer json = {0};
-    object->version = ++server->version;
-    value_set(metadata_of(tree, arena), TEXT("resourceVersion"),
-              value_make_text(arena, text_of(arena_printf(arena, "%llu",
-                                                          (unsigned long long)server->version))));
-    value_write_json(&json, tree);
-    free(object->json);
-    object->json = buffer_steal(&json);
 }
 
 // All but metadata and status: what a generation counts.
@@ -244,6 +232,22 @@ static uint64_t content_hash(const struct value *tree)
     return mixed;
 }
 
+static void keep(struct model_server *server, struct model_object *object, struct value *tree,
+                 struct arena *arena)
+{
+    struct buffer json = {0};
+    object->version = ++server->version;
+    object->content = content_hash(tree);
+    value_set(metadata_of(tree, arena), TEXT("resourceVersion"),
+              value_make_text(arena, text_of(arena_printf(arena, "%llu",
+                                                          (unsigned long long)server->version))));
+    value_write_json(&json, tree);
+    free(object->json);
+    object->json = buffer_steal(&json);
+    object_unref(object->state);
+    object->state = object_new(object->type->kind, object->type->finalizer, tree);
+}
+
 static bool is_finished(const struct value *tree)
 {
     const struct value *metadata = value_find(tree, "metadata");
@@ -254,13 +258,15 @@ static bool is_finished(const struct value *tree)
 void model_server_write(struct model_server *server, struct model_object *object,
                         struct value *tree, struct arena *arena)
 {
-    struct value *old = model_object_read(object, arena);
-    if (value_equal(old, tree))
+    AUTO_BUFFER json = {0};
+    value_write_json(&json, tree);
+    if (!strcmp(json.at, object->json))
         return;
     struct value *metadata = metadata_of(tree, arena);
-    if (content_hash(old) != content_hash(tree))
+    uint64_t content = content_hash(tree);
+    if (content != object->content)
         value_set(metadata, TEXT("generation"),
-                  value_make_int(arena, value_int_at(old, "metadata.generation", 0) + 1));
+                  value_make_int(arena, value_int_at(metadata, "generation", 0) + 1));
     keep(server, object, tree, arena);
     object->is_gone = is_finished(tree);
     tell(server, object, object->is_gone ? STORE_DELETED : STORE_MODIFIED);
@@ -418,7 +424,9 @@ bool model_server_lose(struct model_server *server, const struct object_ref_key 
     struct model_object *object = model_server_object(server, key);
     if (!object)
         return false;
-    object->version = ++server->version;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    keep(server, object, model_object_read(object, arena), arena);
+    object->state->is_lost = object->state->has_finalizer && !object->state->deleted_s;
     object->is_gone = true;
     tell(server, object, STORE_DELETED);
     return true;

@@ -8,17 +8,17 @@ struct model_object {
     const struct store_kind *type;
     char *namespace_;
     char *name;
-    char *json;     // the whole object
-    char *our_keys; // annotations that Signpost wrote, each followed by a line feed
+    char *json;           // the whole object
+    struct object *state; // the same, as caches keep it
+    char *our_keys;       // annotations that Signpost wrote, each followed by a line feed
     uint64_t version;
+    uint64_t content; // hash of all but metadata and status
     bool is_gone;
 };
 
-struct model_change { // one event, kept for those who watch
+struct model_change { // one event, told to those who watch
     enum store_event_type type;
-    const struct store_kind *kind;
-    char *json;
-    uint64_t version;
+    const struct model_object *object;
 };
 
 struct model_watcher {

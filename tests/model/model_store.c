@@ -9,8 +9,7 @@
 
 struct event {
     enum store_event_type type;
-    const struct store_kind *kind;
-    char *json;
+    struct object *object; // the new state, or the last one
     uint64_t version;
     int64_t due_ms;
     struct event *next;
@@ -24,10 +23,8 @@ struct answer {
     store_done *done;
     void *context;
     struct error error;
-    const struct store_kind *kind;
-    char *json; // state after the write, or NULL
-    uint64_t version;
-    bool is_read;
+    struct object *object; // state after the write, or NULL
+    char *json;            // get: the whole object, or NULL
 };
 
 struct model_store {
@@ -55,14 +52,6 @@ static struct model_store *of(struct store *store)
 
 // ---- watch --------------------------------------------------------------------------------------
 
-static struct object *object_of(const struct store_kind *kind, const char *json)
-{
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *tree = value_read_json(arena, text_of(json), &value_manifest_limits, NULL);
-    must(tree != NULL);
-    return object_new(kind->kind, kind->finalizer, tree);
-}
-
 static uint64_t version_of(const struct object *object)
 {
     uint64_t version = 0;
@@ -75,44 +64,37 @@ static void tell_gone(struct model_store *self, struct object *object, bool is_i
 {
     const struct object *old =
         cache_take(self->store.cache, object->kind, object_namespace(object), object_name(object));
-    object->is_lost = object->has_finalizer && !object->deleted_s;
     if (old) {
         const struct store_event event = {STORE_DELETED, object, old, is_initial};
         self->sink.event(self->sink.context, &event);
     }
     object_unref(old);
-    object_unref(object);
 }
 
 static void tell_state(struct model_store *self, struct object *object, bool is_initial)
 {
     const struct object *now =
         cache_find(self->store.cache, object->kind, object_namespace(object), object_name(object));
-    if (now && version_of(now) >= version_of(object)) { // an echo of our own write
-        object_unref(object);
+    if (now && version_of(now) >= version_of(object)) // an echo of our own write
         return;
-    }
-    object_ref(object);
-    const struct object *old = cache_put(self->store.cache, object);
+    const struct object *old = cache_put(self->store.cache, object_ref(object));
     const struct store_event event = {old ? STORE_MODIFIED : STORE_ADDED, object, old, is_initial};
     self->sink.event(self->sink.context, &event);
     object_unref(old);
-    object_unref(object);
 }
 
 static void tell_event(struct model_store *self, const struct event *event, bool is_initial)
 {
-    struct object *object = object_of(event->kind, event->json);
     self->position = event->version;
     if (event->type == STORE_DELETED)
-        tell_gone(self, object, is_initial);
+        tell_gone(self, event->object, is_initial);
     else
-        tell_state(self, object, is_initial);
+        tell_state(self, event->object, is_initial);
 }
 
 static void event_free(struct event *event)
 {
-    free(event->json);
+    object_unref(event->object);
     free(event);
 }
 
@@ -147,9 +129,8 @@ static void changed(struct model_watcher *watcher, const struct model_change *ch
     struct event *event = mem_new_of(struct event);
     int64_t due_ms = loop_mono_ms(self->loop) + model_server_watch_ms(self->server);
     *event = (struct event){.type = change->type,
-                            .kind = change->kind,
-                            .json = mem_copy_text(change->json),
-                            .version = change->version,
+                            .object = object_ref(change->object->state),
+                            .version = change->object->version,
                             .due_ms = due_ms};
     if (self->last && self->last->due_ms > due_ms)
         event->due_ms = self->last->due_ms;
@@ -169,7 +150,7 @@ static void tell_first(void *context, const struct model_object *object)
     struct model_store *self = context;
     if (object->version > self->position)
         self->position = object->version;
-    tell_state(self, object_of(object->type, object->json), true);
+    tell_state(self, object->state, true);
 }
 
 static void list(void *context)
@@ -207,27 +188,24 @@ static void answer_free(struct answer *answer)
         answer->previous->next = answer->next;
     else
         answer->store->answers = answer->next;
+    object_unref(answer->object);
     free(answer->json);
     free(answer);
 }
 
 // Files what the reply shows if it is newer than what the watch has told.
-static const struct object *file_reply(struct model_store *self, const struct answer *answer)
+static const struct object *file_reply(struct model_store *self, struct object *object)
 {
-    struct object *object = object_of(answer->kind, answer->json);
     struct text namespace_ = object_namespace(object);
     struct text name = object_name(object);
     const struct object *now = cache_find(self->store.cache, object->kind, namespace_, name);
+    uint64_t version = version_of(object);
     bool is_gone = object->deleted_s && !object->has_finalizer;
-    if (now && answer->version > self->position && answer->version > version_of(now) && !is_gone) {
-        object_unref(cache_put(self->store.cache, object));
+    if (now && version > self->position && version > version_of(now) && !is_gone) {
+        object_unref(cache_put(self->store.cache, object_ref(object)));
         return object;
     }
-    now = cache_find(self->store.cache, object->kind, namespace_, name);
-    if (now && memcmp(now->uid, object->uid, sizeof now->uid))
-        now = NULL;
-    object_unref(object);
-    return now;
+    return now && !memcmp(now->uid, object->uid, sizeof now->uid) ? now : NULL;
 }
 
 static void give_answer(void *context)
@@ -236,10 +214,10 @@ static void give_answer(void *context)
     struct model_store *self = answer->store;
     CLEANUP(arena) struct arena *arena = arena_new();
     struct store_reply reply = {.is_ok = answer->error.fault == FAULT_NONE, .error = answer->error};
-    if (answer->json && answer->is_read)
+    if (answer->json)
         reply.tree = value_read_json(arena, text_of(answer->json), &value_manifest_limits, NULL);
-    else if (answer->json)
-        reply.object = file_reply(self, answer);
+    if (answer->object)
+        reply.object = file_reply(self, answer->object);
     store_done *done = answer->done;
     void *done_context = answer->context;
     answer_free(answer);
@@ -259,13 +237,6 @@ static struct answer *answer_new(struct model_store *self, store_done *done, voi
     answer->timer = (struct loop_timer){.call = give_answer, .context = answer};
     loop_timer_set(self->loop, &answer->timer, model_server_reply_ms(self->server));
     return answer;
-}
-
-static void answer_show(struct answer *answer, const struct model_object *object)
-{
-    answer->kind = object->type;
-    answer->json = mem_copy_text(object->json);
-    answer->version = object->version;
 }
 
 static bool meet_fault(struct answer *answer, enum model_fault fault)
@@ -314,23 +285,20 @@ static void race(struct error *err, const char *text)
     err->status = 409;
 }
 
-static bool guard(const struct write_plan *plan, struct model_object *object, struct error *err)
+static bool guard(const struct write_plan *plan, const struct model_object *object,
+                  struct error *err)
 {
-    char uid[37];
-    CLEANUP(arena) struct arena *arena = arena_new();
     if (!object) {
         error_set(err, FAULT_RACE, "NotFound", "the object is gone");
         err->status = plan->is_guarded_by_version ? 404 : 409;
         return false;
     }
-    struct value *tree = model_object_read(object, arena);
-    object_write_uid(plan->seen, uid);
-    if (!text_is(value_text_at(tree, "metadata.uid"), uid)) {
+    if (memcmp(plan->seen->uid, object->state->uid, sizeof plan->seen->uid)) {
         race(err, "uid mismatch");
         return false;
     }
     if (plan->is_guarded_by_version &&
-        !text_equal(value_text_at(tree, "metadata.resourceVersion"), object_version(plan->seen))) {
+        !text_equal(object_version(object->state), object_version(plan->seen))) {
         race(err, "the object has been modified");
         return false;
     }
@@ -357,7 +325,7 @@ static void carry_out(struct model_store *self, const struct write_plan *plan,
     }
     model_server_write(self->server, object, tree, arena);
     if (answer->error.fault == FAULT_NONE)
-        answer_show(answer, object);
+        answer->object = object_ref(object->state);
 }
 
 static void write_object(struct store *store, const struct write_plan *plan, store_done *done,
@@ -498,9 +466,8 @@ static void model_get(struct store *store, const struct object_ref_key *key, sto
     struct model_store *self = of(store);
     struct answer *answer = answer_new(self, done, context);
     const struct model_object *object = model_server_object(self->server, key);
-    answer->is_read = true;
     if (object) {
-        answer_show(answer, object);
+        answer->json = mem_copy_text(object->json);
         return;
     }
     error_set(&answer->error, FAULT_RACE, "NotFound", "the object is gone");
