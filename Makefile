@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SETUP = @scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fuzz bench cover format install clean
+.PHONY: help run test check fuzz bench cover format man install clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,7 +38,11 @@ format: ## lay out all C files with clang-format
 	$(SETUP) check
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
 
-install: ## install into PREFIX (/usr/local), below DESTDIR if set
+man: ## write the manual pages (docs/man) anew from the tables of the program
+	$(SETUP) build
+	@scripts/man
+
+install: ## install program, manual pages and completions into PREFIX (/usr/local), below DESTDIR
 	$(SETUP) build
 	@scripts/build release
 	@meson configure build/release --prefix '$(abspath $(PREFIX))'

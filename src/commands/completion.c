@@ -157,7 +157,9 @@ static void zsh_write(struct buffer *out, struct arena *arena)
                          "        _signpost_commands\n        return\n    fi\n"
                          "    case \"${words[2,-1]}\" in\n");
     each_command(out, arena, zsh_command);
-    buffer_add_text(out, "    esac\n}\ncompdef _signpost signpost\n");
+    buffer_add_text(out, "    esac\n}\n"
+                         "if [[ $funcstack[1] = _signpost ]]; then # loaded at the first Tab\n"
+                         "    _signpost \"$@\"\nelse\n    compdef _signpost signpost\nfi\n");
 }
 
 // ---- fish ---------------------------------------------------------------------------------------

@@ -2,10 +2,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/must.h"
+#include "base/when.h"
 #include "commands/commands.h"
 #include "commands/follow.h"
 #include "commands/status_text.h"
@@ -71,10 +70,9 @@ static void put(struct status *status, const struct buffer *text)
 
 static void add_time(struct status *status, struct buffer *out)
 {
-    struct tm local;
-    time_t now_s = (time_t)(loop_unix_ms(status->loop) / 1000);
-    must(localtime_r(&now_s, &local));
-    buffer_printf(out, "%02d:%02d:%02d  ", local.tm_hour, local.tm_min, local.tm_sec);
+    char now[WHEN_TEXT_MAX];
+    when_write(loop_unix_ms(status->loop) / 1000, now);
+    buffer_printf(out, "%.8s  ", now + strlen("2026-01-02T"));
 }
 
 static bool is_same(const struct view_row *a, const struct view_row *b)
@@ -204,7 +202,7 @@ static void follow_changes(struct status *status)
 {
     if (!status->shown) {
         redraw(status);
-        tell_line(status, TEXT("watching; Ctrl-C ends it"));
+        tell_line(status, TEXT("watching, times are UTC; Ctrl-C ends it"));
     }
     follow_look(status->follow, status->shown, status->view);
 }

@@ -111,6 +111,24 @@ def test_version_is_the_first_line():
     assert run("--version")[1] == out
 
 
+# ---- installing ---------------------------------------------------------------------------------
+
+def test_install_brings_the_program_its_pages_and_completions(tmp_path):
+    result = subprocess.run(["make", "install", f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=ROOT,
+                            env={**os.environ, "SIGNPOST_SETUP": "skip"}, capture_output=True,
+                            text=True, check=False, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    made = {str(path.relative_to(tmp_path / "usr")) for path in tmp_path.rglob("*")
+            if path.is_file()}
+    assert made == {"bin/signpost", "share/bash-completion/completions/signpost",
+                    "share/zsh/site-functions/_signpost",
+                    "share/fish/vendor_completions.d/signpost.fish",
+                    *(f"share/man/man1/{path.name}" for path in MAN.iterdir())}
+    version = subprocess.run([tmp_path / "usr/bin/signpost", "version"], check=True,
+                             capture_output=True, text=True).stdout
+    assert version.startswith("signpost ")
+
+
 # ---- manual pages -------------------------------------------------------------------------------
 
 def test_committed_manual_pages_are_current():

@@ -312,7 +312,7 @@ def watch(folder, programs, answers):
     answers.sets = {("www.example.test", "A"): ("192.0.2.1",)}
     made = programs.start("watch", [SIGNPOST, "status", "--dir", folder.path, "--watch",
                                     "--ask", answers.address])
-    wait_until(lambda: "watching; Ctrl-C ends it\n" in made.log(), made.tail)
+    wait_until(lambda: "watching, times are UTC; Ctrl-C ends it\n" in made.log(), made.tail)
     return made
 
 
