@@ -5,22 +5,26 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/table.h"
 
 #define NO_ID UINT32_MAX
-#define RISE_MS 60000
 #define NO_TIME INT64_MAX
-#define SHRINK_FROM 4096
+
+enum { RISE_MS = 60000, SHRINK_FROM = 4096 };
 
 enum place { PLACE_NOWHERE, PLACE_USER, PLACE_BACKGROUND };
 
+// An id that is due or has a timer. The others cost nothing: after a flood the slots go back.
 struct entry {
+    uint32_t id; // NO_ID: a free slot, chained through next
     uint32_t next;
     uint32_t previous;
-    int64_t timer_ms; // NO_TIME: none
     uint32_t added_s;
+    int64_t timer_ms; // NO_TIME: none
     enum place place;
 };
 
+// Slots in order of coming.
 struct line {
     uint32_t first;
     uint32_t last;
@@ -33,7 +37,11 @@ struct alarm {
 
 struct queue {
     struct entry *entries;
-    size_t entry_capacity;
+    size_t capacity;
+    uint32_t used; // slots that were handed out
+    uint32_t live;
+    uint32_t free;
+    struct table by_id;
     struct line lines[PLACE_BACKGROUND + 1];
     uint32_t depth;
     struct alarm *alarms; // binary heap; stale ones are skipped
@@ -41,9 +49,31 @@ struct queue {
     size_t alarm_capacity;
 };
 
+static uint64_t id_hash(uint32_t id)
+{
+    return (id * 0x9e3779b97f4a7c15ULL) >> 20;
+}
+
+static bool slot_matches(const void *context, uint32_t slot, const void *id)
+{
+    const struct queue *queue = context;
+    return queue->entries[slot].id == *(const uint32_t *)id;
+}
+
+static uint64_t slot_hash(const void *context, uint32_t slot)
+{
+    const struct queue *queue = context;
+    return id_hash(queue->entries[slot].id);
+}
+
+static const struct table_ops slot_ops = {slot_matches, slot_hash};
+
 struct queue *queue_new(void)
 {
     struct queue *queue = mem_new_of(struct queue);
+    queue->free = NO_ID;
+    queue->by_id.ops = &slot_ops;
+    queue->by_id.context = queue;
     for (size_t i = 0; i < COUNT_OF(queue->lines); i++)
         queue->lines[i] = (struct line){NO_ID, NO_ID};
     return queue;
@@ -53,24 +83,50 @@ void queue_free(struct queue *queue)
 {
     if (!queue)
         return;
+    table_done(&queue->by_id);
     free(queue->entries);
     free(queue->alarms);
     free(queue);
 }
 
-static struct entry *entry_get(struct queue *queue, uint32_t id)
+static uint32_t slot_find(const struct queue *queue, uint32_t id)
 {
-    size_t old = queue->entry_capacity;
-    must(id != NO_ID);
-    mem_reserve(&queue->entries, &queue->entry_capacity, (size_t)id + 1);
-    for (size_t i = old; i < queue->entry_capacity; i++)
-        queue->entries[i] = (struct entry){NO_ID, NO_ID, NO_TIME, 0, PLACE_NOWHERE};
-    return &queue->entries[id];
+    return table_find(&queue->by_id, id_hash(id), &id);
 }
 
-static void line_remove(struct queue *queue, uint32_t id)
+static uint32_t slot_get(struct queue *queue, uint32_t id)
 {
-    struct entry *entry = &queue->entries[id];
+    uint32_t slot = slot_find(queue, id);
+    must(id != NO_ID);
+    if (slot != TABLE_NONE)
+        return slot;
+    slot = queue->free;
+    if (slot != NO_ID) {
+        queue->free = queue->entries[slot].next;
+    } else {
+        mem_reserve(&queue->entries, &queue->capacity, (size_t)queue->used + 1);
+        slot = queue->used++;
+    }
+    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, PLACE_NOWHERE};
+    table_add(&queue->by_id, id_hash(id), slot);
+    queue->live++;
+    return slot;
+}
+
+static void slot_put_back(struct queue *queue, uint32_t slot)
+{
+    struct entry *entry = &queue->entries[slot];
+    if (entry->place != PLACE_NOWHERE || entry->timer_ms != NO_TIME)
+        return;
+    table_remove(&queue->by_id, id_hash(entry->id), slot);
+    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, PLACE_NOWHERE};
+    queue->free = slot;
+    queue->live--;
+}
+
+static void line_remove(struct queue *queue, uint32_t slot)
+{
+    struct entry *entry = &queue->entries[slot];
     struct line *line = &queue->lines[entry->place];
     if (entry->previous == NO_ID)
         line->first = entry->next;
@@ -85,32 +141,33 @@ static void line_remove(struct queue *queue, uint32_t id)
     queue->depth--;
 }
 
-static void line_append(struct queue *queue, uint32_t id, enum place place)
+static void line_append(struct queue *queue, uint32_t slot, enum place place)
 {
-    struct entry *entry = &queue->entries[id];
+    struct entry *entry = &queue->entries[slot];
     struct line *line = &queue->lines[place];
     entry->place = place;
     entry->next = NO_ID;
     entry->previous = line->last;
     if (line->last == NO_ID)
-        line->first = id;
+        line->first = slot;
     else
-        queue->entries[line->last].next = id;
-    line->last = id;
+        queue->entries[line->last].next = slot;
+    line->last = slot;
     queue->depth++;
 }
 
 void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t now_ms)
 {
-    struct entry *entry = entry_get(queue, id);
+    uint32_t slot = slot_get(queue, id);
+    struct entry *entry = &queue->entries[slot];
     enum place place = level == QUEUE_USER ? PLACE_USER : PLACE_BACKGROUND;
     if (entry->place == PLACE_USER || entry->place == place)
         return;
     if (entry->place != PLACE_NOWHERE)
-        line_remove(queue, id);
+        line_remove(queue, slot);
     else
         entry->added_s = (uint32_t)(now_ms / 1000);
-    line_append(queue, id, place);
+    line_append(queue, slot, place);
 }
 
 static bool alarm_before(const struct alarm *a, const struct alarm *b)
@@ -151,7 +208,8 @@ static void alarm_drop_first(struct queue *queue)
 
 static bool alarm_is_stale(const struct queue *queue, const struct alarm *alarm)
 {
-    return queue->entries[alarm->id].timer_ms != alarm->at_ms;
+    uint32_t slot = slot_find(queue, alarm->id);
+    return slot == TABLE_NONE || queue->entries[slot].timer_ms != alarm->at_ms;
 }
 
 static void alarms_trim(struct queue *queue)
@@ -162,7 +220,8 @@ static void alarms_trim(struct queue *queue)
 
 void queue_after(struct queue *queue, uint32_t id, int64_t at_ms)
 {
-    struct entry *entry = entry_get(queue, id);
+    uint32_t slot = slot_get(queue, id);
+    struct entry *entry = &queue->entries[slot];
     if (entry->timer_ms <= at_ms)
         return;
     entry->timer_ms = at_ms;
@@ -171,19 +230,24 @@ void queue_after(struct queue *queue, uint32_t id, int64_t at_ms)
 
 void queue_cancel_timer(struct queue *queue, uint32_t id)
 {
-    if (id >= queue->entry_capacity)
+    uint32_t slot = slot_find(queue, id);
+    if (slot == TABLE_NONE || queue->entries[slot].timer_ms == NO_TIME)
         return;
-    queue->entries[id].timer_ms = NO_TIME;
+    queue->entries[slot].timer_ms = NO_TIME;
+    slot_put_back(queue, slot);
     alarms_trim(queue);
 }
 
 void queue_forget(struct queue *queue, uint32_t id)
 {
-    if (id >= queue->entry_capacity)
+    uint32_t slot = slot_find(queue, id);
+    if (slot == TABLE_NONE)
         return;
-    if (queue->entries[id].place != PLACE_NOWHERE)
-        line_remove(queue, id);
-    queue_cancel_timer(queue, id);
+    queue->entries[slot].timer_ms = NO_TIME;
+    if (queue->entries[slot].place != PLACE_NOWHERE)
+        line_remove(queue, slot);
+    slot_put_back(queue, slot);
+    alarms_trim(queue);
 }
 
 static void alarms_ring(struct queue *queue, int64_t now_ms)
@@ -191,33 +255,35 @@ static void alarms_ring(struct queue *queue, int64_t now_ms)
     for (alarms_trim(queue); queue->alarm_count && queue->alarms[0].at_ms <= now_ms;
          alarms_trim(queue)) {
         uint32_t id = queue->alarms[0].id;
-        queue->entries[id].timer_ms = NO_TIME;
+        queue->entries[slot_find(queue, id)].timer_ms = NO_TIME;
         alarm_drop_first(queue);
         queue_add(queue, id, QUEUE_USER, now_ms);
     }
 }
 
-// After the start-up flood: the ids that still have a timer are few, and mostly small.
+// Only timers are left: they move to slots of their own number.
 static void shrink(struct queue *queue)
 {
-    size_t needed = 1;
-    if (queue->depth || queue->entry_capacity < SHRINK_FROM)
+    if (queue->capacity < SHRINK_FROM || queue->live > queue->capacity / 8)
         return;
-    for (size_t i = 0; i < queue->alarm_count; i++)
-        if (!alarm_is_stale(queue, &queue->alarms[i]) && queue->alarms[i].id >= needed)
-            needed = (size_t)queue->alarms[i].id + 1;
-    if (needed > queue->entry_capacity / 4)
-        return;
-    for (size_t i = queue->alarm_count; i-- > 0;)
-        if (queue->alarms[i].id >= needed)
-            return;
-    queue->entries = mem_resize(queue->entries, needed, sizeof *queue->entries);
-    queue->entry_capacity = needed;
+    struct entry *kept = mem_new_array(struct entry, (size_t)queue->live + 1);
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < queue->used; slot++)
+        if (queue->entries[slot].id != NO_ID)
+            kept[count++] = queue->entries[slot];
+    table_done(&queue->by_id);
+    free(queue->entries);
+    queue->entries = kept;
+    queue->capacity = (size_t)count + 1;
+    queue->used = count;
+    queue->free = NO_ID;
+    for (uint32_t slot = 0; slot < count; slot++)
+        table_add(&queue->by_id, id_hash(kept[slot].id), slot);
 }
 
-static bool has_waited(const struct queue *queue, uint32_t id, int64_t now_ms)
+static bool has_waited(const struct queue *queue, uint32_t slot, int64_t now_ms)
 {
-    return now_ms - (int64_t)queue->entries[id].added_s * 1000 > RISE_MS;
+    return now_ms - (int64_t)queue->entries[slot].added_s * 1000 > RISE_MS;
 }
 
 bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
@@ -232,8 +298,10 @@ bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
     bool is_background =
         user == NO_ID || (background != NO_ID && has_waited(queue, background, now_ms) &&
                           queue->entries[background].added_s <= queue->entries[user].added_s);
-    *id = is_background ? background : user;
-    line_remove(queue, *id);
+    uint32_t slot = is_background ? background : user;
+    *id = queue->entries[slot].id;
+    line_remove(queue, slot);
+    slot_put_back(queue, slot);
     return true;
 }
 

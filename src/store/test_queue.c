@@ -94,6 +94,26 @@ static void a_forgotten_id_does_not_come_back(void **state)
     queue_free(queue);
 }
 
+static void a_flood_leaves_the_timers(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id;
+    queue_after(queue, 9, 700);
+    queue_after(queue, 60000, 800);
+    for (id = 0; id < 50000; id++)
+        queue_add(queue, id, QUEUE_BACKGROUND, 0);
+    for (uint32_t i = 0; i < 50000; i++)
+        expect_pop(queue, 1, i);
+    assert_false(queue_pop(queue, 1, &id));
+    queue_add(queue, 40000, QUEUE_USER, 2);
+    expect_pop(queue, 2, 40000);
+    expect_pop(queue, 700, 9);
+    expect_pop(queue, 800, 60000);
+    assert_false(queue_pop(queue, 10000, &id));
+    queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +123,7 @@ int main(void)
         cmocka_unit_test(the_earlier_timer_wins),
         cmocka_unit_test(timers_ring_in_order_of_time),
         cmocka_unit_test(a_forgotten_id_does_not_come_back),
+        cmocka_unit_test(a_flood_leaves_the_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
