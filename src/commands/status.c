@@ -188,13 +188,28 @@ static void redraw(struct status *status)
     buffer_add(&status->last, text.at, text.len);
 }
 
+// A line for a screen that is narrower: what follows the time stands below itself.
+static void wrap_line(struct buffer *line, size_t indent, unsigned columns)
+{
+    AUTO_BUFFER wrapped = {0};
+    print_wrapped(&wrapped, line->at + indent, (unsigned)indent, columns);
+    memcpy(wrapped.at, line->at, indent);
+    buffer_done(line);
+    *line = wrapped;
+    wrapped = (struct buffer){0};
+}
+
 static void tell_line(void *context, struct text line)
 {
     struct status *status = context;
     AUTO_BUFFER text = {0};
+    unsigned columns = terminal_of(STDOUT_FILENO).columns;
     add_time(status, &text);
+    size_t indent = text.len;
     buffer_add(&text, line.at, line.len);
     buffer_add_char(&text, '\n');
+    if (columns && indent + print_columns(line) > columns)
+        wrap_line(&text, indent, columns);
     put(status, &text);
 }
 

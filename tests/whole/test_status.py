@@ -495,3 +495,20 @@ def test_watch_on_a_terminal_redraws_one_screen_and_leaves_the_last_one(folder):
     assert screen.count("\n") < 20
     assert "more\r\n" in screen
     assert "41 objects: 41 ready, 0 not" in terminal.out.split("\x1b[?1049l")[1]
+
+
+def test_watch_with_answers_on_a_terminal_appends_lines_and_wraps_them(folder, answers):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated", home="ServerHealthy")
+    answers.sets = {("www.example.test", "A"): ("192.0.2.1",)}
+    terminal = Terminal(60, 20, "status", "--dir", folder.path, "--watch", "--ask",
+                        answers.address)
+    wait_until(lambda: "Ctrl-C ends it" in terminal.out, lambda: terminal.out)
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    wait_until(lambda: "of web.yaml" in terminal.out, lambda: terminal.out)
+    assert terminal.end(signal.SIGINT) == 0
+    assert "\x1b[?1049h" not in terminal.out and "\x1b[H" not in terminal.out
+    lines = plain(terminal.out).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[-1].startswith(" " * 10) and not lines[-2].startswith(" ")
