@@ -394,6 +394,17 @@ void flight_abort(struct flight *flight);
 // A copy of the set with all its texts in one allocation; free() it.
 struct record_set *content_new(const struct record_set *set);
 
+// told.c
+// Notes and log lines of a verdict, copied to be told when its write succeeded.
+struct told {
+    size_t note_count;
+    size_t line_count;
+    struct verdict_note *notes;
+    struct verdict_line *lines;
+};
+struct told *told_new(const struct verdict *verdict); // NULL when there is nothing; free() it
+void told_tell(struct engine *engine, const struct told *told, const struct object *object);
+
 // wish.c
 void wish_write_name(const struct wish *wish, char *out, size_t size);
 void wish_answer(struct wish *wish, const struct outcome *outcome); // frees it

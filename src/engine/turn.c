@@ -110,44 +110,9 @@ struct write {
     struct write *previous;
     uint32_t key;
     const struct object *object;
-    struct arena *arena;
-    struct verdict_note *notes;
-    size_t note_count;
-    struct verdict_line *lines;
-    size_t line_count;
+    struct told *told;
     bool wants_turn;
 };
-
-static const struct log_attr *copy_attrs(struct arena *arena, const struct log_attr *attrs)
-{
-    size_t count = 0;
-    while (attrs && attrs[count].type != LOG_ATTR_END)
-        count++;
-    struct log_attr *copy = arena_new_array(arena, struct log_attr, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = attrs[i];
-        copy[i].text.at =
-            attrs[i].text.at ? arena_copy(arena, attrs[i].text.at, attrs[i].text.len) : NULL;
-    }
-    copy[count] = LOG_END;
-    return copy;
-}
-
-static void copy_told(struct write *write, const struct verdict *verdict)
-{
-    write->notes = arena_new_array(write->arena, struct verdict_note, verdict->note_count + 1);
-    write->lines = arena_new_array(write->arena, struct verdict_line, verdict->line_count + 1);
-    write->note_count = verdict->note_count;
-    write->line_count = verdict->line_count;
-    for (size_t i = 0; i < verdict->note_count; i++) {
-        write->notes[i] = verdict->notes[i];
-        write->notes[i].text = arena_copy_text(write->arena, verdict->notes[i].text);
-    }
-    for (size_t i = 0; i < verdict->line_count; i++) {
-        write->lines[i] = verdict->lines[i];
-        write->lines[i].attrs = copy_attrs(write->arena, verdict->lines[i].attrs);
-    }
-}
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct verdict *verdict)
 {
@@ -159,29 +124,10 @@ static struct write *write_new(struct engine *engine, uint32_t key, const struct
     if (write->next)
         write->next->previous = write;
     engine->writes = write;
-    if (verdict->note_count || verdict->line_count) {
-        write->arena = arena_new();
-        copy_told(write, verdict);
-    }
+    write->told = told_new(verdict);
     engine->keys[key].is_writing = true;
     engine->writes_in_flight++;
     return write;
-}
-
-static void tell(struct write *write)
-{
-    struct engine *engine = write->engine;
-    for (size_t i = 0; i < write->note_count; i++) {
-        const struct store_note note = {.regarding = write->object,
-                                        .is_warning = write->notes[i].is_warning,
-                                        .reason = write->notes[i].reason,
-                                        .action = "Reconcile",
-                                        .text = write->notes[i].text};
-        store_note(engine->options.store, &note);
-    }
-    for (size_t i = 0; i < write->line_count; i++)
-        log_attrs(engine->log, write->lines[i].level, write->lines[i].message,
-                  write->lines[i].attrs);
 }
 
 static void write_refused(struct engine *engine, uint32_t id, const struct error *error)
@@ -217,7 +163,7 @@ static void write_free(struct write *write)
     else
         write->engine->writes = write->next;
     object_unref(write->object);
-    arena_free(write->arena);
+    free(write->told);
     free(write);
 }
 
@@ -241,7 +187,7 @@ static void write_done(void *context, const struct store_reply *reply)
             engine_file_written(engine, key->object, reply->object);
         if (key->extra)
             key->extra->write_failures = 0;
-        tell(write);
+        told_tell(engine, write->told, write->object);
     } else {
         write_refused(engine, write->key, &reply->error);
     }
