@@ -15,11 +15,10 @@
 #define FILE_NONE UINT32_MAX
 
 enum entry_flag {
-    ENTRY_HAS_FAULT = 1 << 0,    // its document is refused; the status document says why
-    ENTRY_IS_MISSING = 1 << 1,   // its document is gone, and that is not yet acted upon
-    ENTRY_IS_REBORN = 1 << 2,    // in deletion, and a document stands there again
-    ENTRY_IS_BUSY = 1 << 3,      // a write of it is under way
-    ENTRY_IS_FORGOTTEN = 1 << 4, // its status document was not found
+    ENTRY_HAS_FAULT = 1 << 0,  // its document is refused; the status document says why
+    ENTRY_IS_MISSING = 1 << 1, // its document is gone, and that is not yet acted upon
+    ENTRY_IS_REBORN = 1 << 2,  // in deletion, and a document stands there again
+    ENTRY_IS_BUSY = 1 << 3,    // a write of it is under way
 };
 
 // One object of the cache. `file` is where its document stands (stood, when it is gone) and beside

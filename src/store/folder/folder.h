@@ -12,7 +12,7 @@
 struct folder_options {
     const char *dir;
     const char *state_dir; // NULL: dir itself. Status files (same names below it) and .signpost
-    bool allow_empty;      // an empty folder where objects were known is meant
+    bool allow_empty;      // an empty folder where objects were known is meant, at the start
     const struct store_kind *kinds;
     size_t kind_count;
 };

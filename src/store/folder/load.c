@@ -426,7 +426,8 @@ static bool is_suspicious(struct folder *folder)
         folder_set_synced(folder, false, folder->scan_error.text);
         return true;
     }
-    if (folder->allow_empty || folder->entries.documents || orphans < EMPTY_SUSPICIOUS)
+    if ((folder->allow_empty && !folder->was_synced) || folder->entries.documents ||
+        orphans < EMPTY_SUSPICIOUS)
         return false;
     buffer_printf(&why,
                   "no manifests where %zu were known; start with --allow-empty if this is meant",
@@ -456,37 +457,59 @@ bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *conte
     return true;
 }
 
-struct holder {
-    uint8_t uid[16];
-    bool is_found;
+struct uids {
+    uint8_t (*items)[16];
+    size_t count;
+    size_t capacity;
 };
 
-static void compare_uid(void *context, const struct object *object)
+static void add_uid(struct uids *uids, const uint8_t uid[16])
 {
-    struct holder *holder = context;
-    bool may_hold = object->kind->is_secret || object->kind->has_secret;
-    if (may_hold && memcmp(object->uid, holder->uid, sizeof holder->uid) == 0)
-        holder->is_found = true;
+    mem_reserve(&uids->items, &uids->capacity, uids->count + 1);
+    memcpy(uids->items[uids->count++], uid, 16);
+}
+
+static void collect_uid(void *context, const struct object *object)
+{
+    add_uid(context, object->uid);
+}
+
+static int compare_uids(const void *a, const void *b)
+{
+    return memcmp(a, b, 16);
 }
 
 static bool is_held(const void *context, const char *uid)
 {
-    const struct folder *folder = context;
-    struct holder holder = {.is_found = false};
-    object_uid_parse(text_of(uid), holder.uid);
-    for (size_t i = 0; i < folder->load.spared_count; i++)
-        if (strcmp(folder->load.spared[i], uid) == 0)
-            return true;
-    for (size_t i = 0; i < folder->kind_count; i++)
-        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
-            cache_each(folder->store.cache, folder->kinds[i], compare_uid, &holder);
-    return holder.is_found;
+    const struct uids *uids = context;
+    uint8_t wanted[16];
+    object_uid_parse(text_of(uid), wanted);
+    return uids->count && bsearch(wanted, uids->items, uids->count, 16, compare_uids);
 }
 
+static void collect_uids(const struct folder *folder, struct uids *uids)
+{
+    for (size_t i = 0; i < folder->load.spared_count; i++) {
+        uint8_t uid[16];
+        object_uid_parse(text_of(folder->load.spared[i]), uid);
+        add_uid(uids, uid);
+    }
+    for (size_t i = 0; i < folder->kind_count; i++)
+        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
+            cache_each(folder->store.cache, folder->kinds[i], collect_uid, uids);
+    if (uids->count)
+        qsort(uids->items, uids->count, 16, compare_uids);
+}
+
+// Files that a process left which died before it told anybody.
 static void sweep_secrets(struct folder *folder)
 {
-    if (folder->is_leading && !folder->load.has_unreadable)
-        secrets_sweep(&folder->secrets, is_held, folder);
+    struct uids uids = {.count = 0};
+    if (!folder->is_leading || folder->load.has_unreadable)
+        return;
+    collect_uids(folder, &uids);
+    secrets_sweep(&folder->secrets, is_held, &uids);
+    free(uids.items);
 }
 
 enum step load_orphans(struct folder *folder, int64_t until_ms)

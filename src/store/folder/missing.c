@@ -139,7 +139,8 @@ static bool is_suspicious(struct folder *folder)
         folder_set_synced(folder, false, folder->scan_error.text);
         return true;
     }
-    if (folder->allow_empty || folder->entries.documents)
+    // What is meant at the start need not be meant for ever after.
+    if ((folder->allow_empty && !folder->was_synced) || folder->entries.documents)
         return false;
     size_t living = count_living(folder);
     if (living < EMPTY_SUSPICIOUS)

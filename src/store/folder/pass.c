@@ -14,7 +14,7 @@
 #include "store/folder/settle.h"
 #include "store/folder/trouble.h"
 
-enum { PASS_NUMBER_MAX = (1 << 24) - 1, TEXT_KEPT_MAX = 1024 * 1024 };
+enum { PASS_NUMBER_MAX = (1 << 24) - 1 };
 
 void pass_begin(struct folder *folder, bool is_load)
 {
@@ -192,7 +192,7 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
     uint64_t hash = ours_body_hash(draft->arena, draft->ours.last_good);
     uint32_t id = folder_file(folder, draft_object(draft), file, hash, true);
     struct entry *entry = &folder->entries.items[id];
-    entry->flags &= ~(unsigned)(ENTRY_HAS_FAULT | ENTRY_IS_FORGOTTEN) & 0xff;
+    entry->flags &= ~(unsigned)ENTRY_HAS_FAULT & 0xff;
     if (draft->ours.fault.len)
         entry->flags |= ENTRY_HAS_FAULT;
     if (draft->ours.deleted_s)
@@ -644,8 +644,6 @@ enum step pass_read(struct folder *folder, int64_t until_ms)
         if (folder_now_ms(folder) >= until_ms)
             break;
     }
-    // On a standby nobody writes, and so nobody else tidies.
-    if (!folder->is_leading)
-        status_book_tidy(&folder->book, folder_now_ms(folder));
+    status_book_tidy(&folder->book, folder_now_ms(folder));
     return pass->next < pass->queue.count ? STEP_AGAIN : STEP_DONE;
 }

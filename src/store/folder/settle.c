@@ -364,7 +364,8 @@ static void end_work(struct folder *folder, enum step result)
     }
     if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)
         lead_tell(folder);
-    if (!folder->is_checkpointing)
+    // Both know files by number.
+    if (!folder->is_checkpointing && !folder->move_count)
         forget_files(folder);
     if (folder->needs_load)
         start_work(folder);
