@@ -156,23 +156,29 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
 
 static void write_free(struct write *write)
 {
+    object_unref(write->object);
+    free(write->told);
+    free(write);
+}
+
+static void write_end(struct write *write)
+{
     if (write->next)
         write->next->previous = write->previous;
     if (write->previous)
         write->previous->next = write->next;
     else
         write->engine->writes = write->next;
-    object_unref(write->object);
-    free(write->told);
-    free(write);
+    write_free(write);
 }
 
 void writes_free(struct engine *engine)
 {
-    while (engine->writes) {
-        must(!engine->writes->previous);
-        write_free(engine->writes);
+    for (struct write *write = engine->writes, *next; write; write = next) {
+        next = write->next;
+        write_free(write);
     }
+    engine->writes = NULL;
 }
 
 static void write_done(void *context, const struct store_reply *reply)
@@ -195,7 +201,7 @@ static void write_done(void *context, const struct store_reply *reply)
         key->is_dirty = false;
         key_wake(engine, write->key, QUEUE_USER);
     }
-    write_free(write);
+    write_end(write);
     engine_schedule(engine);
 }
 

@@ -435,7 +435,7 @@ int main(int count, char **words)
         fprintf(stderr, "usage: latency FOLDER CHANGES\n");
         return 2;
     }
-    struct bench bench = {.folder = words[1], .changes = (unsigned)atoi(words[2])};
+    struct bench bench = {.folder = words[1], .changes = (unsigned)strtol(words[2], NULL, 10)};
     struct error err = {0};
     struct invocation invocation;
     char *options[] = {(char[]){"--log-level=warn"}};

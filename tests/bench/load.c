@@ -235,8 +235,9 @@ int main(int count, char **words)
         fprintf(stderr, "usage: load PORT KEYFILE CONNECTIONS SECONDS\n");
         return 2;
     }
-    struct load load = {.port = (uint16_t)atoi(words[1])};
-    size_t connections = (size_t)atoi(words[3]), seconds = (size_t)atoi(words[4]);
+    struct load load = {.port = (uint16_t)strtol(words[1], NULL, 10)};
+    size_t connections = (size_t)strtol(words[3], NULL, 10),
+           seconds = (size_t)strtol(words[4], NULL, 10);
     size_t wanted = REQUESTS_PER_S * seconds + connections;
     load.took_us = mem_new_array(uint32_t, SAMPLES);
     load.poll = epoll_create1(EPOLL_CLOEXEC);

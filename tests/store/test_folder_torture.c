@@ -340,7 +340,7 @@ static int compare_lines(const void *a, const void *b)
 
 static void sort_lines(struct buffer *text)
 {
-    char *lines[64];
+    char *lines[64] = {0};
     size_t count = 0;
     autofree char *copy = mem_copy_text(buffer_text(text).at);
     char *rest = copy;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/must.h"
 #include "doors/provider_api/request.h"
 
 static const struct text zones[] = {
@@ -173,7 +174,7 @@ static void body_gives_the_record(void **state)
     assert_true(text_is(set->subdomain, "www"));
     assert_int_equal(set->ttl_s, 60);
     assert_int_equal(set->value_count, 2);
-    assert_non_null(set->values);
+    must(set->values);
     assert_true(text_is(set->values[0], "192.0.2.1"));
     assert_true(text_is(set->values[1], "192.0.2.2"));
 }
@@ -279,7 +280,7 @@ static void numbers_come_as_metadata(void **state)
     assert_true(read_body(bench, SRV("\"values\":[\"sip.example.com\"],\"metadata\":"
                                      "{\"priority\":0,\"weight\":100,\"port\":65535}")));
     check_numbers(bench, 0, 100, 65535);
-    assert_non_null(bench->change.set.values);
+    must(bench->change.set.values);
     assert_true(text_is(bench->change.set.values[0], "sip.example.com"));
 }
 
@@ -289,11 +290,11 @@ static void numbers_come_inside_the_values(void **state)
     assert_true(
         read_body(bench, MX("\"values\":[\"10 mail.example.com\",\"10 mx2.example.com\"]")));
     check_numbers(bench, 10, -1, -1);
-    assert_non_null(bench->change.set.values);
+    must(bench->change.set.values);
     assert_true(text_is(bench->change.set.values[1], "mx2.example.com"));
     assert_true(read_body(bench, SRV("\"values\":[\"10 100 5060 sip.example.com\"]")));
     check_numbers(bench, 10, 100, 5060);
-    assert_non_null(bench->change.set.values);
+    must(bench->change.set.values);
     assert_true(text_is(bench->change.set.values[0], "sip.example.com"));
 }
 
