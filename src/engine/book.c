@@ -738,6 +738,15 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
     claim_clear_failure(claim->pending);
 }
 
+// How long the content was wanted before it stood there.
+static void count_programmed(struct engine *engine, const struct claim *claim)
+{
+    struct controller_state *state = &engine->controllers[engine->keys[claim->key].controller];
+    if (claim->there == THERE_SET && claim->is_match)
+        histogram_add(&state->programmed_seconds,
+                      loop_mono_ms(engine->loop) - claim->pending->since_ms);
+}
+
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[8], const char *trace)
 {
@@ -750,10 +759,12 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
             book_replan(engine, other);
         return;
     }
-    if (change->outcome.is_done)
+    if (change->outcome.is_done) {
         claim_done(claim, &change->outcome, change->op, hash);
-    else
+        count_programmed(engine, claim);
+    } else {
         claim_fail(engine, id, change->outcome.error, trace);
+    }
     key_wake(engine, claim->key, QUEUE_USER);
     book_replan(engine, id);
 }

@@ -36,9 +36,22 @@ static void write_histogram(struct buffer *out, const char *name, const char *la
                   labels, (unsigned long long)histogram->count);
 }
 
-static void write_controllers(struct engine *engine, struct buffer *out)
+static void write_controller_histogram(struct engine *engine, struct buffer *out, const char *name,
+                                       const char *help, size_t offset)
 {
     char labels[128];
+    write_head(out, name, "histogram", help);
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        const char *state = (const char *)&engine->controllers[i];
+        snprintf(labels, sizeof labels, "controller=\"%s\"",
+                 engine->controllers[i].controller->name);
+        write_histogram(out, name, labels,
+                        (const struct histogram *)(const void *)(state + offset));
+    }
+}
+
+static void write_controllers(struct engine *engine, struct buffer *out)
+{
     const char *total = "controller_runtime_reconcile_total";
     write_head(out, total, "counter", "Turns by controller and result.");
     for (size_t i = 0; i < engine->options.controller_count; i++) {
@@ -49,13 +62,12 @@ static void write_controllers(struct engine *engine, struct buffer *out)
         buffer_printf(out, "%s{controller=\"%s\",result=\"error\"} %llu\n", total, name,
                       (unsigned long long)state->turns_failed);
     }
-    write_head(out, "controller_runtime_reconcile_time_seconds", "histogram", "Length of a turn.");
-    for (size_t i = 0; i < engine->options.controller_count; i++) {
-        snprintf(labels, sizeof labels, "controller=\"%s\"",
-                 engine->controllers[i].controller->name);
-        write_histogram(out, "controller_runtime_reconcile_time_seconds", labels,
-                        &engine->controllers[i].turn_seconds);
-    }
+    write_controller_histogram(engine, out, "controller_runtime_reconcile_time_seconds",
+                               "Length of a turn.",
+                               offsetof(struct controller_state, turn_seconds));
+    write_controller_histogram(engine, out, "signpost_change_to_programmed_seconds",
+                               "From the decision on a content to its receipt.",
+                               offsetof(struct controller_state, programmed_seconds));
 }
 
 static void write_lane_requests(struct buffer *out, const struct lane *lane)
