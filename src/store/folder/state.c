@@ -47,8 +47,9 @@ static bool read_state(struct state *state)
 
 void state_load(struct state *state, struct disk *disk, const char *path, struct random *random)
 {
-    state_done(state);
-    *state = (struct state){.disk = disk, .path = mem_copy_text(path), .next = 1};
+    free(state->path);
+    *state = (struct state){.disk = disk, .next = 1};
+    state->path = mem_copy_text(path);
     state->is_new = !read_state(state);
     if (state->is_new)
         draw_owner(state, random);

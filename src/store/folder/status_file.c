@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/must.h"
 #include "base/value.h"
 #include "store/folder/name.h"
 #include "store/folder/ours.h"
@@ -53,9 +54,16 @@ static struct status_doc *docs_find(const struct status_docs *docs, struct text 
     return id == TABLE_NONE ? NULL : &docs->items[id];
 }
 
+static const struct status_doc *docs_get(const struct status_docs *docs, size_t at)
+{
+    must(docs->items && at < docs->count);
+    return &docs->items[at];
+}
+
 static void docs_add(struct status_docs *docs, struct status_doc doc)
 {
     mem_reserve(&docs->items, &docs->capacity, docs->count + 1);
+    must(docs->items);
     docs->items[docs->count] = doc;
     table_add(&docs->by_key, hash_key(doc.key), (uint32_t)docs->count);
     docs->count++;
@@ -281,12 +289,15 @@ void status_file_write(struct buffer *out, const struct status_file *file, const
     AUTO_BUFFER text = {0};
     buffer_reserve(&text, file->text.len + 256);
     for (size_t i = 0; i < file->base.count; i++) {
-        const struct status_doc *changed = docs_find(&file->changes, file->base.items[i].key);
-        write_doc(&text, changed ? changed : &file->base.items[i], manifest);
+        const struct status_doc *doc = docs_get(&file->base, i);
+        const struct status_doc *changed = docs_find(&file->changes, doc->key);
+        write_doc(&text, changed ? changed : doc, manifest);
     }
-    for (size_t i = 0; i < file->changes.count; i++)
-        if (!docs_find(&file->base, file->changes.items[i].key))
-            write_doc(&text, &file->changes.items[i], manifest);
+    for (size_t i = 0; i < file->changes.count; i++) {
+        const struct status_doc *doc = docs_get(&file->changes, i);
+        if (!docs_find(&file->base, doc->key))
+            write_doc(&text, doc, manifest);
+    }
     if (!text.len)
         return;
     buffer_add_text(&text, LAST_LINE);
@@ -302,12 +313,16 @@ void status_file_write(struct buffer *out, const struct status_file *file, const
 void status_file_each(const struct status_file *file,
                       void (*call)(void *context, const struct status_doc *doc), void *context)
 {
-    for (size_t i = 0; i < file->base.count; i++)
-        if (!docs_find(&file->changes, file->base.items[i].key))
-            call(context, &file->base.items[i]);
-    for (size_t i = 0; i < file->changes.count; i++)
-        if (file->changes.items[i].body.at)
-            call(context, &file->changes.items[i]);
+    for (size_t i = 0; i < file->base.count; i++) {
+        const struct status_doc *doc = docs_get(&file->base, i);
+        if (!docs_find(&file->changes, doc->key))
+            call(context, doc);
+    }
+    for (size_t i = 0; i < file->changes.count; i++) {
+        const struct status_doc *doc = docs_get(&file->changes, i);
+        if (doc->body.at)
+            call(context, doc);
+    }
 }
 
 size_t status_file_octets(const struct status_file *file)
