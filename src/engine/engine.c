@@ -116,9 +116,10 @@ static void batch_add(struct engine *engine, uint32_t id)
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
 {
     struct key *key = &engine->keys[id];
-    if (key->previous || key->object->spec_hash == new_->spec_hash || !book_is_settled(engine, id))
+    if ((key->extra && key->extra->previous) || key->object->spec_hash == new_->spec_hash ||
+        !book_is_settled(engine, id))
         return;
-    key->previous = object_ref(key->object);
+    key_extra(key)->previous = object_ref(key->object);
 }
 
 static void key_event(struct engine *engine, size_t controller, const struct store_event *event)

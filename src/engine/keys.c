@@ -99,8 +99,9 @@ void key_drop_memo(struct engine *engine, struct key *key)
 static void key_release(struct engine *engine, struct key *key)
 {
     object_unref(key->object);
-    object_unref(key->previous);
     key_drop_memo(engine, key);
+    if (key->extra)
+        object_unref(key->extra->previous);
     free(key->extra);
     *key = (struct key){.first_claim = NO_ID};
 }

@@ -34,6 +34,7 @@ void histogram_add(struct histogram *histogram, int64_t ms);
 
 // What only few keys have.
 struct key_extra {
+    const struct object *previous; // when its claims were settled last, if it differs now
     void *memo;
     struct lane *lane; // that this key keeps open
     unsigned write_failures;
@@ -41,8 +42,7 @@ struct key_extra {
 };
 
 struct key {
-    const struct object *object;   // NULL: the slot is free
-    const struct object *previous; // when its claims were settled last, if it differs now
+    const struct object *object; // NULL: the slot is free
     struct key_extra *extra;
     uint32_t first_claim;
     uint8_t controller;

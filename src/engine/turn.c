@@ -33,7 +33,7 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .namespace_ = object_namespace(key->object),
         .name = object_name(key->object),
         .subject = key_subject(key),
-        .previous = key->previous,
+        .previous = key->extra ? key->extra->previous : NULL,
         .now_ms = loop_unix_ms(engine->loop),
         .started_ms = engine->started_unix_ms,
         .settings = engine->controllers[key->controller].settings,
@@ -277,10 +277,10 @@ static void turn_forget(struct engine *engine, uint32_t id)
 static void settle_previous(struct engine *engine, uint32_t id)
 {
     struct key *key = &engine->keys[id];
-    if (!key->previous || !book_is_settled(engine, id))
+    if (!key->extra || !key->extra->previous || !book_is_settled(engine, id))
         return;
-    object_unref(key->previous);
-    key->previous = NULL;
+    object_unref(key->extra->previous);
+    key->extra->previous = NULL;
 }
 
 static void ask_question(struct engine *engine, uint32_t id, const struct verdict *verdict)
