@@ -9,7 +9,13 @@
 #include "doors/probes/probes.h"
 #include "doors/provider_api/provider_api.h"
 
-enum { SECRET_OCTETS_MAX = 4096, REREAD_MS = 1000, STOP_MS = 30000, LANE_NAME_MAX = 300 };
+enum {
+    SECRET_OCTETS_MAX = 4096,
+    KEY_OCTETS_GOOD = 16,
+    REREAD_MS = 1000,
+    STOP_MS = 30000,
+    LANE_NAME_MAX = 300
+};
 
 static const char *const backend_names[] = {"memory", "rfc2136", NULL};
 static const char *const algorithm_names[] = {"SHA256", "SHA512", NULL};
@@ -110,6 +116,7 @@ struct provider_process {
     size_t lane_count;
     struct loop_timer reread;
     uint64_t keys_hash;
+    bool has_lost_keys;
 };
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -131,9 +138,12 @@ static struct secret *read_secret(const char *path, struct error *err)
     return secret;
 }
 
-static void warn_of_newline(const struct provider_process *provider, const char *path,
-                            const struct secret *secret)
+static void warn_of_key(const struct provider_process *provider, const char *path,
+                        const struct secret *secret)
 {
+    if (secret_len(secret) < KEY_OCTETS_GOOD)
+        log_line(provider->process.log, LOG_WARN, "the key is short; 32 random octets are good",
+                 LOG_TEXT("file", path), LOG_END);
     if (secret_ends_with_newline(secret))
         log_line(provider->process.log, LOG_WARN,
                  "the key ends in a line feed, which counts; write it with printf or echo -n",
@@ -154,7 +164,7 @@ static bool load_keys(struct provider_process *provider, bool is_first, struct e
         if (!is_ok)
             break;
         if (is_first)
-            warn_of_newline(provider, paths[i], secrets[i]);
+            warn_of_key(provider, paths[i], secrets[i]);
         secret_fingerprint(secrets[i], print, sizeof print);
         hash = hash * 31 + hash_octets(print, sizeof print);
     }
@@ -171,10 +181,16 @@ static bool load_keys(struct provider_process *provider, bool is_first, struct e
     return is_ok;
 }
 
+// A key that cannot be read any more stays in force: somebody may be about to write it anew.
 static void reread_keys(void *context)
 {
     struct provider_process *provider = context;
-    load_keys(provider, false, NULL);
+    struct error err;
+    bool is_ok = load_keys(provider, false, &err);
+    if (!is_ok && !provider->has_lost_keys)
+        log_line(provider->process.log, LOG_WARN, "keys cannot be read; the old ones stay in force",
+                 LOG_TEXT("error", err.text), LOG_END);
+    provider->has_lost_keys = !is_ok;
     loop_timer_set(provider->process.world.loop, &provider->reread, REREAD_MS);
 }
 
@@ -279,9 +295,12 @@ static bool check_backend(const struct invocation *invocation, struct error *err
     const char *backend = option_text(invocation, "backend");
     if (!backend)
         return error_set(err, FAULT_SPEC, "", "--backend is required: memory or rfc2136");
-    if (strcmp(backend, "rfc2136"))
-        return true;
-    for (size_t i = 0; i < COUNT_OF(needed); i++)
+    bool is_update = !strcmp(backend, "rfc2136");
+    for (size_t i = 0; !is_update && i < COUNT_OF(needed) - 1; i++)
+        if (option_text(invocation, needed[i]))
+            return error_set(err, FAULT_SPEC, "", "--%s has no meaning with --backend %s",
+                             needed[i], backend);
+    for (size_t i = 0; is_update && i < COUNT_OF(needed); i++)
         if (!option_text(invocation, needed[i]))
             return error_set(err, FAULT_SPEC, "", "--%s is required with --backend rfc2136",
                              needed[i]);

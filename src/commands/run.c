@@ -36,7 +36,8 @@ const struct option store_options[STORE_OPTION_COUNT] = {
      .doc = "Folder for status files and the journal when the manifests' folder is read-only."},
     {.name = "allow-empty",
      .type = OPTION_FLAG,
-     .doc = "An empty folder where objects were known is meant: delete what they published."},
+     .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
+            "published."},
 };
 
 static const struct option run_rows[] = {

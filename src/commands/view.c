@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/url.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
@@ -38,7 +39,14 @@ static void describe_record(struct view *view, struct view_row *row, const struc
 
 static void describe_class(struct view *view, struct view_row *row, const struct value *tree)
 {
-    row->what = copy(view, value_text_at(tree, "spec.server"));
+    struct url url;
+    AUTO_BUFFER out = {0};
+    if (!url_parse(&url, value_text_at(tree, "spec.server"), NULL)) {
+        row->what = "(no usable server)"; // it may hold a password
+        return;
+    }
+    url_write(&out, &url);
+    row->what = copy(view, buffer_text(&out));
 }
 
 static const struct {

@@ -107,7 +107,7 @@ spec:
     ("a: 1\n  b: 2\n", "2:4", "mapping values are not allowed"),
     ("a:\n\t- 1\n", "2:1", "cannot start any token"),
     ("a: 1\na: 2\n", "2:1", 'duplicate key "a", first at 1:1'),
-    ("a: *nobody\n", "1:4", "unknown alias *nobody"),
+    ("a: *nobody\n", "1:4", "unknown alias: quote a value that begins with an asterisk"),
     ("a: &x [*x]\n", "1:8", "alias"),
     ("a: \"\\q\"\n", "1:5", "unknown escape"),
     ("a: {b: 1\nc: 2\n", "2:2", "expected ',' or '}'"),

@@ -387,7 +387,7 @@ static bool tell(struct turn *turn, struct told *told)
     }
     *told = (struct told){.reason = REASON_HEALTH_CHECK_PENDING,
                           .ready = CONDITION_UNKNOWN,
-                          .message = "the server has not been asked yet",
+                          .message = "the server has not answered yet",
                           .health = "Unknown"};
     return is_pending_news(turn);
 }

@@ -19,6 +19,7 @@ struct state_log {
     struct disk *disk;
     struct disk_file *file;
     char *path;
+    int lock; // of the folder; -1: none
     struct buffer line;
     const struct nonces *nonces;
     struct log *log;
@@ -209,6 +210,19 @@ static bool load(struct state_log *state, struct nonces *nonces,
     return is_ok;
 }
 
+// Two processes with one log would each take what the other has seen already.
+static bool lock_folder(struct state_log *state, const char *dir, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    bool is_held = false;
+    buffer_printf(&path, "%s/lock", dir);
+    state->lock = disk_lock(path.at, &is_held, err);
+    if (is_held)
+        return error_set(err, FAULT_WAIT, "",
+                         "%s is used by another process; give each its own --state", dir);
+    return state->lock >= 0;
+}
+
 struct state_log *state_log_open(struct disk *disk, const char *dir, struct nonces *nonces,
                                  const struct state_log_reader *reader, int64_t now_s,
                                  struct log *log, struct error *err)
@@ -217,10 +231,12 @@ struct state_log *state_log_open(struct disk *disk, const char *dir, struct nonc
     struct state_log *state = mem_new_of(struct state_log);
     buffer_printf(&path, "%s/provider.log", dir);
     state->disk = disk;
+    state->lock = -1;
     state->path = buffer_steal(&path);
     state->nonces = nonces;
     state->log = log;
-    if (!disk_make_folder(disk, dir, 0700, err) || !load(state, nonces, reader, now_s, err)) {
+    if (!disk_make_folder(disk, dir, 0700, err) || !lock_folder(state, dir, err) ||
+        !load(state, nonces, reader, now_s, err)) {
         state_log_free(state);
         return NULL;
     }
@@ -232,6 +248,7 @@ void state_log_free(struct state_log *state)
     if (!state)
         return;
     disk_append_close(state->disk, state->file);
+    disk_unlock(state->lock);
     buffer_done(&state->line);
     free(state->path);
     free(state);

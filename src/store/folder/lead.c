@@ -36,8 +36,12 @@ static void lead_fired(void *context)
 void lead_start(struct folder *folder)
 {
     folder->lead_timer = (struct loop_timer){.call = lead_fired, .context = folder};
-    if (!folder->is_leading)
+    if (!folder->is_leading) {
+        log_line(folder->log, LOG_INFO,
+                 "another process leads this folder; standing by until it ends",
+                 LOG_TEXT("folder", folder->own_dir), LOG_END);
         loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
+    }
 }
 
 void lead_done(struct folder *folder)
