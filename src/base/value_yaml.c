@@ -135,10 +135,10 @@ static bool find_anchor(struct yaml_reader *reader, const yaml_event_t *event,
         return fail_at(event->start_mark, err, "more than %u aliases in one document",
                        reader->limits->aliases);
     if (!anchor)
-        return fail_at(event->start_mark, err, "unknown alias *%.64s", name.at);
+        return fail_at(event->start_mark, err,
+                       "unknown alias: quote a value that begins with an asterisk");
     if (!anchor->value)
-        return fail_at(event->start_mark, err, "alias *%.64s stands inside of what it names",
-                       name.at);
+        return fail_at(event->start_mark, err, "an alias stands inside of what it names");
     *out = anchor->value;
     return true;
 }
@@ -196,9 +196,8 @@ static bool find_tag(const yaml_event_t *event, const yaml_char_t *tag, const ch
             return true;
         }
     }
-    AUTO_BUFFER shown = {0};
-    text_clean(&shown, text_of(text), VALUE_SHOWN_MAX);
-    return fail_at(event->start_mark, err, "tag %s is not supported", buffer_text(&shown).at);
+    return fail_at(event->start_mark, err,
+                   "this tag is not supported: quote a value that begins with an exclamation mark");
 }
 
 static bool has_tagged_type(const char *tag, enum value_type type)
@@ -409,6 +408,8 @@ static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, uns
     return read_alias(reader, event, depth, out, err);
 }
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" // some editors put it in front of UTF-8
+
 struct yaml_reader *yaml_reader_new(struct text text, const struct value_limits *limits)
 {
     must(limits->depth <= VALUE_DEPTH_MAX);
@@ -416,8 +417,11 @@ struct yaml_reader *yaml_reader_new(struct text text, const struct value_limits 
     reader->text = text.at ? text : TEXT("");
     reader->limits = limits;
     must(yaml_parser_initialize(&reader->parser));
+    if (text_starts(reader->text, BYTE_ORDER_MARK))
+        reader->text = (struct text){reader->text.at + 3, reader->text.len - 3};
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader->parser, (const yaml_char_t *)reader->text.at, text.len);
+    yaml_parser_set_input_string(&reader->parser, (const yaml_char_t *)reader->text.at,
+                                 reader->text.len);
     return reader;
 }
 
