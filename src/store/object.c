@@ -227,6 +227,23 @@ struct object *object_new(const struct kind *kind, const char *finalizer, const 
     return object;
 }
 
+struct object *object_graft(const struct object *metadata, const struct object *knowing)
+{
+    size_t head = offsetof(struct object, data) + metadata->namespace_len + metadata->name_len +
+                  metadata->version_len + 3;
+    size_t bodies = (size_t)knowing->spec_len + knowing->ours_len;
+    struct object *object = mem_new(1, head + bodies + sizeof *object);
+    memcpy(object, metadata, head);
+    memcpy((char *)object + head, object_spec(knowing).at, bodies);
+    object->refs = 1;
+    object->spec_hash = knowing->spec_hash;
+    object->status_hash = knowing->status_hash;
+    object->spec_len = knowing->spec_len;
+    object->ours_len = knowing->ours_len;
+    object->has_finalizer = true;
+    return object;
+}
+
 // The count is the one thing of an object that moves.
 static struct object *counted(const struct object *object)
 {

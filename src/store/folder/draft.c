@@ -57,25 +57,73 @@ static struct value *read_body(struct arena *arena, struct text body)
     return tree;
 }
 
+#define GOOD_LINE "\nlastGoodSpec:\n"
+
+// The last good document stands last. Elsewhere (someone's editor sorted the keys) it is not cut
+// off.
+static struct text cut_good(struct text *body)
+{
+    const char *end = body->at + body->len;
+    const char *found = memmem(body->at, body->len, GOOD_LINE, sizeof GOOD_LINE - 1);
+    if (!found)
+        return (struct text){0};
+    for (const char *at = found + sizeof GOOD_LINE - 1; at < end; at++) {
+        if (*at != ' ')
+            return (struct text){0};
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at)
+            return (struct text){0};
+    }
+    body->len = (size_t)(found + 1 - body->at);
+    return (struct text){found + 1, (size_t)(end - found - 1)};
+}
+
 static void look_aside(struct folder *folder, struct draft *draft)
 {
-    if (draft->ours.last_good)
+    if (draft->ours.last_good || draft->unread.len)
         return;
     draft->ours.last_good = secrets_read(&folder->secrets, draft->ours.uid, draft->arena);
     draft->is_aside = draft->ours.last_good != NULL;
 }
 
-bool draft_read(struct folder *folder, struct draft *draft, const struct status_doc *doc)
+bool draft_skim(struct folder *folder, struct draft *draft, const struct status_doc *doc)
 {
-    const struct value *tree = read_body(draft->arena, doc->body);
+    struct text body = doc->body;
+    struct text unread = cut_good(&body);
+    const struct value *tree = read_body(draft->arena, body);
     if (!ours_decode(&draft->ours, draft->subject.type, tree))
         return false;
+    if (unread.len)
+        draft->unread = (struct text){arena_copy(draft->arena, unread.at, unread.len), unread.len};
     look_aside(folder, draft);
     return true;
 }
 
+void draft_complete(struct draft *draft)
+{
+    if (!draft->unread.len)
+        return;
+    const struct value *tree = read_body(draft->arena, draft->unread);
+    draft->ours.last_good = value_find(tree, "lastGoodSpec");
+    draft->unread = (struct text){0};
+}
+
+bool draft_has_good(const struct draft *draft, const struct value *good)
+{
+    AUTO_BUFFER text = {0};
+    struct value *map = value_make(draft->arena, VALUE_MAP);
+    struct value *shared = arena_new_of(draft->arena, struct value);
+    if (!draft->unread.len)
+        return false;
+    *shared = *good;
+    value_set(map, TEXT("lastGoodSpec"), shared);
+    value_write_yaml(&text, map, 0);
+    return text_equal(buffer_text(&text), draft->unread);
+}
+
 static void read_object(struct draft *draft, const struct object *object)
 {
+    draft->unread = (struct text){0};
     draft->ours = (struct ours){
         .generation = object->generation,
         .created_s = object->created_s,
@@ -136,10 +184,11 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
         return false;
     draft_key(&key, draft);
     const struct status_doc *doc = status_file_find(status, buffer_text(&key));
-    if (!doc || !draft_read(folder, draft, doc) || !is_current(draft, entry->object)) {
+    if (!doc || !draft_skim(folder, draft, doc) || !is_current(draft, entry->object)) {
         read_object(draft, entry->object);
         look_aside(folder, draft);
     }
+    draft_complete(draft);
     if (!draft->ours.last_good)
         read_manifest(folder, draft, entry->file);
     return true;

@@ -8,6 +8,7 @@ struct draft {
     struct arena *arena;
     struct subject subject;
     struct ours ours;
+    struct text unread; // YAML of ours.last_good that was not read yet; see draft_complete
     bool is_aside; // the last good document holds a secret: never in a status file or the journal
 };
 
@@ -18,8 +19,14 @@ void draft_begin(struct folder *folder, struct draft *draft);
 // What is kept of an entry. What is lost of it is made from the cached state and the manifest.
 // False when its status file cannot be read.
 bool draft_load(struct folder *folder, struct draft *draft, uint32_t entry, struct error *err);
-// From a document of a status file. False when it does not say enough.
-bool draft_read(struct folder *folder, struct draft *draft, const struct status_doc *doc);
+// From a document of a status file, but for the last good document. False when it does not say
+// enough.
+bool draft_skim(struct folder *folder, struct draft *draft, const struct status_doc *doc);
+// The last good document too. Half of the time that reading takes goes into it, and at a start
+// nearly all turn out to be what the manifests say.
+void draft_complete(struct draft *draft);
+// Would `good` be written as it stands there?
+bool draft_has_good(const struct draft *draft, const struct value *good);
 // Takes the next resourceVersion.
 void draft_step(struct folder *folder, struct draft *draft);
 // The new state; the caller owns it.

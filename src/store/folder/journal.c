@@ -7,7 +7,6 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "base/value.h"
-#include "store/folder/name.h"
 #include "store/folder/ours.h"
 
 enum { READ_OCTETS_MAX = 256 * 1024 * 1024 };
@@ -97,41 +96,74 @@ bool journal_renew(struct journal *journal, size_t covered, struct error *err)
 
 // ---- index --------------------------------------------------------------------------------------
 
-static struct text copied(struct arena *arena, struct text text)
+// Takes `literal` off the front.
+static bool skip(struct text *rest, const char *literal)
 {
-    return (struct text){arena_copy(arena, text.at, text.len), text.len};
+    size_t len = strlen(literal);
+    if (rest->len < len || memcmp(rest->at, literal, len) != 0)
+        return false;
+    *rest = (struct text){rest->at + len, rest->len - len};
+    return true;
 }
 
-static bool read_item(struct journal_index *index, struct arena *scratch, struct text line,
-                      struct journal_item *out)
+// A text in quotes without any escape.
+static bool take_plain(struct text *rest, struct text *out)
 {
-    AUTO_BUFFER key = {0};
-    int64_t version;
-    const struct value *tree = value_read_json(scratch, line, &ours_limits, NULL);
-    const struct value *metadata = value_find(tree, "metadata");
-    struct text path = value_text(value_find(tree, "file"));
-    if (!path.len ||
-        !text_to_int64(value_text(value_find(metadata, "resourceVersion")), &version) ||
-        version <= 0 ||
-        !name_write_key_of(&key, value_text(value_find(tree, "apiVersion")),
-                           value_text(value_find(tree, "kind")),
-                           value_text(value_find(metadata, "namespace")),
-                           value_text(value_find(metadata, "name"))))
+    const char *end = rest->len ? memchr(rest->at, '"', rest->len) : NULL;
+    if (!end || end == rest->at || memchr(rest->at, '\\', (size_t)(end - rest->at)))
         return false;
-    *out = (struct journal_item){
-        .hash = hash_octets(key.at, key.len),
-        .version = (uint64_t)version,
-        .key = copied(index->arena, buffer_text(&key)),
-        .path = copied(index->arena, path),
-        .line = line,
-        .is_gone = value_bool_at(tree, "gone", false),
-    };
+    *out = (struct text){rest->at, (size_t)(end - rest->at)};
+    *rest = (struct text){end + 1, rest->len - out->len - 1};
+    return true;
+}
+
+static bool take_version(struct text *rest, uint64_t *out)
+{
+    int64_t version;
+    size_t len = 0;
+    while (len < rest->len && rest->at[len] >= '0' && rest->at[len] <= '9')
+        len++;
+    if (!text_to_int64((struct text){rest->at, len}, &version) || version <= 0)
+        return false;
+    *out = (uint64_t)version;
+    *rest = (struct text){rest->at + len, rest->len - len};
+    return true;
+}
+
+// The usual line says at its front whose it is.
+static bool skim_item(struct text line, struct journal_item *out)
+{
+    struct text rest = line;
+    if (!text_ends(line, "}") || !skip(&rest, "{\"key\":\"") || !take_plain(&rest, &out->key) ||
+        !skip(&rest, ",\"version\":") || !take_version(&rest, &out->version) ||
+        !skip(&rest, ",\"file\":\"") || !take_plain(&rest, &out->path))
+        return false;
+    out->is_gone = skip(&rest, ",\"gone\":true");
+    return true;
+}
+
+static bool read_item(struct arena *arena, struct text line, struct journal_item *out)
+{
+    const struct value *tree = value_read_json(arena, line, &ours_limits, NULL);
+    int64_t version = value_int_at(tree, "version", 0);
+    out->key = value_text_at(tree, "key");
+    out->path = value_text_at(tree, "file");
+    out->version = (uint64_t)version;
+    out->is_gone = value_bool_at(tree, "gone", false);
+    return out->key.len && out->path.len && version > 0;
+}
+
+static bool take_item(struct journal_index *index, struct text line, struct journal_item *out)
+{
+    *out = (struct journal_item){.line = line};
+    if (!skim_item(line, out) && !read_item(index->arena, line, out))
+        return false;
+    out->hash = hash_octets(out->key.at, out->key.len);
     return true;
 }
 
 static void read_lines(struct journal_index *index)
 {
-    CLEANUP(arena) struct arena *scratch = arena_new();
     struct text rest = buffer_text(&index->text);
     struct text line;
     while (text_cut(&rest, '\n', &line)) {
@@ -139,13 +171,12 @@ static void read_lines(struct journal_index *index)
         bool is_last = !rest.at;
         if (!line.len)
             continue;
-        if (read_item(index, scratch, line, &item)) {
+        if (take_item(index, line, &item)) {
             mem_reserve(&index->items, &index->capacity, index->count + 1);
             index->items[index->count++] = item;
         } else if (!is_last) {
             index->unreadable++;
         }
-        arena_reset(scratch);
     }
 }
 

@@ -40,7 +40,7 @@ struct journal_item {
 };
 struct journal_index {
     struct buffer text;
-    struct arena *arena;
+    struct arena *arena;        // of texts with escapes
     struct journal_item *items; // by path, then key
     size_t count;
     size_t capacity;

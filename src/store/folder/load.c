@@ -254,7 +254,7 @@ bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struc
     const struct status_doc *doc = status ? status_file_find(status, buffer_text(&key)) : NULL;
     if (!doc)
         return false;
-    bool is_read = draft_read(folder, draft, doc);
+    bool is_read = draft_skim(folder, draft, doc);
     if (!is_read)
         log_line(folder->log, LOG_WARN, "a status document cannot be read and is made anew",
                  LOG_SLICE("object", buffer_text(&key)), LOG_END);
@@ -365,12 +365,13 @@ static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
         return;
     }
     struct draft draft = draft_make(folder, arena, &key);
-    if (!draft_read(folder, &draft, doc)) {
+    if (!draft_skim(folder, &draft, doc)) {
         log_line(folder->log, LOG_WARN, "a status document cannot be read and is left as it is",
                  LOG_SLICE("object", key_text), LOG_END);
         folder->load.has_unreadable = true;
         return;
     }
+    draft_complete(&draft);
     orphanage->call(orphanage->context, &draft, file);
 }
 

@@ -12,8 +12,8 @@ enum step load_begin(struct folder *folder, int64_t until_ms);
 void load_note(struct folder *folder, const char *manifest);
 enum step load_index(struct folder *folder, int64_t until_ms);
 enum step load_merge(struct folder *folder, int64_t until_ms);
-// The dormant state of the draft's subject, from beside *from. False when there is none, or (err
-// set) when it cannot be read.
+// The dormant state of the draft's subject (draft_skim), from beside *from. False when there is
+// none, or (err set) when it cannot be read.
 bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
 // Whatever no manifest claimed: objects whose documents are gone.
 enum step load_orphans(struct folder *folder, int64_t until_ms);

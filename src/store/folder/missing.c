@@ -43,6 +43,18 @@ static void begin_deletion(struct folder *folder, struct draft *draft, struct fa
     farewell->body = buffer_steal(&body);
 }
 
+// The status file is lost, with finalizer and claims: what this process still knows ends the
+// object.
+static void begin_from_memory(struct folder *folder, struct draft *draft,
+                              const struct object *known, struct farewell *farewell)
+{
+    draft->ours.has_finalizer = true;
+    begin_deletion(folder, draft, farewell);
+    struct object *bare = farewell->object;
+    farewell->object = object_graft(bare, known);
+    object_unref(bare);
+}
+
 static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t id,
                     struct error *err)
 {
@@ -57,6 +69,8 @@ static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t
     draft_step(folder, &draft);
     if (draft.ours.has_finalizer)
         begin_deletion(folder, &draft, farewell);
+    else if (object->has_finalizer)
+        begin_from_memory(folder, &draft, object, farewell);
     draft_write_line(&farewells->lines, folder, &draft, entry->file, !farewell->object);
     farewells->count++;
     arena_reset(folder->arena);

@@ -43,12 +43,16 @@ bool ours_decode(struct ours *out, const struct store_kind *type, const struct v
 // The document of a status file, as YAML. `is_aside`: the last good one is kept elsewhere.
 void ours_write(struct buffer *out, struct arena *arena, const struct subject *subject,
                 const struct ours *ours, bool is_aside);
-// A line of the journal with its line feed. `path` is the manifest beside which the status lies.
+// A line of the journal with its line feed, {"key":...,"version":...,"file":... and then the
+// document. `path` is the manifest beside which the status lies.
 void ours_write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
                      const struct ours *ours, bool is_aside, const char *path);
 // The line that says that it is gone for good.
 void ours_write_gone(struct buffer *out, struct arena *arena, const struct subject *subject,
                      const struct ours *ours, const char *path);
+
+// The document of a line, without what finds it. NULL when the line cannot be read.
+struct value *ours_read_line(struct arena *arena, struct text line);
 
 // What is kept of a good document: everything but apiVersion, kind, status and the metadata that is
 // not labels or annotations.

@@ -286,10 +286,14 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
 {
     struct error err = {0};
     const struct value *good = ours_last_good(draft->arena, document->tree);
+    bool is_settled = !draft->ours.deleted_s && draft_has_good(draft, good);
+    if (is_settled)
+        draft->unread = (struct text){0};
+    draft_complete(draft);
     if (draft->ours.deleted_s)
         good = reborn_good(draft, good);
-    bool is_new_body = has_new_body(draft, good);
-    bool is_new = is_new_body || !ours_same_metadata(good, draft->ours.last_good);
+    bool is_new_body = !is_settled && has_new_body(draft, good);
+    bool is_new = is_new_body || (!is_settled && !ours_same_metadata(good, draft->ours.last_good));
     bool has_secret = draft->ours.deleted_s ? draft->is_aside : document->has_secret;
     const char *fault =
         is_new_body && draft->ours.last_good ? find_immutable(folder, draft, document) : NULL;
@@ -365,13 +369,19 @@ static void take_known(struct folder *folder, struct arena *arena, struct docume
     struct error err = {0};
     struct object_ref_key key = key_of(document);
     struct draft draft = draft_make(folder, arena, &key);
-    if (!find_draft(folder, &draft, id, &from, &err))
+    if (!find_draft(folder, &draft, id, &from, &err)) {
         put_off(folder, id, TROUBLE_STATUS, &err);
-    else if (document->state == DOCUMENT_GOOD && from == FILE_NONE)
-        take_new(folder, &draft, document);
-    else if (document->state == DOCUMENT_GOOD)
-        take_change(folder, &draft, document, id, from);
-    else if (from != FILE_NONE && draft.ours.last_good)
+        return;
+    }
+    if (document->state == DOCUMENT_GOOD) {
+        if (from == FILE_NONE)
+            take_new(folder, &draft, document);
+        else
+            take_change(folder, &draft, document, id, from);
+        return;
+    }
+    draft_complete(&draft);
+    if (from != FILE_NONE && draft.ours.last_good)
         take_refused(folder, &draft, from, document->fault);
     else
         take_hopeless(folder, arena, document, id);

@@ -278,9 +278,10 @@ void status_book_merge_line(struct status_file *file, const struct journal_item 
     }
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER body = {0};
-    struct value *tree = value_read_json(arena, item->line, &ours_limits, NULL);
+    struct value *tree = ours_read_line(arena, item->line);
     struct value *status = read_status(arena, known);
-    value_remove(tree, "file");
+    if (!tree)
+        return;
     if (status)
         value_set(tree, TEXT("status"), status);
     value_write_yaml(&body, tree, 0);

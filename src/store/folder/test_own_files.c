@@ -47,9 +47,9 @@ static char *read_path(const char *path)
 
 // ---- journal ------------------------------------------------------------------------------------
 
-#define LINE(name, version, more)                                                                  \
-    "{\"apiVersion\":\"x/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"" name                   \
-    "\",\"namespace\":\"n\",\"resourceVersion\":\"" version "\"},\"file\":\"" more "\"}\n"
+#define LINE(name, version, file)                                                                  \
+    "{\"key\":\"Thing.x n/" name "\",\"version\":" version ",\"file\":\"" file                     \
+    "\",\"apiVersion\":\"x/v1\",\"kind\":\"Thing\"}\n"
 
 static void append(struct journal *journal, const char *lines)
 {
@@ -76,6 +76,19 @@ static void journal_index_holds_the_newest_line_of_each(void **state)
     item = journal_index_find(index, "web.yaml");
     assert_true(text_is(item[0].key, "Thing.x n/b"));
     assert_null(journal_index_find(index, "none.yaml"));
+    journal_index_free(index);
+}
+
+static void paths_that_need_escapes_are_understood(void **state)
+{
+    const struct place *place = *state;
+    struct journal journal = {0};
+    journal_init(&journal, disk_system(), place->path);
+    append(&journal, LINE("a", "1", "a\\\"b.yaml") LINE("b", "2", "\xc3\xa4.yaml"));
+    journal_done(&journal);
+    struct journal_index *index = journal_index_new(place->path, NULL);
+    assert_non_null(journal_index_find(index, "a\"b.yaml"));
+    assert_non_null(journal_index_find(index, "\xc3\xa4.yaml"));
     journal_index_free(index);
 }
 
@@ -109,8 +122,9 @@ static void lines_that_say_too_little_are_counted(void **state)
     const struct place *place = *state;
     struct journal journal = {0};
     journal_init(&journal, disk_system(), place->path);
-    append(&journal, "nonsense\n{}\n" LINE("a", "0", "web.yaml") LINE("a", "1", "")
-                         LINE("a/../b", "1", "web.yaml") LINE("a", "1", "web.yaml") "{\"torn");
+    append(&journal, "nonsense\n{}\n" LINE("a", "0", "web.yaml")
+                         LINE("a", "1", "") "{\"key\":\"Thing.x n/b\",\"version\":1}\n" LINE(
+                             "a", "1", "web.yaml") "{\"torn");
     journal_done(&journal);
     struct journal_index *index = journal_index_new(place->path, NULL);
     assert_int_equal(index->count, 1);
@@ -254,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(journal_index_holds_the_newest_line_of_each),
         CASE(absent_journal_is_empty),
+        CASE(paths_that_need_escapes_are_understood),
         CASE(renewed_journal_keeps_what_is_not_covered),
         CASE(lines_that_say_too_little_are_counted),
         CASE(numbers_go_on_behind_the_reserved_block),
