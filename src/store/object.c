@@ -227,20 +227,19 @@ struct object *object_new(const struct kind *kind, const char *finalizer, const 
     return object;
 }
 
-struct object *object_graft(const struct object *metadata, const struct object *knowing)
+struct object *object_graft(const struct object *metadata, const struct object *bodies)
 {
     size_t head = offsetof(struct object, data) + metadata->namespace_len + metadata->name_len +
                   metadata->version_len + 3;
-    size_t bodies = (size_t)knowing->spec_len + knowing->ours_len;
-    struct object *object = mem_new(1, head + bodies + sizeof *object);
+    size_t octets = (size_t)bodies->spec_len + bodies->ours_len;
+    struct object *object = mem_new(1, head + octets + sizeof *object);
     memcpy(object, metadata, head);
-    memcpy((char *)object + head, object_spec(knowing).at, bodies);
+    memcpy((char *)object + head, object_spec(bodies).at, octets);
     object->refs = 1;
-    object->spec_hash = knowing->spec_hash;
-    object->status_hash = knowing->status_hash;
-    object->spec_len = knowing->spec_len;
-    object->ours_len = knowing->ours_len;
-    object->has_finalizer = true;
+    object->spec_hash = bodies->spec_hash;
+    object->status_hash = bodies->status_hash;
+    object->spec_len = bodies->spec_len;
+    object->ours_len = bodies->ours_len;
     return object;
 }
 

@@ -33,9 +33,8 @@ struct object {
 // From a whole object tree (metadata complete) by the kind's table. `finalizer` is the kind's own
 // or NULL.
 struct object *object_new(const struct kind *kind, const char *finalizer, const struct value *tree);
-// The metadata of one state with what another knew: for when the files beside the manifests were
-// lost and memory is all there is. The finalizer stands.
-struct object *object_graft(const struct object *metadata, const struct object *knowing);
+// The metadata of one state with the bodies of another.
+struct object *object_graft(const struct object *metadata, const struct object *bodies);
 struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object); // accepts NULL; bodies of secrets are cleansed
 

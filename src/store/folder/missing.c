@@ -32,26 +32,18 @@ static void farewells_done(struct farewells *farewells)
     buffer_done(&farewells->lines);
 }
 
-static void begin_deletion(struct folder *folder, struct draft *draft, struct farewell *farewell)
+// What the cache knows goes along: the status file may have been lost, with the claims in it.
+static void begin_deletion(struct folder *folder, struct draft *draft, const struct object *known,
+                           struct farewell *farewell)
 {
     AUTO_BUFFER body = {0};
     int64_t now_s = loop_unix_ms(folder->world.loop) / 1000;
     draft->ours.deleted_s = now_s > 0 ? now_s : 1;
     draft->ours.fault = (struct text){0};
     draft_write(&body, draft);
-    farewell->object = draft_object(draft);
-    farewell->body = buffer_steal(&body);
-}
-
-// The status file is lost, with finalizer and claims: what this process still knows ends the
-// object.
-static void begin_from_memory(struct folder *folder, struct draft *draft,
-                              const struct object *known, struct farewell *farewell)
-{
-    draft->ours.has_finalizer = true;
-    begin_deletion(folder, draft, farewell);
-    struct object *bare = farewell->object;
+    struct object *bare = draft_object(draft);
     farewell->object = object_graft(bare, known);
+    farewell->body = buffer_steal(&body);
     object_unref(bare);
 }
 
@@ -68,9 +60,7 @@ static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t
     *farewell = (struct farewell){.entry = id};
     draft_step(folder, &draft);
     if (draft.ours.has_finalizer)
-        begin_deletion(folder, &draft, farewell);
-    else if (object->has_finalizer)
-        begin_from_memory(folder, &draft, object, farewell);
+        begin_deletion(folder, &draft, object, farewell);
     draft_write_line(&farewells->lines, folder, &draft, entry->file, !farewell->object);
     farewells->count++;
     arena_reset(folder->arena);
