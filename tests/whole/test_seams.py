@@ -45,7 +45,7 @@ def run(*command, cwd, **environment):
 def copy_sources(target):
     for name in ("meson.build", "meson_options.txt"):
         shutil.copy2(ROOT / name, target / name)
-    for name in ("scripts", "src", "tests"):
+    for name in ("docs", "scripts", "src", "tests"):
         shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
