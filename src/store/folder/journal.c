@@ -212,20 +212,26 @@ static void keep_newest(struct journal_index *index)
     qsort(index->items, kept, sizeof *index->items, compare_paths);
 }
 
-struct journal_index *journal_index_new(const char *path, struct error *err)
+struct journal_index *journal_index_of(struct buffer *text)
 {
     struct journal_index *index = mem_new_of(struct journal_index);
-    struct error local = {0};
     index->arena = arena_new();
-    if (!disk_read(&index->text, path, READ_OCTETS_MAX, &local) && local.status != ENOENT) {
-        journal_index_free(index);
-        if (err)
-            *err = local;
-        return NULL;
-    }
+    index->text = *text;
+    *text = (struct buffer){0};
     read_lines(index);
     keep_newest(index);
     return index;
+}
+
+struct journal_index *journal_index_new(const char *path, struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    struct error local = {0};
+    if (disk_read(&text, path, READ_OCTETS_MAX, &local) || local.status == ENOENT)
+        return journal_index_of(&text);
+    if (err)
+        *err = local;
+    return NULL;
 }
 
 void journal_index_free(struct journal_index *index)

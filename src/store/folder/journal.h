@@ -48,6 +48,8 @@ struct journal_index {
 };
 // NULL when the journal exists and cannot be read.
 struct journal_index *journal_index_new(const char *path, struct error *err);
+// Of this text, which it takes over.
+struct journal_index *journal_index_of(struct buffer *text);
 void journal_index_free(struct journal_index *index);
 // The first item of that path; the others follow. NULL when there is none.
 const struct journal_item *journal_index_find(const struct journal_index *index, const char *path);

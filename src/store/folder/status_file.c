@@ -86,7 +86,7 @@ static bool read_mark(struct text line, struct status_doc *doc)
         return false;
     doc->version = (uint64_t)version;
     doc->key = (struct text){line.at + start, at - 1 - start};
-    return doc->key.len > 0;
+    return doc->key.len > 0 && !memchr(doc->key.at, '\0', doc->key.len);
 }
 
 // Someone's editor dropped the comment: the document itself says whose it is.
