@@ -94,6 +94,9 @@ bool disk_stat(const char *path, struct disk_stat *out, struct error *err); // f
 bool disk_list(const char *path, char ***names, size_t *count, struct error *err);
 // Absolute, links resolved; caller frees. NULL on failure.
 char *disk_real_path(const char *path, struct error *err);
+// Does it lie on a network file system, where locks and inotify are not to be relied on? False when
+// that is not known.
+bool disk_is_remote(const char *path);
 // Takes an exclusive flock without waiting: the descriptor, -1 when another holds it (*is_held) or
 // on failure. The lock goes with the descriptor (disk_unlock) or the process.
 // Fault WAIT when held.

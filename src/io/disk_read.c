@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -190,6 +191,20 @@ char *disk_real_path(const char *path, struct error *err)
     if (!real)
         disk_fail(err, errno, "resolve", path);
     return real;
+}
+
+bool disk_is_remote(const char *path)
+{
+    // NFS, SMB, CIFS, SMB2, 9P, AFS, Coda, Ceph, NCP: statfs(2), linux/magic.h.
+    static const uint32_t remote[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x01021997,
+                                      0x5346414f, 0x73757245, 0x00c36400, 0x564c};
+    struct statfs found;
+    if (statfs(path, &found) < 0)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(remote); i++)
+        if ((uint32_t)found.f_type == remote[i])
+            return true;
+    return false;
 }
 
 int disk_lock(const char *path, bool *is_held, struct error *err)

@@ -411,6 +411,13 @@ static void lock_is_held_by_one_at_a_time(void **state)
 
 #define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void local_folder_is_not_remote(void **state)
+{
+    const struct place *place = *state;
+    assert_false(disk_is_remote(place->folder));
+    assert_false(disk_is_remote("/absent/folder"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +446,7 @@ int main(void)
         DISK_TEST(list_of_an_absent_folder_fails),
         DISK_TEST(real_path_resolves_links),
         DISK_TEST(lock_is_held_by_one_at_a_time),
+        DISK_TEST(local_folder_is_not_remote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

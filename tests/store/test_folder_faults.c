@@ -164,6 +164,53 @@ static void duplicate_in_one_file_is_refused(void **state)
     assert_non_null(strstr(rig_check(rig, "manifests"), "b.yaml:10:1: Duplicate"));
 }
 
+static void file_that_is_too_large_keeps_its_objects(void **state)
+{
+    struct rig *rig = *state;
+    autofree char *text = mem_new(1, (17 << 20) + 1);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    memset(text, '#', 17 << 20);
+    rig_change(rig, "web.yaml", text);
+    assert_string_equal(rig_told(rig), "");
+    assert_non_null(
+        strstr(rig_check(rig, "manifests"), "is larger than 16777216 octets; split it"));
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+static void object_that_is_too_large_is_refused_alone(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER text = {0};
+    buffer_add_text(&text, THING("www", "value: a") THING("big", "value: "));
+    text.len--; // the line feed
+    for (int i = 0; i < (2 << 20); i++)
+        buffer_add_char(&text, 'x');
+    buffer_add_char(&text, '\n');
+    rig_write(rig, "web.yaml", text.at);
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_non_null(strstr(rig_check(rig, "manifests"), "web.yaml:10:1: is larger than 2097152"));
+}
+
+static void notes_are_lines_of_the_events_file(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    struct store_note note = {rig_thing(rig, "www"), true, "Orphaned", "Delete", "left behind"};
+    store_note(rig->store, &note);
+    rig_run(rig, 0);
+    const char *events = rig_read(rig, ".signpost/events.jsonl");
+    assert_non_null(strstr(events, "\"type\":\"Warning\",\"reason\":\"Orphaned\",\"action\":"
+                                   "\"Delete\",\"regarding\":{\"apiVersion\":"
+                                   "\"test.example.org/v1\",\"kind\":\"Thing\",\"namespace\":"
+                                   "\"shop\",\"name\":\"www\",\"uid\":"));
+    assert_non_null(strstr(events, "\"note\":\"left behind\"}\n"));
+}
+
 // ---- half a file, no file -----------------------------------------------------------------------
 
 static void empty_file_is_taken_for_half_written(void **state)
@@ -526,6 +573,9 @@ int main(void)
         CASE(unknown_version_of_our_group_is_refused),
         CASE(first_path_holds_an_identity),
         CASE(duplicate_in_one_file_is_refused),
+        CASE(file_that_is_too_large_keeps_its_objects),
+        CASE(object_that_is_too_large_is_refused_alone),
+        CASE(notes_are_lines_of_the_events_file),
         CASE(empty_file_is_taken_for_half_written),
         CASE(half_written_file_that_is_filled_changes_nothing),
         CASE(empty_file_at_the_start_keeps_its_objects),

@@ -36,6 +36,11 @@ static void lead_fired(void *context)
 void lead_start(struct folder *folder)
 {
     folder->lead_timer = (struct loop_timer){.call = lead_fired, .context = folder};
+    if (disk_is_remote(folder->own_dir))
+        log_line(folder->log, LOG_WARN,
+                 "the state lies on a network file system, whose locks may fail: let one process "
+                 "alone use it",
+                 LOG_TEXT("folder", folder->own_dir), LOG_END);
     if (!folder->is_leading) {
         log_line(folder->log, LOG_INFO,
                  "another process leads this folder; standing by until it ends",
