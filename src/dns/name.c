@@ -222,6 +222,13 @@ static bool is_ip_literal(struct text text)
     return strlen(terminated) == text.len && inet_pton(AF_INET6, terminated, &address) == 1;
 }
 
+static bool refuse_address(struct error *err)
+{
+    return error_set(err, FAULT_SPEC, REASON,
+                     "it is an IP address: give a host name, addresses belong into A and AAAA "
+                     "records");
+}
+
 bool target_normalise(struct arena *arena, struct text text, bool allow_root, struct text *out,
                       struct error *err)
 {
@@ -232,11 +239,16 @@ bool target_normalise(struct arena *arena, struct text text, bool allow_root, st
         *out = TEXT(".");
         return true;
     }
+    struct text name;
     if (text.len > 0 && is_ip_literal(text))
-        return error_set(err, FAULT_SPEC, REASON,
-                         "it is an IP address: give a host name, addresses belong into A and AAAA "
-                         "records");
-    return name_normalise(arena, text, false, out, err);
+        return refuse_address(err);
+    if (!name_normalise(arena, text, false, &name, err))
+        return false;
+    // Characters that IDN maps to nothing may have hidden one.
+    if (is_ip_literal(name))
+        return refuse_address(err);
+    *out = name;
+    return true;
 }
 
 bool name_is_within(struct text name, struct text zone)
