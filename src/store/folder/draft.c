@@ -134,13 +134,9 @@ static void read_object(struct draft *draft, const struct object *object)
     object_write_uid(object, draft->ours.uid);
 }
 
-struct search {
-    struct draft *draft;
-};
-
 static void match_document(void *context, struct arena *arena, struct document *document)
 {
-    struct draft *draft = ((struct search *)context)->draft;
+    struct draft *draft = context;
     if (draft->ours.last_good || document->state != DOCUMENT_GOOD ||
         document->kind != draft->subject.type->kind ||
         !text_equal(document->name, draft->subject.name) ||
@@ -154,14 +150,13 @@ static void read_manifest(struct folder *folder, struct draft *draft, uint32_t f
 {
     AUTO_BUFFER path = {0};
     AUTO_BUFFER text = {0};
-    struct search search = {draft};
     const char *manifest = folder->entries.files[file].path;
     buffer_printf(&path, "%s/%s", folder->dir, manifest);
     if (!disk_read(&text, path.at, MANIFEST_OCTETS_MAX, NULL))
         return;
     struct document_source source = {manifest, buffer_text(&text), folder->kinds,
                                      folder->kind_count, folder->patterns};
-    documents_read(&source, match_document, &search, NULL);
+    documents_read(&source, match_document, draft, NULL);
     if (draft->is_aside)
         secret_wipe(text.at, text.len);
 }

@@ -25,7 +25,10 @@
 //     lead.c     the lock: who may write
 //     settle.c   when to look: inotify, timers, work in slices
 //     load.c     what earlier runs left: status files, checkpoints, journal
-//     pass.c     changed manifests become changed objects
+//     orphans.c  what of it no manifest claims
+//     pass.c     changed manifests, file by file
+//     take.c     one document: it becomes, changes or keeps an object
+//     missing.c  objects whose documents are gone
 //     draft.c    one object: what is kept of it, and its next state
 //     write.c    apply, remove_finalizer, patch_status, get
 //     behind.c   what follows: status files, events, checkpoints

@@ -22,4 +22,9 @@ enum step load_orphans(struct folder *folder, int64_t until_ms);
 typedef void load_orphan_call(void *context, struct draft *draft, uint32_t file);
 bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *context,
                       struct error *err);
+
+// Between load.c and orphans.c.
+// The newest of the first `count`, which are sorted, with that hash of the key; others follow.
+struct dormant *load_find(const struct load *load, uint64_t hash, size_t count);
+void load_drop_doubles(struct id_list *list);
 void load_done(struct folder *folder);

@@ -17,6 +17,8 @@ bool name_is_status(const char *name);
 // "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in
 // status files and journal.
 void name_write_key(struct buffer *out, const struct object_ref_key *key);
+// Documents of a status file that give no object are numbered: "broken 1".
+#define NAME_BROKEN "broken "
 // The same from a document's texts, for kinds that are not served. False when a part is missing or
 // holds what no name can hold.
 bool name_write_key_of(struct buffer *out, struct text api_version, struct text kind,

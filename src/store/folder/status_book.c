@@ -6,11 +6,10 @@
 
 #include "base/memory.h"
 #include "base/value.h"
+#include "store/folder/name.h"
 #include "store/folder/ours.h"
 
 enum { STATUS_OCTETS_MAX = 1024 * 1024 * 1024, OCTETS_PER_MS = 20 * 1024 };
-
-#define BROKEN_KEY "broken "
 
 static bool id_matches(const void *context, uint32_t slot, const void *key)
 {
@@ -224,17 +223,13 @@ int64_t status_book_due_ms(const struct status_file *file)
 
 // ---- checkpoints and the journal ----------------------------------------------------------------
 
-struct merge {
-    struct status_file *into;
-};
-
 static void merge_doc(void *context, const struct status_doc *doc)
 {
-    const struct merge *merge = context;
-    const struct status_doc *known = status_file_find(merge->into, doc->key);
-    if (text_starts(doc->key, BROKEN_KEY) || (known && known->version >= doc->version))
+    struct status_file *into = context;
+    const struct status_doc *known = status_file_find(into, doc->key);
+    if (text_starts(doc->key, NAME_BROKEN) || (known && known->version >= doc->version))
         return;
-    status_file_set(merge->into, doc->key, doc->version, doc->body);
+    status_file_set(into, doc->key, doc->version, doc->body);
 }
 
 bool status_book_merge_checkpoint(struct status_book *book, struct status_file *file,
@@ -247,10 +242,9 @@ bool status_book_merge_checkpoint(struct status_book *book, struct status_file *
     if (is_absent)
         return true;
     struct status_file checkpoint;
-    struct merge merge = {file};
     status_file_init(&checkpoint, file->id);
     status_file_load(&checkpoint, &text);
-    status_file_each(&checkpoint, merge_doc, &merge);
+    status_file_each(&checkpoint, merge_doc, file);
     status_file_done(&checkpoint);
     return true;
 }
