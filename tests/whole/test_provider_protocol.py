@@ -608,14 +608,14 @@ def test_one_connection_carries_many_requests(client):
     b"GET /health HTTP/9.9\r\n\r\n",
     b"\r\n" * 2000,
     b"GET http://elsewhere/health HTTP/1.1\r\nHost: x\r\n\r\n",
-])
+], ids=["header", "path", "tls", "negative", "huge", "version", "blanks", "absolute"])
 def test_garbage_is_refused_and_others_are_served(client, octets):
     with socket.create_connection((harness.LOOPBACK, client.port), timeout=3) as connection:
         try:
             connection.sendall(octets)
             connection.shutdown(socket.SHUT_WR)
             answer = connection.recv(65536)
-        except (ConnectionError, TimeoutError):
+        except OSError:  # cut, at whatever point
             answer = b""
     assert b"200 OK" not in answer
     assert client.health().status == 200

@@ -573,7 +573,8 @@ def test_every_tsig_algorithm_works_against_bind(programs, provider, tmp_path, a
     made = provider("--tsig-algorithm", algorithm, backend=server.provider_words())
     assert made.client.upsert("A", ZONE, "www", ["192.0.2.1"]).status == 200
     assert server.ask("www", "A") == {"192.0.2.1"}
-    warned = [row for row in made.program.lines() if row["level"] == "WARN"]
+    warned = [row for row in made.program.lines()
+              if row["level"] == "WARN" and "sha1" in json.dumps(row)]
     assert bool(warned) == (algorithm == "hmac-sha1")
 
 
