@@ -214,16 +214,9 @@ static void invalid_utf8_is_refused(void **state)
 static void address_is_no_target(void **state)
 {
     (void)state;
-    static const char *const addresses[] = {"\xcd\x8f"
-                                            "0.0.1.9",
-                                            "192.0.2.1",
-                                            "192.0.2.1.",
-                                            "2001:db8::1",
-                                            "[::1]",
-                                            "::ffff:192.0.2.1",
-                                            "010.001.2.3",
-                                            "999.0.2.300",
-                                            "fe80::1"};
+    static const char *const addresses[] = {"\315\2170.0.1.9", "192.0.2.1",   "192.0.2.1.",
+                                            "2001:db8::1",     "[::1]",       "::ffff:192.0.2.1",
+                                            "010.001.2.3",     "999.0.2.300", "fe80::1"};
     for (size_t i = 0; i < COUNT_OF(addresses); i++)
         refuse(target, addresses[i], "it is an IP address");
     expect(target, "1.2.3.example", "1.2.3.example");
