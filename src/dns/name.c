@@ -239,7 +239,7 @@ bool target_normalise(struct arena *arena, struct text text, bool allow_root, st
         *out = TEXT(".");
         return true;
     }
-    struct text name;
+    struct text name = {0};
     if (text.len > 0 && is_ip_literal(text))
         return refuse_address(err);
     if (!name_normalise(arena, text, false, &name, err))
