@@ -207,6 +207,8 @@ static bool is_quad(struct text text)
 
 static bool is_ip_literal(struct text text)
 {
+    if (!text.at || !text.len)
+        return false;
     if (text_ends(text, "."))
         text.len--;
     if (is_quad(text))
@@ -240,7 +242,7 @@ bool target_normalise(struct arena *arena, struct text text, bool allow_root, st
         return true;
     }
     struct text name = {0};
-    if (text.len > 0 && is_ip_literal(text))
+    if (is_ip_literal(text))
         return refuse_address(err);
     if (!name_normalise(arena, text, false, &name, err))
         return false;
