@@ -92,6 +92,7 @@ static struct pending *claim_pending(struct engine *engine, struct claim *claim)
         claim->pending = mem_new_of(struct pending);
         claim->pending->next_due = claim->pending->previous_due = NO_ID;
         claim->pending->since_ms = loop_mono_ms(engine->loop);
+        claim->pending->is_background = !engine->is_first_pass_done;
     }
     return claim->pending;
 }
@@ -491,6 +492,10 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
     if (claim->epoch == folded)
         return;
     claim->epoch = folded;
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim->lane, id);
+    if (claim->pending && engine->is_first_pass_done)
+        claim->pending->is_background = false; // an edit overtakes start-up work
     claim_clear_failure(claim->pending);
     queue_forget(engine->due, id);
 }

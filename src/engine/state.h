@@ -267,7 +267,6 @@ struct engine {
     bool *kind_synced; // per controller kind and gather kind, see kinds
     const struct kind **kinds;
     size_t kind_count;
-    const char *unsynced_why;
     bool is_leading;
     bool is_started;
     bool is_stopping;
@@ -303,7 +302,6 @@ struct engine {
     uint32_t *batch; // keys of the event batch under way
     size_t batch_count;
     size_t batch_capacity;
-    bool is_batch_initial;
 
     struct write *writes; // store calls under way
     size_t writes_in_flight;
@@ -311,9 +309,6 @@ struct engine {
     void (*stopped)(void *context);
     void *stopped_context;
     struct loop_timer stop_timer;
-    struct loop_timer sweep_timer;
-
-    uint64_t notes_told;
 };
 
 struct busy_name {
