@@ -97,10 +97,16 @@ char *disk_real_path(const char *path, struct error *err);
 // Does it lie on a network file system, where locks and inotify are not to be relied on? False when
 // that is not known.
 bool disk_is_remote(const char *path);
-// Takes an exclusive flock without waiting: the descriptor, -1 when another holds it (*is_held) or
-// on failure. The lock goes with the descriptor (disk_unlock) or the process.
-// Fault WAIT when held.
+// Takes an exclusive flock without waiting, of a file (made if absent) or of a folder itself, which
+// need not be writable: the descriptor, -1 when another holds it (*is_held) or on failure. The lock
+// goes with the descriptor (disk_unlock) or the process. Fault WAIT when held.
 int disk_lock(const char *path, bool *is_held, struct error *err);
+int disk_lock_folder(const char *path, bool *is_held, struct error *err);
+// Does the path still lead to what is locked? False when that was removed or replaced.
+bool disk_lock_is_at(int fd, const char *path);
+// The process that holds the flock of what lies at the path; 0 when that is not known (it runs in
+// another container, say).
+pid_t disk_lock_holder(const char *path);
 void disk_unlock(int fd);
 
 // Folders watched by inotify (CLOSE_WRITE, MOVED, CREATE of folders and links, DELETE, *_SELF),

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -205,29 +204,4 @@ bool disk_is_remote(const char *path)
         if ((uint32_t)found.f_type == remote[i])
             return true;
     return false;
-}
-
-int disk_lock(const char *path, bool *is_held, struct error *err)
-{
-    *is_held = false;
-    AUTO_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (fd < 0) {
-        disk_fail(err, errno, "open", path);
-        return -1;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd_steal(&fd);
-    *is_held = errno == EWOULDBLOCK;
-    if (*is_held)
-        error_set(err, FAULT_WAIT, "Locked", "%s is locked by another process; wait or stop it",
-                  path);
-    else
-        disk_fail(err, errno, "lock", path);
-    return -1;
-}
-
-void disk_unlock(int fd)
-{
-    if (fd >= 0)
-        close(fd);
 }

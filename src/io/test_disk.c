@@ -409,6 +409,36 @@ static void lock_is_held_by_one_at_a_time(void **state)
     assert_false(is_held);
 }
 
+static void folder_is_locked_without_a_file_in_it(void **state)
+{
+    struct place *place = *state;
+    bool is_held = true;
+    int first = disk_lock_folder(place->folder, &is_held, &place->err);
+    assert_true(first >= 0);
+    assert_false(is_held);
+    assert_int_equal(disk_lock_folder(place->folder, &is_held, &place->err), -1);
+    assert_true(is_held);
+    assert_int_equal(disk_lock_holder(place->folder), getpid());
+    assert_names(place, "");
+    disk_unlock(first);
+    assert_int_equal(disk_lock_holder(place->folder), 0);
+    assert_int_equal(disk_lock_folder(in(place, "no"), &is_held, &place->err), -1);
+    assert_false(is_held);
+}
+
+static void lock_knows_that_its_file_was_replaced(void **state)
+{
+    struct place *place = *state;
+    bool is_held;
+    int lock = disk_lock(in(place, "lock"), &is_held, &place->err);
+    assert_true(disk_lock_is_at(lock, in(place, "lock")));
+    assert_true(disk_remove(place->disk, in(place, "lock"), &place->err));
+    assert_false(disk_lock_is_at(lock, in(place, "lock")));
+    put(place, "lock", "");
+    assert_false(disk_lock_is_at(lock, in(place, "lock")));
+    disk_unlock(lock);
+}
+
 #define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static void local_folder_is_not_remote(void **state)
@@ -446,6 +476,8 @@ int main(void)
         DISK_TEST(list_of_an_absent_folder_fails),
         DISK_TEST(real_path_resolves_links),
         DISK_TEST(lock_is_held_by_one_at_a_time),
+        DISK_TEST(folder_is_locked_without_a_file_in_it),
+        DISK_TEST(lock_knows_that_its_file_was_replaced),
         DISK_TEST(local_folder_is_not_remote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "model/faulty_disk.h"
@@ -530,6 +531,36 @@ static void standby_takes_over_with_what_the_leader_wrote(void **state)
     rig_free(other);
 }
 
+static void second_process_with_another_state_folder_stands_by_too(void **state)
+{
+    struct rig *rig = *state;
+    struct rig *other = rig_new();
+    test_folder_remove(other->dir);
+    memcpy(other->dir, rig->dir, sizeof other->dir);
+    test_folder_make(other->state_dir);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_open(other);
+    assert_true(rig->is_leading);
+    assert_true(other->is_synced);
+    assert_false(other->is_leading);
+    assert_true(
+        rig_has_logged(other, "another process leads this folder with another --state-dir"));
+    AUTO_BUFFER holder = {0};
+    buffer_printf(&holder, "process %d\"", (int)getpid());
+    assert_true(rig_has_logged(other, holder.at));
+    assert_false(rig_claim(other, rig_thing(other, "www"), "[2]"));
+    rig_drop(rig);
+    rig_run(other, 2000);
+    assert_true(other->is_leading);
+    rig_open(rig);
+    assert_false(rig->is_leading);
+    rig_drop(rig);
+    rig_drop(other);
+    test_folder_make(other->dir);
+    rig_free(other);
+}
+
 // ---- reading without opening --------------------------------------------------------------------
 
 static void reading_needs_no_lock_and_writes_nothing(void **state)
@@ -593,6 +624,7 @@ int main(void)
         CASE(deletion_that_cannot_be_written_is_told_later),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
+        CASE(second_process_with_another_state_folder_stands_by_too),
         CASE(reading_needs_no_lock_and_writes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

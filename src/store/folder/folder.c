@@ -228,7 +228,7 @@ static struct folder *make(const struct world *world, const struct folder_option
     folder->store = (struct store){&folder_ops, cache_new()};
     folder->world = *world;
     folder->log = log;
-    folder->lock = -1;
+    folder->lock = folder->dir_lock = -1;
     folder->allow_empty = options->allow_empty;
     folder->patterns = kind_patterns_new();
     folder->arena = arena_new();

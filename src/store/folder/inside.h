@@ -22,7 +22,7 @@
 // The folder store from within: one struct, worked on by these modules.
 //
 //     folder.c   opening, the operations, checks
-//     lead.c     the lock: who may write
+//     lead.c     the locks: who may write
 //     settle.c   when to look: inotify, timers, work in slices
 //     load.c     what earlier runs left: status files, checkpoints, journal
 //     orphans.c  what of it no manifest claims
@@ -132,8 +132,10 @@ struct folder {
     struct events events;
     struct arena *arena; // of one write
 
-    int lock; // descriptor, -1: another process holds it
+    int lock;     // descriptor of .signpost/lock, -1: another process holds it
+    int dir_lock; // that of the folder; -1 on a leader: its file system locks no folders
     bool is_leading;
+    bool has_rival; // it leads this folder with another state folder
     bool has_told_leading;
     struct loop_timer lead_timer;
 

@@ -2,8 +2,11 @@
 
 #include "store/folder/inside.h"
 
-// `.signpost/lock`: who holds it may write, also elsewhere. A second process is a warm standby: it
-// watches, writes nothing, and tries again each second. The kernel lets go of a dead one's lock.
+// Who may write, also elsewhere: who holds two locks. `.signpost/lock` guards the state, the lock of
+// the folder itself the manifests: a process with another --state-dir knows nothing of the state's
+// lock, and the folder may be read-only, so no file in it can do. A second process is a warm
+// standby: it watches, writes nothing, and tries again each second. The kernel lets go of a dead
+// one's locks.
 
 // Fails when the lock cannot even be tried.
 bool lead_open(struct folder *folder, struct error *err);

@@ -76,7 +76,7 @@ static bool check_leading(const struct folder *folder, const struct object *obje
     if (folder->has_told_leading)
         return true;
     return refuse(err, FAULT_AGAIN, 0, "Standby", object,
-                  "another process holds .signpost/lock; only that one writes");
+                  "another process leads this folder; only that one writes");
 }
 
 // The entry of the object that was seen, if it still is that one.
