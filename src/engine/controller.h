@@ -200,9 +200,11 @@ struct verdict {
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];
     size_t line_count;
-    int64_t wake_ms;         // Unix ms; 0: only when something changes
-    struct error fault;      // for metrics and the key's result; claims retry by themselves
-    const char *class_label; // metrics: which class and reason this record counts under
+    int64_t wake_ms;    // Unix ms; 0: only when something changes
+    struct error fault; // for metrics and the key's result; claims retry by themselves
+    // Metrics: under which class and reason this key counts; NULL: under none. They may live as
+    // long as the arena.
+    const char *class_label;
     const char *reason_label;
     void *memo; // replaces the key's memo when is_memo_set; the old one is freed if it is another
     bool is_memo_set;
@@ -224,6 +226,20 @@ struct controller_setting {
     size_t offset;
 };
 
+// A family of metrics over the keys of a controller, by the labels of their last verdicts. None has
+// a sample for each object, except METRIC_IS, whose keys are classes themselves.
+enum controller_metric_type {
+    METRIC_KEYS,    // gauge by class and reason: how many keys
+    METRIC_RETRIES, // counter by class and reason: changes that were sent again after a failure
+    METRIC_IS,      // gauge by class: 1 where the reason is `reason`, else 0
+};
+struct controller_metric {
+    const char *name; // "signpost_dnsrecords"
+    enum controller_metric_type type;
+    const char *reason; // METRIC_IS
+    const char *help;
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -240,6 +256,8 @@ struct controller {
     const struct controller_setting *settings;
     size_t setting_count;
     size_t settings_size; // of the struct that snapshot.settings points to
+    const struct controller_metric *metrics;
+    size_t metric_count;
     // What holds between settings, beyond their own bounds; NULL: nothing.
     bool (*settings_check)(const void *settings, struct error *err);
 };

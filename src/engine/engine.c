@@ -70,6 +70,7 @@ static void controllers_free(struct engine *engine)
         for (size_t g = 0; g < state->controller->gather_count; g++)
             join_done(&state->joins[g]);
         join_done(&state->lane_join);
+        tally_done(&state->tally);
         free(state->joins);
     }
     free(engine->controllers);

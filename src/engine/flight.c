@@ -136,6 +136,8 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     struct change *change = &flight->job.changes[at];
     flight->claims[at] = id;
     claim->pending->flight = flight;
+    if (claim->pending->attempts)
+        tally_retry(engine, claim->key);
     if (claim_sends(claim) == CLAIM_SET) {
         change->op = CHANGE_SET;
         change->set = record_set_copy(flight->job.arena, claim->pending->content);
@@ -202,7 +204,26 @@ void flight_begin_health(struct lane *lane, struct wish *wish)
 
 // ---- results ------------------------------------------------------------------------------------
 
-static void count_request(struct flight *flight, size_t operation, const struct outcome *outcome)
+static enum lane_operation operation_of(enum change_op op)
+{
+    static const enum lane_operation operations[] = {[CHANGE_SET] = OPERATION_UPSERT,
+                                                     [CHANGE_REMOVE] = OPERATION_DELETE,
+                                                     [CHANGE_READ] = OPERATION_GET};
+    return operations[op];
+}
+
+static enum lane_operation operation_of_job(const struct job *job)
+{
+    if (job->kind == JOB_HEALTH)
+        return OPERATION_HEALTH;
+    for (size_t i = 1; i < job->change_count; i++)
+        if (job->changes[i].op != job->changes[0].op)
+            return OPERATION_BATCH;
+    return operation_of(job->changes[0].op);
+}
+
+static void count_request(struct flight *flight, enum lane_operation operation,
+                          const struct outcome *outcome)
 {
     int status = outcome->is_done ? 200 : outcome->error ? outcome->error->status : 0;
     size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
@@ -211,14 +232,13 @@ static void count_request(struct flight *flight, size_t operation, const struct 
 
 static void count_flight(struct flight *flight)
 {
-    static const size_t operations[] = {[CHANGE_SET] = 0, [CHANGE_REMOVE] = 1, [CHANGE_READ] = 2};
+    const struct job *job = &flight->job;
     int64_t took_ms = loop_mono_ms(flight->engine->loop) - flight->begun_ms;
-    histogram_add(&flight->lane->request_seconds, took_ms);
-    for (size_t i = 0; i < flight->job.change_count; i++)
-        count_request(flight, operations[flight->job.changes[i].op],
-                      &flight->job.changes[i].outcome);
-    if (flight->job.kind == JOB_HEALTH)
-        count_request(flight, 3, &flight->job.health);
+    histogram_add(&flight->lane->request_seconds[operation_of_job(job)], took_ms);
+    for (size_t i = 0; i < job->change_count; i++)
+        count_request(flight, operation_of(job->changes[i].op), &job->changes[i].outcome);
+    if (job->kind == JOB_HEALTH)
+        count_request(flight, OPERATION_HEALTH, &job->health);
 }
 
 static void check_outcomes(struct flight *flight)

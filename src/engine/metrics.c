@@ -1,66 +1,100 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/state.h"
 #include "store/cache.h"
-
-const double seconds_bounds[SECONDS_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                                0.1,   0.25,   0.5,   1,    5,     30};
-
-void histogram_add(struct histogram *histogram, int64_t ms)
-{
-    double seconds = (double)ms / 1000;
-    size_t at = 0;
-    while (at < SECONDS_BUCKETS && seconds > seconds_bounds[at])
-        at++;
-    histogram->buckets[at]++;
-    histogram->sum += seconds;
-    histogram->count++;
-}
-
-static void write_head(struct buffer *out, const char *name, const char *type, const char *help)
-{
-    buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void write_histogram(struct buffer *out, const char *name, const char *labels,
-                            const struct histogram *histogram)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < SECONDS_BUCKETS; i++) {
-        sum += histogram->buckets[i];
-        buffer_printf(out, "%s_bucket{%s,le=\"%g\"} %llu\n", name, labels, seconds_bounds[i],
-                      (unsigned long long)sum);
-    }
-    buffer_printf(out, "%s_bucket{%s,le=\"+Inf\"} %llu\n%s_sum{%s} %g\n%s_count{%s} %llu\n", name,
-                  labels, (unsigned long long)histogram->count, name, labels, histogram->sum, name,
-                  labels, (unsigned long long)histogram->count);
-}
 
 static void write_controller_histogram(struct engine *engine, struct buffer *out, const char *name,
                                        const char *help, size_t offset)
 {
     char labels[128];
-    write_head(out, name, "histogram", help);
+    metric_write_head(out, name, "histogram", help);
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         const char *state = (const char *)&engine->controllers[i];
         snprintf(labels, sizeof labels, "controller=\"%s\"",
                  engine->controllers[i].controller->name);
-        write_histogram(out, name, labels,
-                        (const struct histogram *)(const void *)(state + offset));
+        metric_write_histogram(out, name, labels,
+                               (const struct histogram *)(const void *)(state + offset));
     }
 }
 
-static void write_controllers(struct engine *engine, struct buffer *out)
+static void write_turns(struct engine *engine, struct buffer *out)
 {
+    static const char *const results[TURN_RESULTS] = {"success", "error", "requeue_after"};
     const char *total = "controller_runtime_reconcile_total";
-    write_head(out, total, "counter", "Turns by controller and result.");
+    metric_write_head(out, total, "counter", "Turns by controller and result.");
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         const struct controller_state *state = &engine->controllers[i];
-        const char *name = state->controller->name;
-        buffer_printf(out, "%s{controller=\"%s\",result=\"success\"} %llu\n", total, name,
-                      (unsigned long long)state->turns_ok);
-        buffer_printf(out, "%s{controller=\"%s\",result=\"error\"} %llu\n", total, name,
-                      (unsigned long long)state->turns_failed);
+        for (size_t k = 0; k < TURN_RESULTS; k++)
+            buffer_printf(out, "%s{controller=\"%s\",result=\"%s\"} %llu\n", total,
+                          state->controller->name, results[k], (unsigned long long)state->turns[k]);
+        buffer_printf(out, "%s{controller=\"%s\",result=\"requeue\"} 0\n", total,
+                      state->controller->name);
+    }
+}
+
+// One number for each controller.
+static uint64_t turns_failed(const struct engine *engine, size_t at)
+{
+    return engine->controllers[at].turns[TURN_ERROR];
+}
+
+static uint64_t turns_terminal(const struct engine *engine, size_t at)
+{
+    return engine->controllers[at].turns_terminal;
+}
+
+static uint64_t is_ready(const struct engine *engine, size_t at)
+{
+    return engine->is_first_pass_done &&
+           gather_is_synced(engine, engine->controllers[at].controller);
+}
+
+static uint64_t one(const struct engine *engine, size_t at)
+{
+    (void)engine;
+    (void)at;
+    return 1;
+}
+
+static uint64_t none(const struct engine *engine, size_t at)
+{
+    (void)engine;
+    (void)at;
+    return 0;
+}
+
+// A turn is never interrupted, so none is under way while this is asked.
+static const struct {
+    const char *name;
+    const char *type;
+    const char *help;
+    uint64_t (*get)(const struct engine *engine, size_t at);
+} controller_rows[] = {
+    {"controller_runtime_reconcile_errors_total", "counter", "Turns that ended in a fault.",
+     turns_failed},
+    {"controller_runtime_terminal_reconcile_errors_total", "counter",
+     "Turns whose fault waits for an edit of the object.", turns_terminal},
+    {"controller_runtime_reconcile_panics_total", "counter", "Always 0.", none},
+    {"controller_runtime_reconcile_timeouts_total", "counter",
+     "Always 0: a turn waits for nothing.", none},
+    {"controller_runtime_max_concurrent_reconciles", "gauge", "Turns at the same time, at most.",
+     one},
+    {"controller_runtime_active_workers", "gauge", "Turns under way.", none},
+    {"signpost_controller_ready", "gauge", "1 when all that it reads is synced and decided.",
+     is_ready},
+};
+
+static void write_controllers(struct engine *engine, struct buffer *out)
+{
+    write_turns(engine, out);
+    for (size_t i = 0; i < COUNT_OF(controller_rows); i++) {
+        metric_write_head(out, controller_rows[i].name, controller_rows[i].type,
+                          controller_rows[i].help);
+        for (size_t k = 0; k < engine->options.controller_count; k++)
+            buffer_printf(out, "%s{controller=\"%s\"} %llu\n", controller_rows[i].name,
+                          engine->controllers[k].controller->name,
+                          (unsigned long long)controller_rows[i].get(engine, k));
     }
     write_controller_histogram(engine, out, "controller_runtime_reconcile_time_seconds",
                                "Length of a turn.",
@@ -70,9 +104,26 @@ static void write_controllers(struct engine *engine, struct buffer *out)
                                offsetof(struct controller_state, programmed_seconds));
 }
 
+static const char *const operations[LANE_OPERATIONS] = {
+    [OPERATION_UPSERT] = "upsert", [OPERATION_DELETE] = "delete", [OPERATION_GET] = "get",
+    [OPERATION_HEALTH] = "health", [OPERATION_BATCH] = "batch",
+};
+
+static void write_lane_seconds(struct buffer *out, const struct lane *lane)
+{
+    char labels[400];
+    for (size_t i = 0; i < LANE_OPERATIONS; i++) {
+        if (!lane->request_seconds[i].count)
+            continue;
+        snprintf(labels, sizeof labels, "backend=\"%s\",operation=\"%s\"", lane->name,
+                 operations[i]);
+        metric_write_histogram(out, "signpost_backend_request_seconds", labels,
+                               &lane->request_seconds[i]);
+    }
+}
+
 static void write_lane_requests(struct buffer *out, const struct lane *lane)
 {
-    static const char *const operations[] = {"upsert", "delete", "get", "health"};
     static const char *const classes[] = {"error", "1xx", "2xx", "3xx", "4xx", "5xx"};
     for (size_t i = 0; i < COUNT_OF(operations); i++)
         for (size_t j = 0; j < COUNT_OF(classes); j++)
@@ -86,29 +137,90 @@ static void write_lane_requests(struct buffer *out, const struct lane *lane)
 
 static void write_lanes(struct engine *engine, struct buffer *out)
 {
-    char labels[400];
-    write_head(out, "signpost_backend_requests_total", "counter", "Outgoing talk by backend.");
+    metric_write_head(out, "signpost_backend_requests_total", "counter",
+                      "Outgoing talk by backend.");
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         write_lane_requests(out, lane);
-    write_head(out, "signpost_backend_request_seconds", "histogram", "Length of a talk.");
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        snprintf(labels, sizeof labels, "backend=\"%s\"", lane->name);
-        write_histogram(out, "signpost_backend_request_seconds", labels, &lane->request_seconds);
-    }
-    write_head(out, "signpost_backend_in_flight", "gauge", "Talks under way.");
+    metric_write_head(out, "signpost_backend_request_seconds", "histogram", "Length of a talk.");
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        write_lane_seconds(out, lane);
+    metric_write_head(out, "signpost_backend_in_flight", "gauge", "Talks under way.");
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", lane->name,
-                      lane->in_flight);
+                      lane->in_flight + lane->reading);
+}
+
+// ---- what controllers count ---------------------------------------------------------------------
+
+static void write_row(struct buffer *out, const struct controller_metric *metric,
+                      const struct tally_row *row)
+{
+    bool is_of_past = metric->type == METRIC_RETRIES;
+    if (!row->class_label || !(is_of_past ? row->retries : row->keys))
+        return;
+    buffer_printf(out, "%s{class=\"", metric->name);
+    metric_write_label(out, row->class_label);
+    if (metric->type == METRIC_IS) {
+        buffer_printf(out, "\"} %d\n", !strcmp(row->reason_label, metric->reason));
+        return;
+    }
+    buffer_add_text(out, "\",reason=\"");
+    metric_write_label(out, row->reason_label);
+    buffer_printf(out, "\"} %u\n", is_of_past ? row->retries : row->keys);
+}
+
+static void write_tally(const struct controller_state *state, struct buffer *out)
+{
+    const struct controller *controller = state->controller;
+    for (size_t i = 0; i < controller->metric_count; i++) {
+        const struct controller_metric *metric = &controller->metrics[i];
+        metric_write_head(out, metric->name, metric->type == METRIC_RETRIES ? "counter" : "gauge",
+                          metric->help);
+        for (uint32_t row = 0; row < state->tally.used; row++)
+            write_row(out, metric, &state->tally.rows[row]);
+    }
+}
+
+// ---- the queue and the store --------------------------------------------------------------------
+
+// One queue for all controllers, named as the program.
+static void write_queue(struct engine *engine, struct buffer *out)
+{
+    const char *labels = "controller=\"signpost\",name=\"signpost\"";
+    const struct {
+        const char *name;
+        const char *type;
+        const char *help;
+        uint64_t value;
+    } rows[] = {
+        {"workqueue_depth", "gauge", "Keys that are due.", queue_depth(engine->queue)},
+        {"workqueue_adds_total", "counter", "Keys that became due.", queue_adds(engine->queue)},
+        {"workqueue_retries_total", "counter", "Keys that are due again after a refused write.",
+         engine->write_retries},
+        {"workqueue_unfinished_work_seconds", "gauge", "Always 0: a turn is never interrupted.", 0},
+        {"workqueue_longest_running_processor_seconds", "gauge",
+         "Always 0: a turn is never interrupted.", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        metric_write_head(out, rows[i].name, rows[i].type, rows[i].help);
+        buffer_printf(out, "%s{%s} %llu\n", rows[i].name, labels,
+                      (unsigned long long)rows[i].value);
+    }
+    metric_write_head(out, "workqueue_queue_duration_seconds", "histogram",
+                      "How long keys were due.");
+    metric_write_histogram(out, "workqueue_queue_duration_seconds", labels, &engine->queue_seconds);
+    metric_write_head(out, "workqueue_work_duration_seconds", "histogram", "Length of a turn.");
+    metric_write_histogram(out, "workqueue_work_duration_seconds", labels, &engine->work_seconds);
 }
 
 static void write_cache(struct engine *engine, struct buffer *out)
 {
     const struct cache *cache = engine->options.store->cache;
-    write_head(out, "signpost_cache_objects", "gauge", "Objects held, by kind.");
+    metric_write_head(out, "signpost_cache_objects", "gauge", "Objects held, by kind.");
     for (size_t i = 0; i < engine->kind_count; i++)
         buffer_printf(out, "signpost_cache_objects{kind=\"%s\"} %zu\n", engine->kinds[i]->name,
                       cache_count(cache, engine->kinds[i]));
-    write_head(out, "signpost_cache_bytes", "gauge", "Memory of the objects held, by kind.");
+    metric_write_head(out, "signpost_cache_bytes", "gauge", "Memory of the objects held, by kind.");
     for (size_t i = 0; i < engine->kind_count; i++)
         buffer_printf(out, "signpost_cache_bytes{kind=\"%s\"} %zu\n", engine->kinds[i]->name,
                       cache_octets(cache, engine->kinds[i]));
@@ -117,11 +229,17 @@ static void write_cache(struct engine *engine, struct buffer *out)
 void engine_write_metrics(struct engine *engine, struct buffer *out)
 {
     write_controllers(engine, out);
-    write_head(out, "workqueue_depth", "gauge", "Keys that are due.");
-    buffer_printf(out, "workqueue_depth %u\n", queue_depth(engine->queue));
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        write_tally(&engine->controllers[i], out);
+    write_queue(engine, out);
     write_lanes(engine, out);
-    if (engine->options.store)
+    if (engine->options.store) {
         write_cache(engine, out);
-    write_head(out, "signpost_build_info", "gauge", "The version that runs.");
+        metric_write_head(out, "leader_election_master_status", "gauge",
+                          "1 while this process leads.");
+        buffer_printf(out, "leader_election_master_status{name=\"signpost\"} %d\n",
+                      engine->is_leading);
+    }
+    metric_write_head(out, "signpost_build_info", "gauge", "The version that runs.");
     buffer_printf(out, "signpost_build_info{version=\"%s\"} 1\n", SIGNPOST_VERSION);
 }

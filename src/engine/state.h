@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 
+#include "base/metric.h"
 #include "base/table.h"
 #include "dns/plan.h"
 #include "store/queue.h"
@@ -17,18 +18,26 @@ struct write;
 
 // ---- metrics ------------------------------------------------------------------------------------
 
-enum { SECONDS_BUCKETS = 12 };
-struct histogram {
-    uint64_t buckets[SECONDS_BUCKETS + 1];
-    double sum;
-    uint64_t count;
-};
-extern const double seconds_bounds[SECONDS_BUCKETS];
 // Answers by HTTP status class; [0] none came.
 struct counts {
     uint64_t by_class[6];
 };
-void histogram_add(struct histogram *histogram, int64_t ms);
+
+// How metrics count the keys of one controller: a row for each class and reason that was seen.
+struct tally_row {
+    char *class_label; // NULL: the row is free
+    char *reason_label;
+    uint32_t keys;
+    uint32_t retries;
+};
+struct tally {
+    struct tally_row *rows;
+    size_t capacity;
+    uint32_t used;
+    uint32_t idle; // rows without keys, free ones too
+    uint32_t hand; // where the search for an idle row goes on
+    struct table by_labels;
+};
 
 // ---- keys ---------------------------------------------------------------------------------------
 
@@ -45,6 +54,7 @@ struct key {
     const struct object *object; // NULL: the slot is free
     struct key_extra *extra;
     uint32_t first_claim;
+    uint16_t tally_row; // of its controller, from 1; 0: counted nowhere
     uint8_t controller;
     bool is_writing; // a store call is under way
     bool is_dirty;   // wants a turn when that ends
@@ -163,6 +173,16 @@ struct seat {
     unsigned refs;
 };
 
+// BATCH: changes of more than one sort in one talk; they are counted one by one all the same.
+enum lane_operation {
+    OPERATION_UPSERT,
+    OPERATION_DELETE,
+    OPERATION_GET,
+    OPERATION_HEALTH,
+    OPERATION_BATCH,
+    LANE_OPERATIONS,
+};
+
 struct lane {
     struct engine *engine;
     struct lane *next;
@@ -210,8 +230,8 @@ struct lane {
     uint64_t answer_hash;
     struct flight *flights; // all of this lane
     // counters
-    struct counts requests[4]; // by operation: upsert, delete, get, health
-    struct histogram request_seconds;
+    struct counts requests[LANE_OPERATIONS];
+    struct histogram request_seconds[LANE_OPERATIONS];
 };
 
 // What goes into one talk: claims and wishes, their names taken already.
@@ -244,14 +264,18 @@ struct flight {
     char trace[33];
 };
 
+// As controller-runtime names them.
+enum turn_result { TURN_SUCCESS, TURN_ERROR, TURN_REQUEUE_AFTER, TURN_RESULTS };
+
 struct controller_state {
     const struct controller *controller;
     const void *settings;
     struct table keys;  // by namespace and name
     struct join *joins; // one per gather
     struct join lane_join;
-    uint64_t turns_ok;
-    uint64_t turns_failed;
+    struct tally tally;
+    uint64_t turns[TURN_RESULTS];
+    uint64_t turns_terminal; // failed ones that wait for an edit
     struct histogram turn_seconds;
     struct histogram programmed_seconds;
 };
@@ -278,6 +302,9 @@ struct engine {
     uint32_t key_used;
     uint32_t free_key; // chained through first_claim
     struct queue *queue;
+    struct histogram queue_seconds;
+    struct histogram work_seconds;
+    uint64_t write_retries;
     struct loop_timer timer;
     bool is_turning; // a slice is scheduled
 
@@ -399,6 +426,12 @@ struct told {
 };
 struct told *told_new(const struct verdict *verdict); // NULL when there is nothing; free() it
 void told_tell(struct engine *engine, const struct told *told, const struct object *object);
+
+// tally.c
+void tally_key(struct engine *engine, uint32_t key, const struct verdict *verdict);
+void tally_forget(struct engine *engine, uint32_t key); // it is counted nowhere any more
+void tally_retry(struct engine *engine, uint32_t key);
+void tally_done(struct tally *tally);
 
 // wish.c
 void wish_write_name(const struct wish *wish, char *out, size_t size);

@@ -137,6 +137,7 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     int64_t delay = WRITE_RETRY_BASE_MS;
     struct buffer name = {0};
     extra->write_failures++;
+    engine->write_retries++;
     for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
         delay *= 2;
     key->is_racing = error->fault == FAULT_RACE;
@@ -303,14 +304,22 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
            write_status(engine, id, verdict));
 }
 
+static enum turn_result turn_result(const struct verdict *verdict)
+{
+    if (verdict->fault.fault != FAULT_NONE)
+        return TURN_ERROR;
+    return verdict->wake_ms ? TURN_REQUEUE_AFTER : TURN_SUCCESS;
+}
+
 static void count_turn(struct engine *engine, struct controller_state *state,
                        const struct verdict *verdict, int64_t begun_ms)
 {
-    histogram_add(&state->turn_seconds, loop_mono_ms(engine->loop) - begun_ms);
-    if (verdict->fault.fault == FAULT_NONE)
-        state->turns_ok++;
-    else
-        state->turns_failed++;
+    int64_t took_ms = loop_mono_ms(engine->loop) - begun_ms;
+    histogram_add(&state->turn_seconds, took_ms);
+    histogram_add(&engine->work_seconds, took_ms);
+    state->turns[turn_result(verdict)]++;
+    if (verdict->fault.fault == FAULT_SPEC && !verdict->fault.retry_ms)
+        state->turns_terminal++;
 }
 
 void turn_take(struct engine *engine, uint32_t id)
@@ -327,6 +336,7 @@ void turn_take(struct engine *engine, uint32_t id)
     decide(engine, id, trace, &verdict);
     drop_lane_secret(&verdict);
     count_turn(engine, state, &verdict, begun_ms);
+    tally_key(engine, id, &verdict);
     if (engine->keys[id].is_gone && !verdict.claim_count && !verdict.lane) {
         turn_forget(engine, id);
         return;
@@ -359,6 +369,7 @@ static void take_turns(struct engine *engine)
     for (int i = 0; i < SLICE_KEYS; i++) {
         if (!queue_pop(engine->queue, loop_mono_ms(engine->loop), &id))
             return;
+        histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
         else

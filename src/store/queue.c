@@ -19,8 +19,8 @@ struct entry {
     uint32_t id; // NO_ID: a free slot, chained through next
     uint32_t next;
     uint32_t previous;
-    uint32_t added_s;
-    int64_t timer_ms; // NO_TIME: none
+    uint32_t added_ms; // wraps around
+    int64_t timer_ms;  // NO_TIME: none
     enum place place;
 };
 
@@ -44,6 +44,8 @@ struct queue {
     struct table by_id;
     struct line lines[PLACE_BACKGROUND + 1];
     uint32_t depth;
+    uint64_t adds;
+    uint32_t last_wait_ms;
     struct alarm *alarms; // binary heap; stale ones are skipped
     size_t alarm_count;
     size_t alarm_capacity;
@@ -163,10 +165,12 @@ void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t
     enum place place = level == QUEUE_USER ? PLACE_USER : PLACE_BACKGROUND;
     if (entry->place == PLACE_USER || entry->place == place)
         return;
-    if (entry->place != PLACE_NOWHERE)
+    if (entry->place != PLACE_NOWHERE) {
         line_remove(queue, slot);
-    else
-        entry->added_s = (uint32_t)(now_ms / 1000);
+    } else {
+        entry->added_ms = (uint32_t)now_ms;
+        queue->adds++;
+    }
     line_append(queue, slot, place);
 }
 
@@ -281,9 +285,14 @@ static void shrink(struct queue *queue)
         table_add(&queue->by_id, id_hash(kept[slot].id), slot);
 }
 
+static bool came_before(const struct queue *queue, uint32_t slot, uint32_t other)
+{
+    return (int32_t)(queue->entries[slot].added_ms - queue->entries[other].added_ms) <= 0;
+}
+
 static bool has_waited(const struct queue *queue, uint32_t slot, int64_t now_ms)
 {
-    return now_ms - (int64_t)queue->entries[slot].added_s * 1000 > RISE_MS;
+    return (uint32_t)now_ms - queue->entries[slot].added_ms > RISE_MS;
 }
 
 bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
@@ -297,9 +306,10 @@ bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
     }
     bool is_background =
         user == NO_ID || (background != NO_ID && has_waited(queue, background, now_ms) &&
-                          queue->entries[background].added_s <= queue->entries[user].added_s);
+                          came_before(queue, background, user));
     uint32_t slot = is_background ? background : user;
     *id = queue->entries[slot].id;
+    queue->last_wait_ms = (uint32_t)now_ms - queue->entries[slot].added_ms;
     line_remove(queue, slot);
     slot_put_back(queue, slot);
     return true;
@@ -308,6 +318,16 @@ bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
 uint32_t queue_depth(const struct queue *queue)
 {
     return queue->depth;
+}
+
+uint64_t queue_adds(const struct queue *queue)
+{
+    return queue->adds;
+}
+
+int64_t queue_last_wait_ms(const struct queue *queue)
+{
+    return queue->last_wait_ms;
 }
 
 int64_t queue_next_ms(const struct queue *queue)

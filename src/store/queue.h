@@ -22,6 +22,8 @@ void queue_cancel_timer(struct queue *queue, uint32_t id);
 void queue_forget(struct queue *queue, uint32_t id); // neither due nor timed any more
 // Next due id; false when none is.
 bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id);
-uint32_t queue_depth(const struct queue *queue); // due ones
+uint32_t queue_depth(const struct queue *queue);       // due ones
+uint64_t queue_adds(const struct queue *queue);        // ids that became due since the beginning
+int64_t queue_last_wait_ms(const struct queue *queue); // how long the id popped last was due
 // When the earliest timer ends, INT64_MAX without one; INT64_MIN when something is due.
 int64_t queue_next_ms(const struct queue *queue);

@@ -412,6 +412,24 @@ static bool expect_refused(struct stage *stage, const struct step *step, struct 
            fail(err, "refused: %s", stage->refused ? stage->refused : "nothing");
 }
 
+// expect metric SAMPLE VALUE: "name{labels}" as it is served; VALUE none: not there.
+static bool expect_metric(struct stage *stage, const struct step *step, struct error *err)
+{
+    AUTO_BUFFER all = {0};
+    const char *sample = step_word(step, 2);
+    const char *wanted = step_word(step, 3);
+    engine_write_metrics(stage->engine, &all);
+    struct text rest = buffer_text(&all);
+    for (struct text line; text_cut(&rest, '\n', &line);) {
+        size_t len = strlen(sample);
+        if (!text_starts(line, sample) || line.len <= len || line.at[len] != ' ')
+            continue;
+        struct text got = {line.at + len + 1, line.len - len - 1};
+        return text_is(got, wanted) || fail(err, "it is %.*s", TEXT_ARGS(got));
+    }
+    return !strcmp(wanted, "none") || fail(err, "it is not there");
+}
+
 // expect check NAME PART: a line of /readyz that fails.
 static bool expect_check(struct stage *stage, const struct step *step, struct error *err)
 {
@@ -451,6 +469,7 @@ static const struct {
     {"no log", expect_no_log},
     {"refused", expect_refused},
     {"check", expect_check},
+    {"metric", expect_metric},
 };
 
 bool expect_step(struct stage *stage, const struct step *step, struct error *err)

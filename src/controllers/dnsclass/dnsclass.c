@@ -392,6 +392,12 @@ static bool tell(struct turn *turn, struct told *told)
     return is_pending_news(turn);
 }
 
+static enum reason old_reason(const struct turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    return ready && ready->reason ? ready->reason : REASON_HEALTH_CHECK_PENDING;
+}
+
 static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
 {
     (void)memo;
@@ -408,8 +414,10 @@ static void decide(const struct snapshot *snapshot, void *memo, struct verdict *
         out->question = question_make(&turn);
     out->fault = turn.fault;
     out->class_label = terminated(turn.arena, snapshot->name);
-    if (!tell(&turn, &told))
+    if (!tell(&turn, &told)) {
+        out->reason_label = reason_name(old_reason(&turn));
         return;
+    }
     out->reason_label = reason_name(told.reason);
     out->status = status_make(&turn, &told);
     note_change(&turn, &told, out);
@@ -436,6 +444,13 @@ static const struct gather gathers[] = {
 };
 static const struct lane_gather lanes = {.wants = want_lane};
 
+static const struct controller_metric metrics[] = {
+    {.name = "signpost_dnsclass_healthy",
+     .type = METRIC_IS,
+     .reason = "ServerHealthy",
+     .help = "1 while the server of the class says that it is healthy."},
+};
+
 const struct controller dnsclass_controller = {
     .name = "dnsclass",
     .kind = &dnsclass_kind,
@@ -448,4 +463,6 @@ const struct controller dnsclass_controller = {
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsclass_settings),
     .settings_check = settings_check,
+    .metrics = metrics,
+    .metric_count = COUNT_OF(metrics),
 };

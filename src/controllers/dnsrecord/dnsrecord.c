@@ -381,6 +381,15 @@ static const struct gather gathers[] = {
 };
 static const struct lane_gather lanes = {.wants = want_lanes};
 
+static const struct controller_metric metrics[] = {
+    {.name = "signpost_dnsrecords",
+     .type = METRIC_KEYS,
+     .help = "DNSRecords by class and reason of their condition Ready."},
+    {.name = "signpost_dnsrecord_retries_total",
+     .type = METRIC_RETRIES,
+     .help = "Changes that were sent again, by class and reason of the failure."},
+};
+
 const struct controller dnsrecord_controller = {
     .name = "dnsrecord",
     .kind = &dnsrecord_kind,
@@ -393,4 +402,6 @@ const struct controller dnsrecord_controller = {
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsrecord_settings),
+    .metrics = metrics,
+    .metric_count = COUNT_OF(metrics),
 };
