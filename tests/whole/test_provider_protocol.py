@@ -1,6 +1,7 @@
 """`signpost provider`, rule by rule, on the memory backend, by a client of our own."""
 
 import concurrent.futures
+import functools
 import http.client
 import json
 import os
@@ -689,6 +690,21 @@ def test_metrics_and_probes_are_unsigned_on_their_own_address(provider):
     assert server.requests("health", "4xx") == 1
     assert harness.metric(server.metrics_port, "signpost_provider_nonces") == 1
     assert server.client.send("GET", "/metrics").status in (401, 404)
+
+
+def test_records_are_counted_by_zone_over_a_restart(provider, tmp_path):
+    server = provider("--state", tmp_path / "state", "--zone", "example.com", "--zone", "a.example.com")
+    count = functools.partial(harness.metric, server.metrics_port, "signpost_provider_records")
+    server.client.upsert("A", "example.com", "www", ["192.0.2.1"])
+    server.client.upsert("A", "example.com", "www", ["192.0.2.2"])
+    server.client.upsert("A", "a.example.com", "x", ["192.0.2.1"])
+    server.client.upsert("A", "a.example.com", "y", ["192.0.2.1"])
+    server.client.delete("A", "a.example.com", "y")
+    assert count(zone="example.com") == 1 and count(zone="a.example.com") == 1
+    assert harness.metric(server.metrics_port, "signpost_provider_request_seconds_count",
+                          op="upsert") == 4
+    server.kill().start()
+    assert count(zone="example.com") == 1 and count(zone="a.example.com") == 1
 
 
 def test_sigterm_answers_what_has_come_and_exits_0(provider):
