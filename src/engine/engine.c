@@ -286,12 +286,25 @@ static void on_leading(void *context, bool is_leading)
         queue_all(engine);
 }
 
+static void on_writable(void *context)
+{
+    struct engine *engine = context;
+    for (uint32_t id = 0; id < engine->key_used; id++) {
+        struct key_extra *extra = engine->keys[id].extra;
+        if (!extra || !extra->write_failures)
+            continue;
+        extra->write_failures = 0;
+        key_wake(engine, id, QUEUE_USER);
+    }
+}
+
 bool engine_start(struct engine *engine, struct error *err)
 {
     const struct store_sink sink = {.event = on_event,
                                     .batch_end = on_batch_end,
                                     .synced = on_synced,
                                     .leading = on_leading,
+                                    .writable = on_writable,
                                     .context = engine};
     engine->is_started = true;
     return store_start(engine->options.store, &sink, err);

@@ -30,6 +30,8 @@ struct store_sink {
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
     // We became, or ceased to be, the one who may write elsewhere.
     void (*leading)(void *context, bool is_leading);
+    // Writes that failed for want of room, say, work again: those that wait may be tried at once.
+    void (*writable)(void *context);
     void *context;
 };
 

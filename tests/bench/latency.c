@@ -263,11 +263,17 @@ static void pass_leading(void *context, bool is_leading)
     bench->engine_sink.leading(bench->engine_sink.context, is_leading);
 }
 
+static void pass_writable(void *context)
+{
+    struct bench *bench = context;
+    bench->engine_sink.writable(bench->engine_sink.context);
+}
+
 static bool overhear_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
     struct bench *bench = bench_of(store);
-    const struct store_sink mine = {overhear_event, pass_batch_end, pass_synced, pass_leading,
-                                    bench};
+    const struct store_sink mine = {overhear_event, pass_batch_end, pass_synced,
+                                    pass_leading,   pass_writable,  bench};
     bench->engine_sink = *sink;
     return bench->own->start(store, &mine, err);
 }

@@ -14,6 +14,7 @@ struct faulty_disk {
     enum disk_fault fault;
     bool has_fault;
     bool is_stopped;
+    bool is_full;
 };
 
 enum verdict { GO, GO_HALF, REFUSE };
@@ -36,7 +37,7 @@ static enum verdict judge(struct disk *disk)
     if (self->is_stopped)
         return REFUSE;
     if (!is_met)
-        return GO;
+        return self->is_full ? REFUSE : GO;
     self->has_fault = false;
     self->is_stopped = self->fault != DISK_FAILS;
     if (self->is_stopped)
@@ -138,6 +139,11 @@ void faulty_disk_fault(struct disk *disk, unsigned skip, enum disk_fault fault)
 void faulty_disk_heal(struct disk *disk)
 {
     of(disk)->has_fault = of(disk)->is_stopped = false;
+}
+
+void faulty_disk_fill(struct disk *disk, bool is_full)
+{
+    of(disk)->is_full = is_full;
 }
 
 unsigned faulty_disk_calls(const struct disk *disk)

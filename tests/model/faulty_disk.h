@@ -21,6 +21,8 @@ enum disk_fault {
 struct disk *faulty_disk_new(struct disk *real, struct loop *loop);
 void faulty_disk_free(struct disk *disk);
 void faulty_disk_fault(struct disk *disk, unsigned skip, enum disk_fault fault);
-void faulty_disk_heal(struct disk *disk); // a new process: all calls work
+void faulty_disk_heal(struct disk *disk); // a new process: all calls work, if there is room
+// Every change fails for want of room until it is emptied, over restarts too.
+void faulty_disk_fill(struct disk *disk, bool is_full);
 unsigned faulty_disk_calls(const struct disk *disk);
 bool faulty_disk_is_stopped(const struct disk *disk);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/when.h"
+#include "io/disk.h"
 #include "scenarios/play.h"
 #include "store/cache.h"
 
@@ -445,6 +446,32 @@ static bool expect_check(struct stage *stage, const struct step *step, struct er
     return fail(err, "all is well");
 }
 
+// expect ready: no line of /readyz fails.
+static bool expect_ready(struct stage *stage, const struct step *step, struct error *err)
+{
+    struct store_check checks[16];
+    size_t count = engine_checks(stage->engine, checks, COUNT_OF(checks));
+    (void)step;
+    for (size_t i = 0; i < count; i++)
+        if (!checks[i].is_ok)
+            return fail(err, "%s: %s", checks[i].name, checks[i].text);
+    return true;
+}
+
+// expect text FILE PART...: of a file in the folder.
+static bool expect_text(struct stage *stage, const struct step *step, struct error *err)
+{
+    char path[4096];
+    AUTO_BUFFER content = {0};
+    snprintf(path, sizeof path, "%s/%s", stage->dir ? stage->dir : "", step_word(step, 2));
+    if (!stage->dir || !disk_read(&content, path, (size_t)1024 * 1024, err))
+        return fail(err, "it cannot be read");
+    for (size_t i = 3; i < step->word_count; i++)
+        if (!strstr(buffer_text(&content).at, step->words[i]))
+            return fail(err, "it is %s", buffer_text(&content).at);
+    return true;
+}
+
 static const struct {
     const char *words;
     bool (*call)(struct stage *stage, const struct step *step, struct error *err);
@@ -470,6 +497,8 @@ static const struct {
     {"refused", expect_refused},
     {"check", expect_check},
     {"metric", expect_metric},
+    {"ready", expect_ready},
+    {"text", expect_text},
 };
 
 bool expect_step(struct stage *stage, const struct step *step, struct error *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/when.h"
+#include "model/faulty_disk.h"
 #include "model/virtual_loop.h"
 
 enum { RECOVER_MS = 70 * 1000 };
@@ -267,6 +268,29 @@ static bool do_lead(struct play *play, const struct step *step, struct error *er
     return true;
 }
 
+// watch KIND lost|complete: what the store knows of that kind
+static bool do_watch(struct play *play, const struct step *step, struct error *err)
+{
+    struct stage *stage = play->stage;
+    if (!stage->server || !stage->inner)
+        return fail(err, "only the model's store can lose a watch");
+    for (size_t i = 0; i < stage->kind_count; i++)
+        if (!strcmp(stage->kinds[i].kind->name, step_word(step, 1))) {
+            model_store_set_synced(stage->inner, stage->kinds[i].kind,
+                                   !strcmp(step_word(step, 2), "complete"));
+            return true;
+        }
+    return fail(err, "no such kind: %s", step_word(step, 1));
+}
+
+// disk full|works
+static bool do_disk(struct play *play, const struct step *step, struct error *err)
+{
+    (void)err;
+    faulty_disk_fill(play->stage->disk, !strcmp(step_word(step, 1), "full"));
+    return true;
+}
+
 // ---- the process and the clock ------------------------------------------------------------------
 
 static bool do_setting(struct play *play, const struct step *step, struct error *err)
@@ -291,6 +315,8 @@ static bool do_setting(struct play *play, const struct step *step, struct error 
         stage->class_settings.retry_attempts = step_number(step_word(step, 2));
     else if (!strcmp(name, "conflict-names"))
         stage->record_settings.conflict_names = !strcmp(step_word(step, 2), "true");
+    else if (!strcmp(name, "allow-empty"))
+        stage->allow_empty = !strcmp(step_word(step, 2), "true");
     else
         return fail(err, "no such setting: %s", name);
     return true;
@@ -357,13 +383,14 @@ static const struct {
     const char *word;
     bool (*call)(struct play *play, const struct step *step, struct error *err);
 } verbs[] = {
-    {"advance", do_advance},   {"annotate", do_annotate}, {"at", do_at},
-    {"compare", do_nothing},   {"expect", do_expect},     {"file", do_file},
-    {"generate", do_generate}, {"jump", do_jump},         {"lead", do_lead},
-    {"lose", do_lose},         {"only", do_nothing},      {"remove", do_remove},
-    {"replace", do_replace},   {"restart", do_restart},   {"server", do_server},
-    {"setting", do_setting},   {"start", do_start},       {"stop", do_stop},
-    {"store", do_store},       {"torture", do_nothing},
+    {"advance", do_advance}, {"annotate", do_annotate}, {"at", do_at},
+    {"compare", do_nothing}, {"disk", do_disk},         {"expect", do_expect},
+    {"file", do_file},       {"generate", do_generate}, {"jump", do_jump},
+    {"lead", do_lead},       {"lose", do_lose},         {"only", do_nothing},
+    {"remove", do_remove},   {"replace", do_replace},   {"restart", do_restart},
+    {"server", do_server},   {"setting", do_setting},   {"start", do_start},
+    {"stop", do_stop},       {"store", do_store},       {"torture", do_nothing},
+    {"watch", do_watch},
 };
 
 static struct step without_first_word(const struct step *step)

@@ -179,6 +179,7 @@ static struct store *open_store(struct stage *stage, struct error *err)
         return model_store_new(stage->server);
     return folder_new(&stage->world,
                       &(struct folder_options){.dir = stage->dir,
+                                               .allow_empty = stage->allow_empty,
                                                .kinds = stage->kinds,
                                                .kind_count = stage->kind_count},
                       stage->log, err);

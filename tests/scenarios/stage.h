@@ -44,6 +44,7 @@ struct stage {
     struct world world;
     struct dnsclass_settings class_settings;
     struct dnsrecord_settings record_settings;
+    bool allow_empty; // folder: of the next start
 
     struct store_kind *kinds;
     size_t kind_count;

@@ -104,6 +104,12 @@ static void take_leading(void *context, bool is_leading)
     rig->is_leading = is_leading;
 }
 
+static void take_writable(void *context)
+{
+    struct rig *rig = context;
+    buffer_add_text(&rig->told, "WRITABLE\n");
+}
+
 // ---- opening ------------------------------------------------------------------------------------
 
 static struct folder_options options_of(const struct rig *rig)
@@ -121,7 +127,8 @@ bool rig_try_open(struct rig *rig)
 {
     struct world world = {.loop = rig->loop, .disk = rig->disk, .random = &rig->random};
     struct folder_options options = options_of(rig);
-    struct store_sink sink = {take_event, take_batch_end, take_synced, take_leading, rig};
+    struct store_sink sink = {take_event,   take_batch_end, take_synced,
+                              take_leading, take_writable,  rig};
     error_clear(&rig->error);
     rig->is_synced = rig->was_synced = rig->is_leading = false;
     buffer_clear(&rig->why);

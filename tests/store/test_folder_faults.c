@@ -425,11 +425,15 @@ static void claim_waits_while_the_disk_is_full(void **state)
     faulty_disk_fault(rig->disk, 0, DISK_FAILS);
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_int_equal(rig->error.fault, FAULT_AGAIN);
-    assert_non_null(strstr(rig->error.text, "cannot write"));
-    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    assert_string_equal(rig->error.text, "cannot write: No space left on device");
+    assert_string_equal(rig_check(rig, "store"), rig->error.text);
     assert_false(rig_thing(rig, "www")->has_finalizer);
     assert_true(rig_has_logged(rig, "the store cannot write"));
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_string_equal(rig->error.text, "cannot write: No space left on device");
+    rig_told(rig);
     rig_run(rig, 1100);
+    assert_string_equal(rig_told(rig), "WRITABLE\n");
     assert_string_equal(rig_check(rig, "store"), "ok");
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_restart(rig);
@@ -465,7 +469,7 @@ static void deletion_that_cannot_be_written_is_told_later(void **state)
     rig_take_away(rig, "web.yaml");
     assert_string_equal(rig_told(rig), "");
     rig_run(rig, 3000);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_told(rig), "WRITABLE\nMODIFIED Thing shop/www in deletion\n.\n");
 }
 
 // ---- two processes ------------------------------------------------------------------------------

@@ -231,13 +231,13 @@ void behind_look_at_journal(struct folder *folder)
 {
     struct journal *journal = &folder->journal;
     if (!folder->is_leading || folder->is_checkpointing ||
-        (!journal->is_suspect && journal->octets <= JOURNAL_OCTETS_MAX))
+        (!journal_is_suspect(journal) && journal->octets <= JOURNAL_OCTETS_MAX))
         return;
     folder->is_checkpointing = true;
-    folder->covered_octets = journal->is_suspect ? SIZE_MAX : journal->octets;
+    folder->covered_octets = journal_is_suspect(journal) ? SIZE_MAX : journal->octets;
     collect_covered(folder);
     loop_timer_set(folder->world.loop, &folder->checkpoint_timer,
-                   journal->is_suspect ? RETRY_MS : 0);
+                   journal_is_suspect(journal) ? RETRY_MS : 0);
 }
 
 static bool copy_file(struct folder *folder, uint32_t file, struct error *err)

@@ -61,17 +61,20 @@ static bool append(struct journal *journal, struct text lines, struct error *err
            disk_sync(journal->disk, journal->file, err);
 }
 
+bool journal_is_suspect(const struct journal *journal)
+{
+    return journal->fault.fault != FAULT_NONE;
+}
+
 bool journal_append(struct journal *journal, struct text lines, struct error *err)
 {
-    if (journal->is_suspect)
-        return error_set(err, FAULT_AGAIN, "SystemError",
-                         "cannot write %s: an earlier write failed; it is being made anew",
-                         journal->path);
-    journal->is_suspect = !append(journal, lines, err);
-    if (journal->is_suspect)
-        return false;
-    journal->octets += lines.len;
-    return true;
+    if (!journal_is_suspect(journal) && append(journal, lines, &journal->fault)) {
+        journal->octets += lines.len;
+        return true;
+    }
+    if (err)
+        *err = journal->fault;
+    return false;
 }
 
 bool journal_renew(struct journal *journal, size_t covered, struct error *err)
@@ -90,7 +93,7 @@ bool journal_renew(struct journal *journal, size_t covered, struct error *err)
         return false;
     close_file(journal);
     journal->octets = tail.len;
-    journal->is_suspect = false;
+    error_clear(&journal->fault);
     return true;
 }
 

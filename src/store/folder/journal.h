@@ -19,11 +19,14 @@ struct journal {
     char *path;
     struct disk_file *file; // NULL: not open
     size_t octets;
-    bool is_suspect; // what stands on the disk is not known: journal_renew before the next append
+    struct error fault; // why it is suspect
 };
 
 void journal_init(struct journal *journal, struct disk *disk, const char *path);
 void journal_done(struct journal *journal);
+// An append failed, so what stands on the disk is not known: journal_renew before the next one,
+// which fails for the same reason until then.
+bool journal_is_suspect(const struct journal *journal);
 // Whole lines. True: they are on the disk to stay.
 bool journal_append(struct journal *journal, struct text lines, struct error *err);
 // Begins anew, keeping what stands behind the first `covered` octets.

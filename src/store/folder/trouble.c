@@ -13,10 +13,11 @@ enum { UNKNOWN_KINDS_MAX = 64, SHOWN_OCTETS_MAX = 128 };
 void trouble_set(struct folder *folder, enum trouble which, const struct error *err)
 {
     char **text = &folder->troubles[which];
-    if (*text && strcmp(*text, err->text) == 0)
-        return;
+    bool is_known = *text != NULL;
     free(*text);
     *text = mem_copy_text(err->text);
+    if (is_known)
+        return;
     log_line(folder->log, LOG_ERROR, "the store cannot write", LOG_TEXT("error", *text), LOG_END);
 }
 
@@ -26,8 +27,10 @@ void trouble_clear(struct folder *folder, enum trouble which)
         return;
     free(folder->troubles[which]);
     folder->troubles[which] = NULL;
-    if (!trouble_text(folder))
-        log_line(folder->log, LOG_INFO, "the store can write again", LOG_END);
+    if (trouble_text(folder))
+        return;
+    log_line(folder->log, LOG_INFO, "the store can write again", LOG_END);
+    folder->sink.writable(folder->sink.context);
 }
 
 const char *trouble_text(const struct folder *folder)
