@@ -565,6 +565,135 @@ static void second_process_with_another_state_folder_stands_by_too(void **state)
     rig_free(other);
 }
 
+// ---- a state folder that goes ------------------------------------------------------------------
+
+static void rename_in(struct rig *rig, const char *from, const char *to)
+{
+    AUTO_BUFFER old = {0};
+    AUTO_BUFFER new = {0};
+    buffer_printf(&old, "%s/%s", rig->dir, from);
+    buffer_printf(&new, "%s/%s", rig->dir, to);
+    assert_int_equal(rename(old.at, new.at), 0);
+}
+
+static void open_with_a_claim(struct rig *rig)
+{
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    assert_true(rig->is_leading);
+}
+
+static void leader_whose_state_folder_goes_stops(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_claim(rig);
+    rename_in(rig, ".signpost", "aside");
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
+    assert_int_equal(rig->error.fault, FAULT_AGAIN);
+    assert_non_null(strstr(rig->error.text, ".signpost was removed or replaced while in use: put "
+                                            "it back, or restart signpost"));
+    assert_false(rig->is_leading);
+    assert_non_null(strstr(rig_check(rig, "store"), "was removed or replaced while in use"));
+    assert_true(rig_has_logged(rig, "the store cannot write"));
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    rig_run(rig, 120000);
+    assert_false(rig_has(rig, ".signpost"));
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "value: b"));
+}
+
+static void idle_leader_notices_at_the_next_scan_that_its_state_folder_went(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_claim(rig);
+    rename_in(rig, ".signpost", "aside");
+    rig_run(rig, 61000);
+    assert_false(rig->is_leading);
+}
+
+static void leader_goes_on_when_its_state_folder_is_back(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_claim(rig);
+    rename_in(rig, ".signpost", "aside");
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
+    rig_change(rig, "web.yaml", THING("www", "value: b") THING("api", "value: a"));
+    assert_null(rig_thing(rig, "api"));
+    rename_in(rig, "aside", ".signpost");
+    rig_run(rig, 2000);
+    assert_true(rig->is_leading);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_non_null(rig_thing(rig, "api"));
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[3]"));
+    assert_non_null(strstr(rig_read(rig, ".signpost/journal"), "[3]"));
+}
+
+static void another_state_folder_in_its_place_stays_untouched(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_claim(rig);
+    rename_in(rig, ".signpost", "aside");
+    rig_write(rig, ".signpost/journal", "theirs");
+    rig_write(rig, ".signpost/lock", "");
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
+    rig_take_away(rig, "web.yaml");
+    rig_run(rig, 120000);
+    assert_string_equal(rig_read(rig, ".signpost/journal"), "theirs");
+    assert_false(rig_has(rig, ".signpost/state"));
+    assert_non_null(rig_thing(rig, "www"));
+}
+
+static void second_process_does_not_lead_beside_one_whose_state_folder_went(void **state)
+{
+    struct rig *rig = *state;
+    struct rig *other = rig_new();
+    test_folder_remove(other->dir);
+    memcpy(other->dir, rig->dir, sizeof other->dir);
+    open_with_a_claim(rig);
+    rename_in(rig, ".signpost", "aside");
+    rig_open(other);
+    assert_false(other->is_leading);
+    rig_drop(other);
+    test_folder_make(other->dir);
+    rig_free(other);
+}
+
+static void replaced_folder_is_locked_as_well(void **state)
+{
+    struct rig *rig = *state;
+    struct rig *other = rig_new();
+    AUTO_BUFFER aside = {0};
+    test_folder_make(rig->state_dir);
+    open_with_a_claim(rig);
+    buffer_printf(&aside, "%s/old", rig->state_dir);
+    assert_int_equal(rename(rig->dir, aside.at), 0);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_run(rig, 61000);
+    assert_true(rig->is_leading);
+    test_folder_remove(other->dir);
+    memcpy(other->dir, rig->dir, sizeof other->dir);
+    test_folder_make(other->state_dir);
+    rig_open(other);
+    assert_false(other->is_leading);
+    rig_drop(other);
+    test_folder_make(other->dir);
+    rig_free(other);
+}
+
+static void journal_that_goes_is_made_anew(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_claim(rig);
+    rig_remove(rig, ".signpost/journal");
+    assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
+    assert_non_null(strstr(rig->error.text, "journal: it was removed or replaced"));
+    rig_run(rig, 2000);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[3]"));
+    assert_non_null(strstr(rig_read(rig, ".signpost/journal"), "[3]"));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
 // ---- reading without opening --------------------------------------------------------------------
 
 static void reading_needs_no_lock_and_writes_nothing(void **state)
@@ -629,6 +758,13 @@ int main(void)
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),
+        CASE(leader_whose_state_folder_goes_stops),
+        CASE(idle_leader_notices_at_the_next_scan_that_its_state_folder_went),
+        CASE(leader_goes_on_when_its_state_folder_is_back),
+        CASE(another_state_folder_in_its_place_stays_untouched),
+        CASE(second_process_does_not_lead_beside_one_whose_state_folder_went),
+        CASE(replaced_folder_is_locked_as_well),
+        CASE(journal_that_goes_is_made_anew),
         CASE(reading_needs_no_lock_and_writes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

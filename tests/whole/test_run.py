@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import threading
 import time
@@ -967,6 +968,21 @@ def test_a_standby_takes_over_after_kill_9(memory):
     memory.wait_ready("www", "new")
     assert memory.server.requests("upsert") == 4
     assert ports[0] != memory.health_port
+
+
+def test_a_state_folder_that_is_removed_stops_the_process_until_a_restart(memory):
+    memory.write("web.yaml", record("www"))
+    memory.start().wait_ready("www")
+    shutil.rmtree(memory.folder / ".signpost")
+    memory.wait(lambda: not memory.is_ready(), "not ready at once")
+    why = ".signpost was removed or replaced while in use: put it back, or restart signpost"
+    assert why in memory.checks()
+    assert any(why in line["error"] for line in memory.program.lines("the store cannot write"))
+    memory.write("web.yaml", record("www", values=["192.0.2.2"]))
+    assert is_quiet(memory)
+    memory.kill().start()
+    memory.wait(lambda: has(memory, "www", ["192.0.2.2"]), "a restart goes on")
+    memory.wait_ready("www")
 
 
 # ---- start and end ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "store/folder/draft.h"
+#include "store/folder/lead.h"
 #include "store/folder/trouble.h"
 
 enum { CHECKPOINT_SLICE_MS = 10 };
@@ -146,7 +147,7 @@ static void finish_moves(struct folder *folder)
 static void run(struct folder *folder, bool is_forced)
 {
     int64_t next_ms;
-    if (!folder->is_leading)
+    if (!folder->is_leading || !lead_look(folder))
         return;
     if (!folder->pass.is_load)
         journal_index_free(steal(folder->load.journal));
@@ -266,6 +267,10 @@ static void checkpoint_fired(void *context)
     struct folder *folder = context;
     struct error err = {0};
     bool is_ok = true;
+    if (!lead_look(folder)) {
+        loop_timer_set(folder->world.loop, &folder->checkpoint_timer, RETRY_MS);
+        return;
+    }
     if (folder->covered.count) {
         is_ok = copy_some(folder, &err);
     } else if ((is_ok = journal_renew(&folder->journal, folder->covered_octets, &err))) {

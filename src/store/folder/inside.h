@@ -104,7 +104,7 @@ struct fault_line {
     char *text;
 };
 
-enum trouble { TROUBLE_JOURNAL, TROUBLE_STATE, TROUBLE_STATUS, TROUBLE_SECRETS, TROUBLES };
+enum trouble { TROUBLE_LOST, TROUBLE_JOURNAL, TROUBLE_STATE, TROUBLE_STATUS, TROUBLE_SECRETS, TROUBLES };
 
 enum work { WORK_NONE, WORK_LOAD, WORK_SCAN, WORK_CHANGES };
 
@@ -135,6 +135,7 @@ struct folder {
     int lock;     // descriptor of .signpost/lock, -1: another process holds it
     int dir_lock; // that of the folder; -1 on a leader: its file system locks no folders
     bool is_leading;
+    bool is_lost;   // on a leader: what it locked lies there no more
     bool has_rival; // it leads this folder with another state folder
     bool has_told_leading;
     struct loop_timer lead_timer;

@@ -1,7 +1,9 @@
 #include "store/folder/lead.h"
 
 #include "base/memory.h"
+#include "store/folder/behind.h"
 #include "store/folder/settle.h"
+#include "store/folder/trouble.h"
 
 static char *lock_path(const struct folder *folder)
 {
@@ -45,16 +47,72 @@ bool lead_open(struct folder *folder, struct error *err)
     return try_lock(folder, err);
 }
 
-static void lead_fired(void *context)
+// ---- keeping ------------------------------------------------------------------------------------
+
+static bool keeps_state(const struct folder *folder, struct error *err)
 {
-    struct folder *folder = context;
-    // Work under way was begun as a standby and has to end as one.
-    if (folder->work == WORK_NONE)
-        try_lock(folder, NULL);
-    if (folder->is_leading)
-        settle_reload(folder);
-    else
-        loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
+    autofree char *path = lock_path(folder);
+    if (disk_lock_is_at(folder->lock, path))
+        return true;
+    return error_set(err, FAULT_AGAIN, "SystemError",
+                     "%s was removed or replaced while in use: put it back, or restart signpost to "
+                     "begin a new one",
+                     folder->own_dir);
+}
+
+// Another folder in its place is locked as well; one that is gone has no manifests to lead.
+static bool keeps_folder(struct folder *folder, struct error *err)
+{
+    bool is_held = false;
+    if (folder->dir_lock < 0 || disk_lock_is_at(folder->dir_lock, folder->dir))
+        return true;
+    int lock = disk_lock_folder(folder->dir, &is_held, NULL);
+    if (lock >= 0) {
+        disk_unlock(folder->dir_lock);
+        folder->dir_lock = lock;
+    }
+    if (!is_held)
+        return true;
+    return error_set(err, FAULT_AGAIN, "SystemError",
+                     "%s was replaced, and another process leads the new one: stop one of the two",
+                     folder->dir);
+}
+
+static bool keeps_all(struct folder *folder, struct error *err)
+{
+    return keeps_state(folder, err) && keeps_folder(folder, err);
+}
+
+static void lose(struct folder *folder, const struct error *err)
+{
+    trouble_set(folder, TROUBLE_LOST, err);
+    loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
+    folder->is_lost = true;
+    if (!folder->has_told_leading)
+        return;
+    folder->has_told_leading = false;
+    folder->sink.leading(folder->sink.context, false);
+}
+
+static void look_again(struct folder *folder)
+{
+    struct error err = {0};
+    if (!keeps_all(folder, &err)) {
+        lose(folder, &err);
+        return;
+    }
+    folder->is_lost = false;
+    trouble_clear(folder, TROUBLE_LOST);
+    behind_wake(folder);
+    settle_scan(folder);
+}
+
+bool lead_look(struct folder *folder)
+{
+    struct error err = {0};
+    if (folder->is_leading && !folder->is_lost && !keeps_all(folder, &err))
+        lose(folder, &err);
+    return !folder->is_lost;
 }
 
 // ---- telling ------------------------------------------------------------------------------------
@@ -99,6 +157,22 @@ static void tell_standby(struct folder *folder)
                  LOG_TEXT("folder", folder->own_dir), LOG_TEXT("holder", holder.at), LOG_END);
 }
 
+static void lead_fired(void *context)
+{
+    struct folder *folder = context;
+    if (folder->is_lost) {
+        look_again(folder);
+        return;
+    }
+    // Work under way was begun as a standby and has to end as one.
+    if (folder->work == WORK_NONE)
+        try_lock(folder, NULL);
+    if (folder->is_leading)
+        settle_reload(folder);
+    else
+        loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
+}
+
 void lead_start(struct folder *folder)
 {
     folder->lead_timer = (struct loop_timer){.call = lead_fired, .context = folder};
@@ -118,7 +192,7 @@ void lead_done(struct folder *folder)
 
 void lead_tell(struct folder *folder)
 {
-    if (!folder->is_leading || folder->has_told_leading)
+    if (!folder->is_leading || folder->is_lost || folder->has_told_leading)
         return;
     folder->has_told_leading = true;
     folder->sink.leading(folder->sink.context, true);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/draft.h"
+#include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/pass.h"
 #include "store/folder/trouble.h"
@@ -107,6 +108,8 @@ static bool is_missing(const struct folder *folder, uint32_t id)
 static bool act_on_some(struct folder *folder, struct error *err)
 {
     __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
+    if (folder->missing.count && !lead_look(folder))
+        return error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->troubles[TROUBLE_LOST]);
     struct id_list *missing = &folder->missing;
     size_t left = missing->count;
     while (left > 0 && farewells.count < CHUNK) {
@@ -182,7 +185,8 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
     }
     while (folder->missing.count) {
         if (!act_on_some(folder, &err)) {
-            trouble_set(folder, TROUBLE_JOURNAL, &err);
+            if (!folder->is_lost)
+                trouble_set(folder, TROUBLE_JOURNAL, &err);
             folder_end_batch(folder);
             return STEP_FAILED;
         }

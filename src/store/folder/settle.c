@@ -68,14 +68,23 @@ static bool is_of_interest(const char *name)
     return is_swap(name) || (!name_is_skipped(name) && !name_is_status(name));
 }
 
+static bool lies_in_own(const struct folder *folder, const char *path)
+{
+    size_t len = strlen(folder->own_dir);
+    return strncmp(path, folder->own_dir, len) == 0 && (!path[len] || path[len] == '/');
+}
+
 static void folder_changed(void *context, bool is_lost)
 {
     struct folder *folder = context;
     size_t count = 0;
     bool is_relevant = is_lost;
+    bool is_own = is_lost;
     char **paths = disk_watch_take(folder->watch, &count);
     for (size_t i = 0; i < count; i++) {
-        if (!is_of_interest(name_of(paths[i]))) {
+        bool is_own_path = lies_in_own(folder, paths[i]);
+        is_own = is_own || is_own_path;
+        if (is_own_path || !is_of_interest(name_of(paths[i]))) {
             free(paths[i]);
             continue;
         }
@@ -87,6 +96,8 @@ static void folder_changed(void *context, bool is_lost)
     folder->needs_scan = folder->needs_scan || is_lost;
     if (is_relevant)
         arm_settling(folder);
+    if (is_own)
+        lead_look(folder);
 }
 
 static void settle_fired(void *context)
@@ -100,13 +111,18 @@ static void settle_fired(void *context)
     start_work(folder);
 }
 
+void settle_scan(struct folder *folder)
+{
+    folder->needs_scan = true;
+    if (folder->work == WORK_NONE)
+        start_work(folder);
+}
+
 static void slow_fired(void *context)
 {
     struct folder *folder = context;
     loop_timer_set(folder->world.loop, &folder->slow_timer, SLOW_SCAN_MS);
-    folder->needs_scan = true;
-    if (folder->work == WORK_NONE)
-        start_work(folder);
+    settle_scan(folder);
 }
 
 void settle_reload(struct folder *folder)
@@ -244,6 +260,7 @@ static const struct scan_calls status_calls = {
 static enum step begin_scan(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
+    saw_folder(folder, folder->own_dir);
     folder->needs_scan = false;
     error_clear(&folder->scan_error);
     folder->scan_number++;
@@ -395,6 +412,8 @@ static void work_fired(void *context)
 static void start_work(struct folder *folder)
 {
     bool is_load = folder->needs_load;
+    if (!lead_look(folder))
+        return;
     pass_begin(folder, is_load);
     if (!is_load && !folder->needs_scan)
         take_changes(folder, 0);

@@ -8,6 +8,7 @@
 #include "base/must.h"
 #include "store/folder/behind.h"
 #include "store/folder/draft.h"
+#include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
 
@@ -75,6 +76,8 @@ static bool check_leading(const struct folder *folder, const struct object *obje
 {
     if (folder->has_told_leading)
         return true;
+    if (folder->is_lost)
+        return refuse(err, FAULT_AGAIN, 0, "SystemError", object, folder->troubles[TROUBLE_LOST]);
     return refuse(err, FAULT_AGAIN, 0, "Standby", object,
                   "another process leads this folder; only that one writes");
 }
@@ -314,6 +317,7 @@ static void write_fired(void *context)
 {
     struct folder *folder = context;
     AUTO_BUFFER lines = {0};
+    lead_look(folder);
     size_t count = folder->request_count - folder->request_next;
     size_t taken = gather(folder, folder->requests + folder->request_next, count, &lines);
     // Answers may bring in new requests, which may move the others in memory.
