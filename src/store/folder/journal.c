@@ -49,15 +49,29 @@ static bool open_file(struct journal *journal, struct error *err)
     journal->file = disk_append_open(journal->disk, journal->path, 0600, err);
     if (!journal->file)
         return false;
-    if (end_torn_line(journal, err))
+    if (end_torn_line(journal, err) && disk_stat(journal->path, &journal->opened, err))
         return true;
     close_file(journal);
     return false;
 }
 
+// A file without a name is lost at the end of the process.
+static bool is_in_place(const struct journal *journal, struct error *err)
+{
+    struct disk_stat found = {0};
+    const struct disk_stat *opened = &journal->opened;
+    if (!journal->file || (disk_stat(journal->path, &found, NULL) &&
+                           found.device == opened->device && found.inode == opened->inode))
+        return true;
+    return error_set(err, FAULT_AGAIN, "SystemError",
+                     "cannot write %s: it was removed or replaced; it is being made anew",
+                     journal->path);
+}
+
 static bool append(struct journal *journal, struct text lines, struct error *err)
 {
-    return open_file(journal, err) && disk_append(journal->disk, journal->file, lines, err) &&
+    return is_in_place(journal, err) && open_file(journal, err) &&
+           disk_append(journal->disk, journal->file, lines, err) &&
            disk_sync(journal->disk, journal->file, err);
 }
 

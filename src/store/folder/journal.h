@@ -17,7 +17,8 @@ enum { JOURNAL_OCTETS_MAX = 8 * 1024 * 1024 }; // beyond: time for a checkpoint
 struct journal {
     struct disk *disk;
     char *path;
-    struct disk_file *file; // NULL: not open
+    struct disk_file *file;  // NULL: not open
+    struct disk_stat opened; // what lay at the path then
     size_t octets;
     struct error fault; // why it is suspect
 };
@@ -27,7 +28,8 @@ void journal_done(struct journal *journal);
 // An append failed, so what stands on the disk is not known: journal_renew before the next one,
 // which fails for the same reason until then.
 bool journal_is_suspect(const struct journal *journal);
-// Whole lines. True: they are on the disk to stay.
+// Whole lines. True: they are on the disk to stay. Fails too when the file was removed or replaced
+// since it was opened.
 bool journal_append(struct journal *journal, struct text lines, struct error *err);
 // Begins anew, keeping what stands behind the first `covered` octets.
 bool journal_renew(struct journal *journal, size_t covered, struct error *err);
