@@ -253,9 +253,16 @@ static void add_file(struct check *check, const char *shown, const char *opened)
 static void found_manifest(void *context, const char *path, const struct disk_stat *found)
 {
     struct check *check = context;
+    struct error err = {0};
+    const char *shown = arena_printf(check->arena, "%s/%s", check->folder, path);
+    const char *opened = arena_printf(check->arena, "%s/%s", check->real, path);
     (void)found;
-    add_file(check, arena_printf(check->arena, "%s/%s", check->folder, path),
-             arena_printf(check->arena, "%s/%s", check->real, path));
+    if (scan_check_link(check->real, opened, &err))
+        add_file(check, shown, opened);
+    else if (err.fault == FAULT_SPEC)
+        report_add(&check->report, REPORT_ERROR, (struct place){shown, 1, 1}, "%s", err.text);
+    else
+        unreadable(check, err.text);
 }
 
 static void found_unreadable(void *context, const char *path, const struct error *err)

@@ -371,10 +371,14 @@ static void link_out_of_the_folder_is_not_followed(void **state)
     buffer_clear(&link);
     buffer_printf(&link, "%s/y.yaml", rig->dir);
     assert_int_equal(symlink("in/real.txt", link.at), 0);
+    assert_string_equal(rig_list(rig, false),
+                        "x.yaml - - | x.yaml: is a link out of the folder, which is not followed; "
+                        "copy the file\n"
+                        "y.yaml Thing y\n");
     rig_open(rig);
     test_folder_remove(outside);
     assert_string_equal(rig_told(rig), "ADDED Thing shop/y\n.\n");
-    assert_non_null(strstr(rig_check(rig, "manifests"), "link out of the folder"));
+    assert_non_null(strstr(rig_check(rig, "manifests"), "x.yaml: is a link out of the folder"));
 }
 
 static void swapped_links_of_a_mounted_config_map_are_seen(void **state)

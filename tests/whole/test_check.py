@@ -216,6 +216,17 @@ def test_folders_are_read_as_run_reads_them(tmp_path):
     assert (status, summary) == (1, "3 files, 3 objects: 3 errors, 0 warnings")
 
 
+def test_a_link_out_of_the_folder_is_refused_as_run_refuses_it(tmp_path):
+    write(tmp_path, "outside.yaml", "password: hunter2\n")
+    write(tmp_path, "in/class.txt", GOOD)
+    os.symlink("../outside.yaml", tmp_path / "in" / "web.yaml")
+    os.symlink("class.txt", tmp_path / "in" / "class.yaml")
+    status, lines, _ = check(tmp_path, "in")
+    assert (status, lines) == (1, ["in/web.yaml:1:1: is a link out of the folder, which is not "
+                                   "followed; copy the file"])
+    assert check(tmp_path, "outside.yaml")[1] == ["outside.yaml:1:1: apiVersion is required"]
+
+
 def test_file_that_is_named_is_read_whatever_its_name(tmp_path):
     write(tmp_path, "notes.txt", "kind: X\n")
     assert check(tmp_path, "notes.txt")[:2] == (1, ["notes.txt:1:1: apiVersion is required"])

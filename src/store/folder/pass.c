@@ -177,19 +177,6 @@ static void wait_for_file(struct folder *folder, uint32_t file)
     files_set_documents(&folder->entries, file, folder->pass.documents);
 }
 
-static bool lies_inside(const struct folder *folder, const char *full, struct error *err)
-{
-    size_t len = strlen(folder->dir);
-    autofree char *real = disk_real_path(full, err);
-    if (!real)
-        return false;
-    if (strncmp(real, folder->dir, len) == 0 && (real[len] == '/' || folder->dir[len - 1] == '/'))
-        return true;
-    error_set(err, FAULT_SPEC, "OutsideLink",
-              "is a link out of the folder, which is not followed; copy the file");
-    return false;
-}
-
 static void remember_stat(struct file *file, const struct disk_stat *found)
 {
     file->inode = found->inode;
@@ -211,7 +198,7 @@ static bool read_file(const struct folder *folder, uint32_t file, struct buffer 
     struct disk_stat after;
     buffer_printf(&full, "%s/%s", folder->dir, path_of(folder, file));
     *is_moving = false;
-    if (!disk_stat(full.at, found, err) || !lies_inside(folder, full.at, err))
+    if (!disk_stat(full.at, found, err) || !scan_check_link(folder->dir, full.at, err))
         return false;
     if (!disk_read(text, full.at, MANIFEST_OCTETS_MAX, err) || !disk_stat(full.at, &after, err))
         return false;

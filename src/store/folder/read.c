@@ -137,17 +137,25 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
                                reading->folder->entries.files[file].path, true, NULL});
 }
 
-static void read_file(struct reading *reading, uint32_t file)
+static bool read_text(const struct reading *reading, struct buffer *text, struct error *err)
 {
     AUTO_BUFFER full = {0};
+    const char *dir = reading->folder->dir;
+    buffer_printf(&full, "%s/%s", dir, path_of(reading));
+    return (scan_check_link(dir, full.at, err) &&
+            disk_read(text, full.at, MANIFEST_OCTETS_MAX, err)) ||
+           error_prefix(err, "%s: ", path_of(reading));
+}
+
+static void read_file(struct reading *reading, uint32_t file)
+{
     AUTO_BUFFER text = {0};
     struct error err = {0};
     struct folder *folder = reading->folder;
     folder->pass.file = file;
-    buffer_printf(&full, "%s/%s", folder->dir, path_of(reading));
     struct document_source source = {
         path_of(reading), {0}, folder->kinds, folder->kind_count, folder->patterns};
-    bool is_read = disk_read(&text, full.at, MANIFEST_OCTETS_MAX, &err);
+    bool is_read = read_text(reading, &text, &err);
     source.text = buffer_text(&text);
     if (!is_read || !documents_read(&source, take_document, reading, &err))
         tell(reading, (struct folder_entry){NULL, NULL, path_of(reading), false, err.text});

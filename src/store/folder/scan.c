@@ -16,6 +16,18 @@ static void push(struct scan *scan, const char *folder)
     scan->folders[scan->folder_count++] = mem_copy_text(folder);
 }
 
+bool scan_check_link(const char *root, const char *manifest, struct error *err)
+{
+    size_t len = strlen(root);
+    autofree char *real = disk_real_path(manifest, err);
+    if (!real)
+        return false;
+    if (strncmp(real, root, len) == 0 && (real[len] == '/' || root[len - 1] == '/'))
+        return true;
+    return error_set(err, FAULT_SPEC, "OutsideLink",
+                     "is a link out of the folder, which is not followed; copy the file");
+}
+
 void scan_begin(struct scan *scan, const char *root, const struct scan_calls *calls, void *context)
 {
     *scan = (struct scan){.calls = calls, .context = context, .root = mem_copy_text(root)};

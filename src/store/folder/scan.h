@@ -36,6 +36,10 @@ struct scan {
 
 enum { SCAN_DEPTH_MAX = 32 };
 
+// A manifest may be a link, but not to what lies outside of the folder: whoever may write into that
+// must not make us read (and tell of) any file that we can. `root` is a real path. The error's text
+// goes behind the manifest's name.
+bool scan_check_link(const char *root, const char *manifest, struct error *err);
 // The root itself must be readable.
 void scan_begin(struct scan *scan, const char *root, const struct scan_calls *calls, void *context);
 // Goes on until the clock says `until_ms`. True: done.
