@@ -712,8 +712,9 @@ static void reading_needs_no_lock_and_writes_nothing(void **state)
         "a.yaml Thing odd | a.yaml:8:3: spec.value: expected text, found a number: quote it\n"
         "a.yaml - -\n"
         "b.yaml Thing www\n"
-        "b.yaml Thing www | b.yaml:10:1: Duplicate: Thing.test.example.org shop/www stands in "
-        "b.yaml already\n"
+        "b.yaml Thing www | b.yaml:10:1: Duplicate: Thing shop/www stands in b.yaml already; "
+        "remove "
+        "one of the two\n"
         "c.yaml - - | c.yaml:2:1: did not find expected node content while parsing a flow node "
         "that began at 2:1\n"
         "d.yaml Thing old\n");

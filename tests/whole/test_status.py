@@ -191,6 +191,17 @@ def test_refused_manifest_is_listed_and_its_last_good_object_stays(folder):
     assert "1 fault in manifests" in out.splitlines()[-1]
 
 
+def test_duplicate_has_one_row_and_a_line_that_says_who_holds_the_object(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.write("zz.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    folder.start().settle(web="RecordCreated")
+    code, out, _ = folder.status()
+    assert code == 1
+    assert out.count("DNSRecord/default/web") == 1
+    told = "zz.yaml:1:1: Duplicate: DNSRecord default/web stands in web.yaml already; remove one"
+    assert told in " ".join(out.split())
+
+
 def test_empty_folder_is_exit_0(tmp_path):
     assert run("status", "--dir", tmp_path) == (0, f"no objects in {tmp_path}\n", "")
 

@@ -278,3 +278,13 @@ bool documents_read(const struct document_source *source, document_call *call, v
         arena_reset(arena);
     }
 }
+
+const char *document_duplicate(struct arena *arena, const struct document *document,
+                               const char *path, const char *elsewhere)
+{
+    return arena_printf(
+        arena, "%s:%u:%u: Duplicate: %s %.*s%s%.*s stands in %s already; remove one of the two",
+        path, document->line, document->column, document->kind->name,
+        TEXT_ARGS(document->namespace_), document->namespace_.len ? "/" : "",
+        TEXT_ARGS(document->name), elsewhere);
+}

@@ -37,6 +37,9 @@ struct document_source {
     struct kind_patterns *patterns; // may be NULL
 };
 
+// Of a document whose object stands in the manifest `elsewhere` already: its fault.
+const char *document_duplicate(struct arena *arena, const struct document *document,
+                               const char *path, const char *elsewhere);
 // `arena` is reset after each call.
 typedef void document_call(void *context, struct arena *arena, struct document *document);
 

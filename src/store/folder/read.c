@@ -100,14 +100,15 @@ static void tell_known(struct reading *reading, struct arena *arena, struct docu
     struct folder *folder = reading->folder;
     struct object_ref_key key = {document->kind, document->namespace_, document->name};
     struct draft draft = draft_make(folder, arena, &key);
-    struct folder_entry entry = {document->kind, document->tree, path_of(reading), false,
-                                 document->fault};
+    struct folder_entry entry = {.kind = document->kind,
+                                 .tree = document->tree,
+                                 .path = path_of(reading),
+                                 .fault = document->fault};
     draft_key(&key_text, &draft);
     const char *elsewhere = see(reading, buffer_text(&key_text), path_of(reading));
     if (elsewhere) {
-        entry.fault =
-            arena_printf(arena, "%s:%u:%u: Duplicate: %s stands in %s already", path_of(reading),
-                         document->line, document->column, key_text.at, elsewhere);
+        entry.is_duplicate = true;
+        entry.fault = document_duplicate(arena, document, path_of(reading), elsewhere);
     } else if (load_take(folder, &draft, &from, &err)) {
         bool is_refused = draft.ours.fault.len && !document->fault;
         entry.fault = is_refused ? arena_copy(arena, draft.ours.fault.at, draft.ours.fault.len)
@@ -124,8 +125,10 @@ static void take_document(void *context, struct arena *arena, struct document *d
     if (document->has_identity)
         tell_known(reading, arena, document);
     else
-        tell(reading, (struct folder_entry){document->kind, document->tree, path_of(reading), false,
-                                            document->fault});
+        tell(reading, (struct folder_entry){.kind = document->kind,
+                                            .tree = document->tree,
+                                            .path = path_of(reading),
+                                            .fault = document->fault});
 }
 
 static void take_orphan(void *context, struct draft *draft, uint32_t file)
@@ -133,8 +136,10 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
     const struct reading *reading = context;
     const struct store_kind *type = draft->subject.type;
     tell(reading,
-         (struct folder_entry){type->kind, ours_tree(draft->arena, &draft->subject, &draft->ours),
-                               reading->folder->entries.files[file].path, true, NULL});
+         (struct folder_entry){.kind = type->kind,
+                               .tree = ours_tree(draft->arena, &draft->subject, &draft->ours),
+                               .path = reading->folder->entries.files[file].path,
+                               .is_gone = true});
 }
 
 static bool read_text(const struct reading *reading, struct buffer *text, struct error *err)
@@ -158,7 +163,7 @@ static void read_file(struct reading *reading, uint32_t file)
     bool is_read = read_text(reading, &text, &err);
     source.text = buffer_text(&text);
     if (!is_read || !documents_read(&source, take_document, reading, &err))
-        tell(reading, (struct folder_entry){NULL, NULL, path_of(reading), false, err.text});
+        tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
 }
 
 static bool read_all(struct reading *reading, struct error *err)

@@ -108,13 +108,9 @@ static bool is_duplicate(struct folder *folder, uint32_t id)
 static void take_duplicate(struct folder *folder, struct arena *arena,
                            const struct document *document, uint32_t id)
 {
-    AUTO_BUFFER name = {0};
     const struct entry *entry = &folder->entries.items[id];
-    object_write_name(&name, entry->object);
-    const char *fault = arena_printf(
-        arena, "%s:%u:%u: Duplicate: %s %s stands in %s already; remove one of the two",
-        path_of(folder, folder->pass.file), document->line, document->column, document->kind->name,
-        name.at, path_of(folder, entry->file));
+    const char *fault = document_duplicate(arena, document, path_of(folder, folder->pass.file),
+                                           path_of(folder, entry->file));
     folder->entries.files[folder->pass.file].flags |= FILE_HAS_DUPLICATES;
     take_broken(folder, arena, document, fault);
 }
