@@ -62,8 +62,9 @@ struct lane_view {
     const struct value *answer; // the last health answer's map, or NULL
     int64_t answered_s;         // Unix; 0: never
     bool is_answer_ok;
-    struct error answer_error; // when it failed
-    const char *note;          // from the last talk, e.g. "server still uses the previous secret"
+    struct error answer_error;   // when it failed
+    const struct secret *secret; // what it signs with; or NULL. Only for comparing
+    const char *note;            // from the last talk, e.g. "server still uses the previous secret"
 };
 
 enum receipt_state {
@@ -169,7 +170,7 @@ struct verdict_note { // an Event
     const char *reason;
     const char *text;
 };
-struct verdict_line { // a log line, written when the status patch is due
+struct verdict_line { // a log line, told as the notes are
     enum log_level level;
     const char *message;
     const struct log_attr *attrs; // ends with LOG_END; or NULL
@@ -196,6 +197,7 @@ struct verdict {
     const struct lane_want *lane;
     const struct question *question;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
+    // Told when the write of this verdict has succeeded; at once when nothing is to be written.
     struct verdict_note notes[VERDICT_NOTES_MAX];
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];

@@ -198,6 +198,7 @@ static void view_refresh(struct lane *lane)
     lane->view.name = lane->name;
     lane->view.book = lane->book;
     lane->view.is_open = lane->seat != NULL;
+    lane->view.secret = lane->secret;
 }
 
 void seat_unref(struct seat *seat)

@@ -291,6 +291,12 @@ static void ask_question(struct engine *engine, uint32_t id, const struct verdic
         lane_ask(key->extra->lane, verdict->question);
 }
 
+static void tell_at_once(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    autofree struct told *told = told_new(verdict);
+    told_tell(engine, told, engine->keys[id].object);
+}
+
 static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct key *key = &engine->keys[id];
@@ -300,8 +306,9 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
         queue_after(engine->queue, id, key->extra->write_not_before_ms);
         return;
     }
-    (void)(write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
-           write_status(engine, id, verdict));
+    if (!write_ahead(engine, id, verdict) && !write_finalizer_away(engine, id, verdict) &&
+        !write_status(engine, id, verdict))
+        tell_at_once(engine, id, verdict);
 }
 
 static enum turn_result turn_result(const struct verdict *verdict)

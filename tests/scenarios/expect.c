@@ -388,6 +388,16 @@ static bool expect_event(struct stage *stage, const struct step *step, struct er
            fail(err, "there was none");
 }
 
+// expect events default/web RecordCreated 2
+static bool expect_events(struct stage *stage, const struct step *step, struct error *err)
+{
+    long count = 0;
+    for (size_t i = 0; i < stage->note_count; i++)
+        count += !strcmp(stage->notes[i].object, step_word(step, 2)) &&
+                 !strcmp(stage->notes[i].reason, step_word(step, 3));
+    return count == step_number(step_word(step, 4)) || fail(err, "there are %ld", count);
+}
+
 static bool expect_no_event(struct stage *stage, const struct step *step, struct error *err)
 {
     return !has_event(stage, step_word(step, 3), step_word(step, 4), step_word(step, 5)) ||
@@ -491,6 +501,7 @@ static const struct {
     {"no annotation", expect_no_annotation},
     {"count", expect_count},
     {"event", expect_event},
+    {"events", expect_events},
     {"no event", expect_no_event},
     {"log", expect_log},
     {"no log", expect_no_log},

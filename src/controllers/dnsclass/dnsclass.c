@@ -357,6 +357,27 @@ static void note_change(struct turn *turn, const struct told *told, struct verdi
                               .attrs = attrs_make(turn, told)};
 }
 
+// The lane still signs with the one before.
+static void note_rotation(struct turn *turn, struct verdict *out)
+{
+    const struct dnsclass *dnsclass = &turn->dnsclass;
+    const struct secret *before = turn->lane ? turn->lane->secret : NULL;
+    if (!before || !turn->secret || secret_equal(before, turn->secret))
+        return;
+    verdict_note(
+        out, false, "SecretRotated",
+        dnsclass->has_secret_ref
+            ? arena_printf(turn->arena, "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
+                           TEXT_ARGS(dnsclass->secret_namespace), TEXT_ARGS(dnsclass->secret_name),
+                           TEXT_ARGS(dnsclass->secret_key))
+            : "the class has a new secret: it signs from now on");
+    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, 2);
+    attrs[0] = LOG_SLICE("class", turn->snapshot->name);
+    attrs[1] = LOG_END;
+    out->lines[out->line_count++] = (struct verdict_line){
+        .level = LOG_INFO, .message = "class signs with a new secret", .attrs = attrs};
+}
+
 // After a restart the last word stands until the server has been asked again.
 static bool is_pending_news(const struct turn *turn)
 {
@@ -414,6 +435,7 @@ static void decide(const struct snapshot *snapshot, void *memo, struct verdict *
         out->question = question_make(&turn);
     out->fault = turn.fault;
     out->class_label = terminated(turn.arena, snapshot->name);
+    note_rotation(&turn, out);
     if (!tell(&turn, &told)) {
         out->reason_label = reason_name(old_reason(&turn));
         return;

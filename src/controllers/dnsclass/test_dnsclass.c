@@ -359,6 +359,26 @@ static void a_moved_server_is_asked_anew_and_noted(void **state)
     assert_non_null(note_of(verdict, "ServerChanged"));
 }
 
+static void a_new_key_is_noted_without_its_content(void **state)
+{
+    (void)state;
+    CLEANUP(secret) struct secret *before = secret_new("one", 3);
+    world.spec = HMAC;
+    world.status = READY_AS("True", "ServerHealthy");
+    be_answered("{'status':'healthy'}", NOW_S - 300);
+    world.lane.secret = before;
+    world.secret = "'stringData':{'hmac':'one'}";
+    assert_null(note_of(decide(), "SecretRotated"));
+    world.secret = "'stringData':{'hmac':'s3cret'}";
+    const char *note = note_of(decide(), "SecretRotated");
+    assert_string_equal(note, "Secret dns/key has a new key hmac: it signs from now on");
+    world.secret = NULL;
+    assert_null(note_of(decide(), "SecretRotated"));
+    world.lane.secret = NULL;
+    world.secret = "'stringData':{'hmac':'s3cret'}";
+    assert_null(note_of(decide(), "SecretRotated"));
+}
+
 static void settings_that_the_provider_refuses_are_told(void **state)
 {
     (void)state;
@@ -400,6 +420,7 @@ int main(void)
         UNIT(time_stamps_alone_are_written_once_an_interval),
         UNIT(a_change_of_health_is_noted_once),
         UNIT(a_moved_server_is_asked_anew_and_noted),
+        UNIT(a_new_key_is_noted_without_its_content),
         UNIT(settings_that_the_provider_refuses_are_told),
         UNIT(settings_have_bounds),
     };
