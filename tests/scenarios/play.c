@@ -262,9 +262,12 @@ static bool do_store(struct play *play, const struct step *step, struct error *e
 
 static bool do_lead(struct play *play, const struct step *step, struct error *err)
 {
-    if (!play->stage->server || !play->stage->inner)
+    struct stage *stage = play->stage;
+    if (!stage->server)
         return fail(err, "only the model's store can lose the lease");
-    model_store_set_leading(play->stage->inner, !strcmp(step_word(step, 1), "yes"));
+    stage->is_without_lease = strcmp(step_word(step, 1), "yes");
+    if (stage->inner)
+        model_store_set_leading(stage->inner, !stage->is_without_lease);
     return true;
 }
 

@@ -222,6 +222,8 @@ bool stage_start(struct stage *stage, struct error *err)
     stage->inner = open_store(stage, err);
     if (!stage->inner)
         return false;
+    if (stage->is_without_lease)
+        model_store_set_leading(stage->inner, false);
     stage->store = tap_store_new(stage->inner, noted, stage);
     open_engine(stage);
     return engine_start(stage->engine, err);

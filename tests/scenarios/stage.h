@@ -55,6 +55,7 @@ struct stage {
     struct store *store;
     struct engine *engine; // NULL: not started
     bool is_started;       // shall run
+    bool is_without_lease; // model: however often it starts
     unsigned starts;
 
     struct stage_file *files;
