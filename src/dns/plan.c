@@ -90,6 +90,13 @@ static size_t find_obstacle(const struct plan_claim *claims, size_t count,
     return NONE;
 }
 
+static void settle_looks(const struct plan_claim *claims, size_t count, struct plan_step *steps)
+{
+    for (size_t i = 0; i < count; i++)
+        if (claims[i].want == PLAN_LOOK && steps[i].act != PLAN_LOST && !claims[i].is_satisfied)
+            steps[i].act = send_or_hold(&claims[i]);
+}
+
 static void settle_sets(const struct plan_claim *claims, size_t count, struct plan_step *steps)
 {
     for (size_t i = 0; i < count; i++) {
@@ -107,5 +114,6 @@ void plan_name(const struct plan_claim *claims, size_t count, struct plan_step *
 {
     settle_losers(claims, count, steps);
     settle_removals(claims, count, steps);
+    settle_looks(claims, count, steps);
     settle_sets(claims, count, steps);
 }

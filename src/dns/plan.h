@@ -15,6 +15,7 @@
 
 enum plan_want {
     PLAN_KEEP,   // ours; leave whatever stands there
+    PLAN_LOOK,   // the same, and find out what that is
     PLAN_SET,    // this content shall stand there
     PLAN_REMOVE, // nothing of ours shall stand there
 };
@@ -33,7 +34,7 @@ struct plan_claim {
 
 enum plan_act {
     PLAN_SETTLED,   // nothing to do
-    PLAN_SEND,      // send the SET or REMOVE now
+    PLAN_SEND,      // send the SET, REMOVE or LOOK now
     PLAN_HOLD,      // would be sent, but is held
     PLAN_WAIT,      // a SET: the REMOVE `other` must be done first; it voids is_satisfied
     PLAN_LOST,      // `other` holds the name

@@ -40,6 +40,7 @@ static struct plan_claim satisfied(struct plan_claim claim)
 
 #define SET(holder, type) claim(&(holder), RECORD_##type, PLAN_SET)
 #define KEEP(holder, type) claim(&(holder), RECORD_##type, PLAN_KEEP)
+#define LOOK(holder, type) claim(&(holder), RECORD_##type, PLAN_LOOK)
 #define REMOVE(holder, type) claim(&(holder), RECORD_##type, PLAN_REMOVE)
 
 struct wanted {
@@ -346,6 +347,25 @@ static void some_step_can_always_be_taken(void **state)
     }
 }
 
+static void a_look_is_sent_until_it_is_answered(void **state)
+{
+    (void)state;
+    const struct plan_claim asked[] = {LOOK(old, A), held(SET(old, CNAME))};
+    const struct plan_claim answered[] = {satisfied(LOOK(old, A)), held(SET(old, CNAME))};
+    const struct plan_claim kept_back[] = {held(LOOK(old, A))};
+    check(asked, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_HOLD, 0}}, 2);
+    check(answered, (struct wanted[]){{PLAN_SETTLED, 0}, {PLAN_HOLD, 0}}, 2);
+    check(kept_back, (struct wanted[]){{PLAN_HOLD, 0}}, 1);
+}
+
+static void a_look_holds_its_name_like_any_claim_that_stands(void **state)
+{
+    (void)state;
+    const struct plan_claim older[] = {LOOK(old, A), SET(young, A)};
+    const struct plan_claim younger[] = {SET(old, CNAME), LOOK(young, A)};
+    check(older, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_LOST, 0}}, 2);
+    check(younger, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_LOST, 0}}, 2);
+}
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +395,8 @@ int main(void)
         cmocka_unit_test(inherited_removal_stands_in_nobodys_way),
         cmocka_unit_test(loser_waits_for_nothing),
         cmocka_unit_test(younger_claims_never_change_who_wins),
+        cmocka_unit_test(a_look_is_sent_until_it_is_answered),
+        cmocka_unit_test(a_look_holds_its_name_like_any_claim_that_stands),
         cmocka_unit_test(some_step_can_always_be_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static struct pending *claim_pending(struct engine *engine, struct claim *claim)
 static void pending_set_content(struct pending *pending, const struct record_set *set)
 {
     free(pending->content);
-    pending->content = content_new(set);
+    pending->content = set ? content_new(set) : NULL;
 }
 
 static uint32_t claim_slot(struct engine *engine)
@@ -231,6 +231,8 @@ static bool claim_is_satisfied(const struct claim *claim)
         return claim->there == THERE_NOTHING;
     case CLAIM_SET:
         return claim->there == THERE_SET && claim->is_match;
+    case CLAIM_LOOK:
+        return claim->was_looked;
     }
     return false;
 }
@@ -271,7 +273,11 @@ static struct named *claims_of_name(struct engine *engine, uint32_t first, size_
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
     static const enum plan_want wants[] = {
-        [CLAIM_KEEP] = PLAN_KEEP, [CLAIM_SET] = PLAN_SET, [CLAIM_REMOVE] = PLAN_REMOVE};
+        [CLAIM_KEEP] = PLAN_KEEP,
+        [CLAIM_SET] = PLAN_SET,
+        [CLAIM_REMOVE] = PLAN_REMOVE,
+        [CLAIM_LOOK] = PLAN_LOOK,
+    };
     const struct claim *claim = &engine->claims[id];
     return (struct plan_claim){
         .holder = claim_object(engine, claim),
@@ -305,6 +311,8 @@ static void claim_rest(struct engine *engine, uint32_t id)
     if (claim->pending->is_due)
         lane_unqueue(claim->lane, id);
     queue_forget(engine->due, id);
+    if (claim->intent == CLAIM_LOOK && claim->pending->content)
+        return;
     pending_free(claim->pending);
     claim->pending = NULL;
 }
@@ -509,16 +517,23 @@ void claim_retry(struct engine *engine, uint32_t id)
     book_replan(engine, id);
 }
 
+static void claim_set_intent(struct claim *claim, enum claim_intent intent)
+{
+    if (claim->intent == (uint8_t)intent)
+        return;
+    claim->was_sent = claim->was_looked = claim->is_inherited = claim->is_uncertain = false;
+    if (intent == CLAIM_SET && claim->there == THERE_NOTHING)
+        claim->was_created = false;
+    if (claim->intent == CLAIM_LOOK && claim->pending)
+        pending_set_content(claim->pending, NULL);
+    claim->epoch++;
+    claim->intent = (uint8_t)intent;
+}
+
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim->intent != (uint8_t)want->intent) {
-        claim->was_sent = claim->is_inherited = claim->is_uncertain = false;
-        if (want->intent == CLAIM_SET && claim->there == THERE_NOTHING)
-            claim->was_created = false;
-        claim->epoch++;
-    }
-    claim->intent = (uint8_t)want->intent;
+    claim_set_intent(claim, want->intent);
     claim->is_held = want->is_held;
     claim_set_lane(engine, id, want->lane);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
@@ -618,6 +633,15 @@ static struct text copy_text(struct arena *arena, struct text text)
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
 }
 
+static const struct record_set *copy_set(struct arena *arena, const struct record_set *set)
+{
+    if (!set)
+        return NULL;
+    struct record_set *copy = arena_new_of(arena, struct record_set);
+    *copy = record_set_copy(arena, set);
+    return copy;
+}
+
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     struct receipt receipt = {
@@ -637,6 +661,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (claim->pending)
         receipt_add_failure(engine, &receipt, claim->pending);
+    if (claim->pending && claim->intent == CLAIM_LOOK)
+        receipt.found = copy_set(engine->arena, claim->pending->content);
     if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;
@@ -725,6 +751,24 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     engine_schedule(engine);
 }
 
+// Not of a look that was called off meanwhile.
+static void claim_looked(struct claim *claim, const struct record_set *found)
+{
+    claim_clear_failure(claim->pending);
+    if (claim->intent != CLAIM_LOOK)
+        return;
+    claim->was_looked = true;
+    pending_set_content(claim->pending, found);
+}
+
+// The backend answered, but not with what stands there: asking again would give the same.
+static bool is_unreadable(const struct error *error)
+{
+    bool is_passing = error->status == 0 || error->status == 408 ||
+                      (error->status >= 502 && error->status <= 504);
+    return error->fault == FAULT_SPEC || (error->fault == FAULT_AGAIN && !is_passing);
+}
+
 static void claim_done(struct claim *claim, const struct outcome *outcome, enum change_op op,
                        const uint8_t hash[8])
 {
@@ -764,7 +808,10 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
             book_replan(engine, other);
         return;
     }
-    if (change->outcome.is_done) {
+    if (change->op == CHANGE_READ &&
+        (change->outcome.is_done || is_unreadable(change->outcome.error))) {
+        claim_looked(claim, change->outcome.found);
+    } else if (change->outcome.is_done) {
         claim_done(claim, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
     } else {

@@ -71,11 +71,12 @@ enum receipt_state {
     RECEIPT_NONE,    // not known to the book yet
     RECEIPT_HELD,    // competes and wins, not sent as asked
     RECEIPT_WAITING, // due, queued, or in flight; or backing off when attempts > 0
-    RECEIPT_SETTLED, // stands as wanted (SET), or is gone (REMOVE), or is kept (KEEP)
+    RECEIPT_SETTLED, // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
     RECEIPT_LOST,    // another holds the name
 };
 
-enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE };
+// LOOK: kept as with KEEP, and what stands there is read.
+enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE, CLAIM_LOOK };
 
 // What became of one claim of this key.
 struct receipt {
@@ -91,6 +92,8 @@ struct receipt {
     bool is_inherited; // a REMOVE that ended because a successor took the key over
     bool is_uncertain;
     uint8_t hash[8]; // SETTLED SET
+    // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
+    const struct record_set *found;
     int64_t settled_s;
     int64_t since_ms;        // Unix ms: when what it waits for became due; 0: not known
     unsigned attempts;       // failed ones in a row

@@ -146,7 +146,7 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     }
     struct text domain = claim_domain(claim);
     struct text subdomain = claim_subdomain(claim);
-    change->op = CHANGE_REMOVE;
+    change->op = claim_sends(claim) == CLAIM_LOOK ? CHANGE_READ : CHANGE_REMOVE;
     change->set = (struct record_set){
         .type = (enum record_type)claim->type,
         .domain = text_of(arena_copy(flight->job.arena, domain.at, domain.len)),

@@ -99,7 +99,7 @@ struct failure {
 
 // What a claim has only while something is to be done.
 struct pending {
-    struct record_set *content; // SET: what shall stand there; one allocation
+    struct record_set *content; // SET: what shall stand there; LOOK: what was found. One allocation
     uint8_t wanted_hash[8];     // of content, as it would stand there
     struct failure *failure;
     unsigned attempts;
@@ -133,6 +133,7 @@ struct claim {
     bool is_held : 1;
     bool is_used : 1;
     bool is_forgotten : 1; // by its key, but in flight
+    bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
     bool was_sent : 1;
     bool is_inherited : 1;
@@ -380,7 +381,7 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
 void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
 void book_replan(struct engine *engine, uint32_t claim);
 bool book_is_settled(const struct engine *engine, uint32_t key);
-enum claim_intent claim_sends(const struct claim *claim); // SET or REMOVE, as a talk would
+enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,

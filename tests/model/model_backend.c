@@ -350,20 +350,39 @@ static bool key_of_path(struct arena *arena, const char *path, struct record_key
     return true;
 }
 
-static void do_delete(struct model_webhook *server, struct http_call *call, const char *path)
+// NULL: refused already.
+static const struct webhook_record *find_by_path(struct model_webhook *server,
+                                                 struct http_call *call, const char *path)
 {
     struct record_key key;
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!key_of_path(arena, path, &key)) {
         refuse(call, 404, "RECORD_NOT_FOUND", "no such path");
-        return;
+        return NULL;
     }
-    if (!model_webhook_find(server, key.type, key.name)) {
+    const struct webhook_record *found = model_webhook_find(server, key.type, key.name);
+    if (!found)
         refuse(call, 404, "RECORD_NOT_FOUND", "no such record");
+    return found;
+}
+
+static void do_delete(struct model_webhook *server, struct http_call *call, const char *path)
+{
+    const struct webhook_record *found = find_by_path(server, call, path);
+    if (!found)
         return;
-    }
-    model_webhook_drop(server, key.type, key.name);
+    model_webhook_drop(server, found->type, found->name);
     answer(call, 200, "{\"success\":true}");
+}
+
+static void do_get(struct model_webhook *server, struct http_call *call, const char *path)
+{
+    AUTO_BUFFER body = {0};
+    const struct webhook_record *found = find_by_path(server, call, path);
+    if (!found)
+        return;
+    buffer_printf(&body, "{\"success\":true,\"record\":%.*s}", TEXT_ARGS(found->content));
+    answer(call, 200, body.at);
 }
 
 static void do_health(struct model_webhook *server, struct http_call *call)
@@ -396,6 +415,8 @@ static void serve(struct model_webhook *server, struct http_call *call,
         do_upsert(server, call, request);
     else if (!strcmp(request->method, "DELETE"))
         do_delete(server, call, path);
+    else if (!strcmp(request->method, "GET"))
+        do_get(server, call, path);
     else
         refuse(call, 404, "SERVER_ERROR", "no such path");
 }

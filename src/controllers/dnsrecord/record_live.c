@@ -7,7 +7,7 @@
 
 // A record that is to exist: claim its key, send it, and deal with the keys that it had before.
 
-enum { WAS_OCTETS_MAX = 16 * 1024, PENDING_MS = 1000, EPOCH_DIGITS = 16 };
+enum { WAS_OCTETS_MAX = 16 * 1024, PENDING_MS = 1000, EPOCH_DIGITS = 16, LOOKS_MAX = 4 };
 
 // ---- what keeps a record from being sent --------------------------------------------------------
 
@@ -190,7 +190,8 @@ static size_t octets_of(const struct record_set *set)
     return octets;
 }
 
-static const struct record_set *was_of(struct record_turn *turn, const struct record_key *old)
+// What the last spec that was settled came to; NULL when this process saw none of this key.
+static const struct record_set *sent_last(struct record_turn *turn, const struct record_key *old)
 {
     struct dnsrecord before;
     struct findings findings = {.arena = turn->arena};
@@ -211,7 +212,72 @@ static const struct record_set *was_of(struct record_turn *turn, const struct re
                                   .subdomain = was->subdomain};
     bool is_it = dnsrecord_claim_is_same_key(&key, &old->claim) &&
                  text_equal(before.class_name, old->claim.class_name);
-    return is_it && octets_of(was) <= WAS_OCTETS_MAX ? was : NULL;
+    return is_it ? was : NULL;
+}
+
+// A server that lists what it can do may leave reading out; one that lists nothing is asked.
+static bool is_readable(const struct record_turn *turn, const struct record_key *old)
+{
+    const struct lane_view *lane = record_find_lane(turn, old->claim.class_name);
+    if (!lane || !lane->is_open || lane->fault.fault != FAULT_NONE ||
+        !text_is(old->claim.server, lane->book) || !record_may_send(turn, old))
+        return false;
+    const struct value *offers =
+        lane->is_answer_ok ? value_find(lane->answer, "capabilities") : NULL;
+    return !offers || value_bool_at(offers, "get", false);
+}
+
+// A server tells as much as it likes, and may leave the TTL out.
+static const struct record_set *found_there(struct record_turn *turn, const struct record_key *old)
+{
+    if (!old->receipt->found)
+        return NULL;
+    struct record_set *found = arena_new_of(turn->arena, struct record_set);
+    *found = *old->receipt->found;
+    if (found->ttl_s == 0)
+        found->ttl_s = (uint32_t)turn->dnsclass.default_ttl_s;
+    return found;
+}
+
+static void tell_waiting(struct record_turn *turn, const struct record_key *key);
+
+// It answers, but refuses this question again and again: that must not hold the change up.
+static bool is_unwilling(const struct receipt *receipt)
+{
+    return receipt->attempts >= LOOKS_MAX && receipt->error.status;
+}
+
+// The server is asked what stands there. False until it has answered.
+static bool look(struct record_turn *turn, struct record_key *old)
+{
+    const struct receipt *receipt = old->receipt;
+    bool is_asked = receipt && receipt->intent == CLAIM_LOOK;
+    old->intent = CLAIM_LOOK;
+    if (is_asked && (record_is_settled(old) || is_unwilling(receipt)))
+        return true;
+    if (is_asked && receipt->attempts)
+        record_tell_failure(turn, receipt, "reading what stands there before the change: ");
+    else
+        tell_waiting(turn, old);
+    return false;
+}
+
+static const struct record_set *short_enough(const struct record_set *set)
+{
+    return set && octets_of(set) <= WAS_OCTETS_MAX ? set : NULL;
+}
+
+// Known for certain, or as certain as it will get.
+static bool learn_was(struct record_turn *turn, struct record_key *old)
+{
+    const struct record_set *was = sent_last(turn, old);
+    if (!was && is_readable(turn, old)) {
+        if (!look(turn, old))
+            return false;
+        was = found_there(turn, old);
+    }
+    old->claim.was = short_enough(was);
+    return true;
 }
 
 // ---- a change that the server refused after the old data was deleted ----------------------------
@@ -385,17 +451,19 @@ static size_t count_others(const struct record_turn *turn, const struct record_k
     return count;
 }
 
-// The key is written ahead: until that is done everything stays as it is.
-static void write_ahead(struct record_turn *turn, const struct record_key *wanted)
+// The key is written ahead: until that is done everything stays as it is. False while something is
+// still to be found out for it.
+static bool write_ahead(struct record_turn *turn, struct record_key *wanted)
 {
     for (size_t i = 0; i < turn->key_count; i++) {
         struct record_key *key = &turn->keys[i];
         if (key == wanted)
             continue;
         key->claim.refusal = NULL;
-        if (!key->claim.was && excludes(turn, key, wanted))
-            key->claim.was = was_of(turn, key);
+        if (!key->claim.was && excludes(turn, key, wanted) && !learn_was(turn, key))
+            wanted->is_leaving = true;
     }
+    return !wanted->is_leaving;
 }
 
 static void tell_old_failures(struct record_turn *turn, const struct record_key *wanted)
@@ -469,8 +537,8 @@ static void pursue(struct record_turn *turn, struct record_key *wanted)
         make_room(turn, wanted);
         return;
     }
-    if (wanted->is_held)
-        write_ahead(turn, wanted);
+    if (wanted->is_held && !write_ahead(turn, wanted))
+        return;
     for (size_t i = 0; i < turn->key_count && !wanted->is_held; i++)
         if (&turn->keys[i] != wanted && !turn->keys[i].is_leaving)
             follow(turn, &turn->keys[i], wanted);
