@@ -127,11 +127,20 @@ static void describe_timeout(const struct http_call *call, struct error *err)
               (long long)limit_ms);
 }
 
+// A line of the head that has no end stays within libcurl, which calls it out of memory (Debian 12)
+// or too large.
+static bool is_endless_line(const struct http_call *call, CURLcode code)
+{
+    enum { TOO_LARGE = 100 };
+    return !call->has_whole_head && ((int)code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE);
+}
+
 static void describe(const struct http_call *call, CURLcode code, struct http_reply *reply)
 {
-    if (call->is_too_big) {
+    bool is_endless = is_endless_line(call, code);
+    if (call->is_too_big || is_endless) {
         reply->failure = HTTP_TOO_BIG;
-        bool is_header = call->header_octets > call->max_header_octets;
+        bool is_header = is_endless || call->header_octets > call->max_header_octets;
         error_set(&reply->error, FAULT_AGAIN, "AnswerTooBig",
                   "%s of the answer from %s is over %zu octets", is_header ? "header" : "body",
                   call->target, is_header ? call->max_header_octets : call->max_body_octets);

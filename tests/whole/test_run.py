@@ -688,35 +688,46 @@ def test_a_server_that_is_down_gets_the_record_when_it_is_back(memory):
 
 
 HTML = b"<html><body>\x1b[31mnot here" + b"x" * 5000
+NO_PROTOCOL = "HTTP 200 with a body that is not of the protocol: "
+BIG_HEADER = "header of the answer from 127.0.0.1:PORT is over 16384 octets"
+# Reply, reason, and what begins the message.
 BAD_REPLIES = {
-    "html": (200, HTML),
-    "truncated": (200, b'{"success":tr'),
-    "deep": (200, b"[" * 10000 + b"]" * 10000),
-    "10 MiB": (200, b'{"success":true,"x":"' + b"y" * (10 << 20) + b'"}'),
-    "endless headers": b"HTTP/1.1 200 OK\r\n" + b"X-Long: " + b"z" * (1 << 20),
-    "redirect": (302, b"", {"Location": "http://127.0.0.1:9/"}),
-    "server error": (500, b'{"success":true}'),
-    "not found": (404, b"no such page"),
-    "not HTTP": b"SSH-2.0-OpenSSH_9.2\r\n",
-    "other shape": (200, b'{"ok":1}'),
+    "html": ((200, HTML), "ServerError", NO_PROTOCOL + "<html><body> [31mnot here"),
+    "truncated": ((200, b'{"success":tr'), "ServerError", NO_PROTOCOL + '{"success":tr'),
+    "deep": ((200, b"[" * 10000 + b"]" * 10000), "ServerError", NO_PROTOCOL + "[[[["),
+    "10 MiB": ((200, b'{"success":true,"x":"' + b"y" * (10 << 20) + b'"}'), "ServerError",
+               "body of the answer from 127.0.0.1:PORT is over 1048576 octets"),
+    "endless header": (b"HTTP/1.1 200 OK\r\nX-Long: " + b"z" * (8 << 20), "ServerError",
+                       BIG_HEADER),
+    "endless headers": (b"HTTP/1.1 200 OK\r\n" + b"X-Short: z\r\n" * (1 << 19), "ServerError",
+                        BIG_HEADER),
+    "redirect": ((302, b"", {"Location": "http://127.0.0.1:9/"}), "ServerError",
+                 "HTTP 302: redirects are not followed"),
+    "server error": ((500, b'{"success":true}'), "ServerError", "HTTP 500"),
+    "not found": ((404, b"no such page"), "ServerError", "HTTP 404: check spec.server"),
+    "not HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", "ServerUnreachable", "no http answer from"),
+    "other shape": ((200, b'{"ok":1}'), "ServerError", NO_PROTOCOL + '{"ok":1}'),
 }
 
 
 @pytest.mark.parametrize("name", BAD_REPLIES)
 def test_bad_replies_are_told_and_retried(webhook, site, name):
     is_bad = [True]
+    answer, reason, text = BAD_REPLIES[name]
 
     def reply(request):
-        if is_bad[0] and request.method == "POST":
-            return BAD_REPLIES[name]
+        if is_bad[0] and request.method == "POST" and b'"www"' in request.body:
+            return answer
         return harness.Webhook.accept(request)
 
     server = webhook(reply)
     made = site(server.url)
-    made.write("web.yaml", record("www"))
-    made.start()
-    told = made.wait_reason("www", "ServerError", "ServerUnreachable")
-    assert told and "\x1b" not in told and len(told.encode()) < 1400
+    made.write("web.yaml", record("www"), record("other"))
+    made.start().wait_ready("other")
+    told = made.wait_reason("www", reason)
+    assert told.startswith(text.replace("PORT", str(server.port)))
+    assert len(told.removeprefix(NO_PROTOCOL).encode()) <= 200
+    assert "\x1b" not in told + made.program.log()
     made.wait(lambda: len(server.of("POST")) >= 3, "retries")
     memory_kb = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(
         f"/proc/{made.program.pid}/status").read_text())[1])
