@@ -432,6 +432,21 @@ def test_one_of_many_equal_requests_at_once_passes(client):
 
 # ---- restarts -----------------------------------------------------------------------------------
 
+def test_without_state_what_was_recorded_before_the_start_is_no_use(provider):
+    server = provider()
+    client = server.client
+    body = json.dumps({"record": record_of(), "operation": "upsert"}).encode()
+    recorded = client.headers("POST", "/records", body)
+    assert client.send("POST", "/records", body, recorded).status == 200
+    recorded_at = int(time.time())
+    wait_until(lambda: int(time.time()) > recorded_at, "the next second", 2)
+    server.kill().start()
+    reply = client.send("POST", "/records", body, recorded)
+    assert refused(reply, "TIMESTAMP_STALE", STALE)
+    assert int(reply.headers["Retry-After"]) >= 1
+    assert client.get("A", "example.com", "www").status == 404
+
+
 def test_without_state_stamps_before_the_start_have_to_wait(provider):
     before = int(time.time())
     client = provider().client

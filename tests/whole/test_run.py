@@ -355,16 +355,21 @@ def test_an_edit_to_something_invalid_leaves_what_is_published(memory):
     (('["192.0.2.1"]', json.dumps(["192.0.2.1"] * 257)), "spec.values"),
     (('["192.0.2.1"]', json.dumps(["x" * 4097])), "spec.values[0]"),
 ])
-def test_what_the_schema_refuses_is_told_with_line_and_column(memory, change, text):
+def test_what_the_schema_refuses_is_told_with_its_place_and_changes_nothing(memory, change, text):
     memory.write("bad.yaml", record("www", ttl=60).replace(*change))
     memory.write("good.yaml", record("good"))
     memory.start().wait_ready("good")
-    memory.wait(lambda: any(text in line for line in memory.program.log().splitlines()),
-                f"the log names {text}")
+    where = re.compile(rf"bad\.yaml:\d+:\d+: .*{re.escape(text)}")
+    memory.wait(lambda: where.search(memory.program.log()), f"the log names {text}")
+    assert where.search(memory.checks())
+    assert where.search((memory.folder / "bad.yaml.status").read_text())
     assert lacks(memory, "www")
-    log = memory.program.log()
-    if not text.startswith("DNSRecrod"):
-        assert re.search(r"bad\.yaml:\d+:\d+", log), log
+    memory.write("bad.yaml", record("www", ttl=60))
+    memory.wait_ready("www")
+    memory.write("bad.yaml", record("www", ttl=60).replace(*change))
+    memory.wait(lambda: where.search(memory.checks()), "told again")
+    assert is_quiet(memory)
+    assert has(memory, "www", ["192.0.2.1"])
 
 
 def test_the_same_identity_twice_is_a_duplicate(memory):
@@ -412,6 +417,13 @@ def test_an_empty_folder_that_is_meant(memory):
     memory.start("--allow-empty", "--orphan-after", "1s", is_ready=False)
     memory.wait(lambda: not list(memory.folder.glob("*.status")), "all objects are let go", 15)
     assert memory.is_ready()
+    events = [json.loads(line) for line in
+              (memory.folder / ".signpost" / "events.jsonl").read_text().splitlines()]
+    told = {row["regarding"]["name"]: row["note"] for row in events
+            if row["reason"] == "RecordOrphaned"}
+    assert sorted(told) == sorted(f"r{i}" for i in range(12))
+    assert all(f"{name}.{ZONE} A" in note for name, note in told.items())
+    assert memory.server.requests("delete") == 0  # the class is gone: nobody could be asked
 
 
 def test_a_folder_that_goes_away_and_comes_back(memory, tmp_path):
