@@ -424,13 +424,15 @@ def unsigned(query):
     return query[:2] + struct.pack("!5H", flags, 1, 0, 0, 0) + question
 
 
-def signer(secret, shift=0):
-    """Answers NOERROR signed with this key, by a clock that is off by `shift` seconds."""
+def signer(secret, shift=0, by=None):
+    """Answers NOERROR signed with this key, or `by` another, by a clock off by `shift` seconds."""
     key = dns.tsig.Key("signpost", base64.b64decode(secret), "hmac-sha256")
 
     def lie(query):
         reply = dns.message.make_response(
             dns.message.from_wire(query, keyring={key.name: key}))
+        if by:
+            reply.keyring = dns.tsig.Key("signpost", by, "hmac-sha256")
         with unittest.mock.patch("dns.message.time.time", return_value=time.time() + shift):
             return reply.to_wire()
     return lie
@@ -456,22 +458,15 @@ def test_an_answer_by_another_clock_is_none(liar, name_servers, provider):
     reply = made.client.upsert("A", ZONE, "liar", ["192.0.2.1"])
     assert reply.status == 503
     assert "5 minutes" in reply.message
-    between.lie = signer(server.secret)
-    assert made.client.upsert("A", ZONE, "liar", ["192.0.2.1"]).status in (400, 503)
+    between.lie = signer(server.secret)  # signed as it should be: taken, though it holds nothing
+    reply = made.client.upsert("A", ZONE, "liar", ["192.0.2.1"])
+    assert (reply.status, "5 minutes" in reply.message) != (503, True)
 
 
 def test_an_answer_by_another_key_is_none(liar, name_servers, provider):
     server = name_servers("bind")
-
-    def lie(query):
-        right = dns.tsig.Key("signpost", base64.b64decode(server.secret), "hmac-sha256")
-        wrong = dns.tsig.Key("signpost", b"another secret of the liar", "hmac-sha256")
-        reply = dns.message.make_response(
-            dns.message.from_wire(query, keyring={right.name: right}))
-        reply.keyring = wrong
-        return reply.to_wire()
-
-    made = provider(backend=server.provider_words(port=liar(lie).port))
+    between = liar(signer(server.secret, by=b"another secret of the liar"))
+    made = provider(backend=server.provider_words(port=between.port))
     reply = made.client.upsert("A", ZONE, "liar", ["192.0.2.1"])
     assert reply.status == 503
     assert "signature" in reply.message
@@ -539,6 +534,38 @@ def test_a_spoilt_answer_is_none(liar, name_servers, provider, name, spoil):
     assert (first.status, first.code) == (503, "SERVER_ERROR")
     assert client.upsert("A", ZONE, name, ["192.0.2.1"]).status == 200
     assert server.ask(name, "A") == {"192.0.2.1"}
+
+
+@pytest.mark.parametrize("fault", ["unsigned", "another time", "another key"])
+def test_the_repeat_after_an_answer_that_is_none_queries_first(liar, name_servers, provider, name,
+                                                               fault):
+    """The server acted, its answer proves nothing: 503, and the next POST looks what stands there."""
+    server = name_servers("bind")
+    lies = {"unsigned": unsigned, "another time": signer(server.secret, shift=-3600),
+            "another key": signer(server.secret, by=b"another secret of the liar")}
+    operations, spoilt = [], []
+
+    def spoil(query, reply):
+        operations.append((query[2] >> 3) & 15)
+        if spoilt or operations[-1] != dns.opcode.UPDATE:
+            return reply
+        spoilt.append(query)
+        return lies[fault](query)
+
+    made = provider(backend=server.provider_words(port=liar(relay(server.port, spoil)).port))
+    first = made.client.upsert("A", ZONE, name, ["192.0.2.1"])
+    assert (first.status, first.code) == (503, "SERVER_ERROR")
+    rows = made.program.lines("request failed")
+    assert [row["level"] for row in rows] == ["WARN"]
+    assert "check the TSIG key signpost" in rows[0]["error"]
+    assert server.secret not in made.program.log()
+    assert server.ask(name, "A") == {"192.0.2.1"}
+    del operations[:]
+    second = made.client.upsert("A", ZONE, name, ["192.0.2.2"])
+    assert (second.status, second.message) == (200, "Record updated successfully")
+    assert operations[:2] == [dns.opcode.QUERY, dns.opcode.UPDATE]
+    assert server.ask(name, "A") == {"192.0.2.2"}
+    assert made.client.health().status == 200
 
 
 def test_nothing_leaves_unsigned(liar, name_servers, provider):
