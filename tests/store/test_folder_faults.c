@@ -355,6 +355,21 @@ static void folder_that_cannot_be_read_does_not_open(void **state)
     assert_non_null(strstr(rig->error.text, rig->dir));
 }
 
+static void folder_without_room_for_its_state_says_where_else(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    faulty_disk_fill(rig->disk, true);
+    assert_false(rig_try_open(rig));
+    assert_string_equal(rig->error.text,
+                        "start with --state-dir FOLDER to keep status elsewhere: cannot write: No "
+                        "space left on device");
+    rig_drop(rig);
+    faulty_disk_fill(rig->disk, false);
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+}
+
 static void link_out_of_the_folder_is_not_followed(void **state)
 {
     struct rig *rig = *state;
@@ -754,6 +769,7 @@ int main(void)
         CASE(few_objects_may_all_go_at_once),
         CASE(folder_that_vanishes_deletes_nothing),
         CASE(folder_that_cannot_be_read_does_not_open),
+        CASE(folder_without_room_for_its_state_says_where_else),
         CASE(link_out_of_the_folder_is_not_followed),
         CASE(swapped_links_of_a_mounted_config_map_are_seen),
         CASE(scan_finds_what_inotify_missed),

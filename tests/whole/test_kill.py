@@ -8,6 +8,7 @@ import re
 import signal
 
 import pytest
+import yaml
 
 import harness
 from harness import record, wait_until
@@ -140,6 +141,16 @@ def counts(backends, tmp_path_factory):
     return get
 
 
+def assert_no_half_status(site):
+    """Each status file is an old one or a new one: whole documents to its end."""
+    for path in site.folder.rglob("*.status"):
+        text = path.read_text()
+        assert text.endswith("\n"), path
+        for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            assert {"apiVersion", "kind", "metadata"} <= set(document), (path, document)
+            assert "uid" in document["metadata"], (path, document)
+
+
 @pytest.mark.parametrize("kind, call, part, parts", [
     pytest.param(kind, call, i, tries, id=f"{kind}-{call}-{i + 1}of{tries}")
     for kind, row in TRIES.items() for call, tries in row.items() for i in range(tries)])
@@ -156,6 +167,7 @@ def test_kill_9_at_a_system_call(backends, counts, site, kind, call, part, parts
     wanted = play(made, tag, lambda: made.program.poll() is not None)
     assert made.program.poll() == -signal.SIGKILL or nth > 0.7 * total
     made.kill()
+    assert_no_half_status(made)
     made.start()
     made.wait(lambda: is_settled(made, wanted), f"settled after kill -9 at {call} {nth}")
 

@@ -807,6 +807,27 @@ def test_a_server_that_has_just_started_is_waited_for_without_a_failure(webhook,
     assert server.of("POST")[-1].at - server.of("POST")[0].at > 0.9
 
 
+def test_a_server_restarted_under_load_fails_no_record_for_its_stamp(memory):
+    """The server knows no nonce of before its start: nobody is refused for that in the end."""
+    names = [f"r{i}" for i in range(200)]
+    memory.start()
+    for turn in range(3):
+        memory.write("all.yaml", *[record(name, values=[f"192.0.2.{turn}"]) for name in names])
+        memory.wait(lambda: memory.server.requests("upsert"), "under load")
+        memory.server.kill().start()
+
+    def settled():
+        rows = [document for name, document in memory.statuses().items()
+                if name.startswith("DNSRecord ") and document["metadata"]["generation"] ==
+                document.get("status", {}).get("observedGeneration")]
+        return sum(row["status"]["conditions"][0]["status"] == "True" for row in rows)
+
+    memory.wait(lambda: settled() == 200, "all are Ready", 20)
+    failed = [row for row in memory.program.lines("record failed")
+              if row["reason"] != "ServerUnreachable"]  # killed with a request under way
+    assert not failed
+
+
 def test_a_long_message_of_the_server_is_cut(webhook, site):
     error = {"code": "INVALID_RECORD", "message": "\u00e4" * 400_000}
     text = json.dumps({"success": False, "error": error}, ensure_ascii=False).encode()
@@ -1130,6 +1151,7 @@ def test_events_lie_beside_the_journal(memory):
     ({"DNS_RECORD_RETRY_MAX_ATTEMPTS": "101"}, [], "DNS_RECORD_RETRY_MAX_ATTEMPTS"),
     ({"DNS_RECORD_RETRY_BASE_DELAY": "2m"}, [], "DNS_RECORD_RETRY_MAX_DELAY"),
     ({}, ["--dir", "/nowhere/at/all"], "/nowhere/at/all"),
+    ({}, ["--dir", "/proc/sys/kernel"], "start with --state-dir FOLDER to keep status elsewhere"),
     ({}, ["--controllers", "dnsrecrod"], "dnsrecord"),
     ({}, ["--metrics-bind-address", "nonsense"], "--metrics-bind-address"),
     ({}, ["--no-such-flag"], "--no-such-flag"),
