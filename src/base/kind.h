@@ -112,8 +112,9 @@ struct kind {
     const char *const *categories;
     bool is_namespaced;
     bool has_status;
-    bool is_foreign; // not ours: unknown fields are skipped, no CRD is printed
-    bool is_secret;  // its objects hold secrets: bodies are cleansed, last good spec goes aside
+    bool is_foreign;  // not ours: unknown fields are skipped, no CRD is printed
+    bool is_complete; // foreign, but the table has all fields: unknown ones are refused
+    bool is_secret;   // its objects hold secrets: bodies are cleansed, last good spec goes aside
     const struct field *fields;
     size_t field_count;
     const struct kind_rule *rules;

@@ -265,7 +265,7 @@ static void check_children(const struct check *check, const struct field *row,
             continue;
         if (child)
             check_value(check, child, &at);
-        else if (!check->kind->is_foreign)
+        else if (!check->kind->is_foreign || check->kind->is_complete)
             fail_unknown(check, row, &at);
     }
     check_required(check, row, spot);

@@ -179,8 +179,8 @@ static void take_entry(void *context, const struct folder_entry *entry)
     struct view *view = context;
     if (entry->fault)
         take_fault(view, entry);
-    if (entry->kind && entry->tree && !entry->is_duplicate && entry->kind->has_status && !entry->kind->is_foreign &&
-        value_text_at(entry->tree, "metadata.name").len)
+    if (entry->kind && entry->tree && !entry->is_duplicate && entry->kind->has_status &&
+        !entry->kind->is_foreign && value_text_at(entry->tree, "metadata.name").len)
         add_row(view, entry);
 }
 

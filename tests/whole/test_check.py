@@ -101,6 +101,18 @@ spec:
     assert any(line.startswith("class.yaml:9:3: spec.domains") for line in lines)
 
 
+def test_a_mistyped_field_of_a_secret_is_refused(tmp_path):
+    write(tmp_path, "key.yaml", """\
+apiVersion: v1
+kind: Secret
+metadata: {name: home-dns}
+stringdata: {key: hunter2}
+""")
+    status, lines, _ = check(tmp_path)
+    assert status == 1
+    assert lines == ["key.yaml:4:1: stringdata: unknown field; did you mean stringData?"]
+
+
 @pytest.mark.parametrize("text, place, words", [
     ("a: [1, 2\n", "2:1", "did not find expected"),
     ("a: 'text\n", "2:1", "unexpected end"),

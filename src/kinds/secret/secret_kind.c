@@ -87,6 +87,7 @@ const struct kind secret_kind = {
     .singular = "secret",
     .is_namespaced = true,
     .is_foreign = true,
+    .is_complete = true,
     .is_secret = true,
     .fields = fields,
     .field_count = COUNT_OF(fields),

@@ -49,11 +49,25 @@ static void bad_base64_is_told_without_the_value(void **state)
                         "data.key must be base64: encode it, or use stringData");
 }
 
+static void a_mistyped_field_is_told_with_the_right_name(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct findings findings = {.arena = arena};
+    kind_check(&secret_kind,
+               quote(arena, "{'apiVersion':'v1','kind':'Secret','metadata':{'name':'key'},"
+                            "'stringdata':{'key':'hunter2'},'data':null,'immutable':false}"),
+               &findings);
+    assert_string_equal(findings_join(&findings, FINDING_ERROR),
+                        "stringdata: unknown field; did you mean stringData?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_found_in_either_form_and_plain_ones_win),
         cmocka_unit_test(bad_base64_is_told_without_the_value),
+        cmocka_unit_test(a_mistyped_field_is_told_with_the_right_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
