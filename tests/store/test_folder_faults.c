@@ -212,6 +212,63 @@ static void notes_are_lines_of_the_events_file(void **state)
     assert_non_null(strstr(events, "\"note\":\"left behind\"}\n"));
 }
 
+static void make_folder_in(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER full = {0};
+    buffer_printf(&full, "%s/%s", rig->dir, path);
+    assert_int_equal(mkdir(full.at, 0755), 0);
+}
+
+static void folder_in_the_place_of_a_status_file_refuses_that_manifest_alone(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER place = {0};
+    make_folder_in(rig, "web.yaml.status");
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/api\n.\n");
+    const char *check = rig_check(rig, "manifests");
+    assert_non_null(strstr(check, "1 refused: web.yaml: "));
+    assert_non_null(strstr(check, "web.yaml.status is a folder and stands where the status of "
+                                  "web.yaml goes: rename or remove it"));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_non_null(strstr(rig_list(rig, false), "web.yaml - - | web.yaml: "));
+    buffer_clear(&rig->logged);
+    assert_true(rig_patch(rig, rig_thing(rig, "api"), "{\"state\":\"Created\"}"));
+    rig_run(rig, 120000);
+    assert_string_equal(buffer_text(&rig->logged).at ? rig->logged.at : "", "");
+    buffer_printf(&place, "%s/web.yaml.status", rig->dir);
+    assert_int_equal(rmdir(place.at), 0);
+    rig_run(rig, 6000);
+    assert_non_null(rig_thing(rig, "www"));
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+}
+
+static void folder_in_the_place_of_a_lost_status_file_keeps_claims(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER place = {0};
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 100);
+    rig_drop(rig);
+    rig_remove(rig, "web.yaml.status");
+    make_folder_in(rig, "web.yaml.status");
+    rig_open(rig);
+    assert_non_null(rig_thing(rig, "api"));
+    rig_run(rig, 120000);
+    assert_false(rig_has_logged(rig, "can write again"));
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+    assert_int_equal(rig_thing(rig, "www")->deleted_s, 0);
+    buffer_printf(&place, "%s/web.yaml.status", rig->dir);
+    assert_int_equal(rmdir(place.at), 0);
+    rig_restart(rig);
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+}
+
 // ---- half a file, no file -----------------------------------------------------------------------
 
 static void empty_file_is_taken_for_half_written(void **state)
@@ -760,6 +817,8 @@ int main(void)
         CASE(file_that_is_too_large_keeps_its_objects),
         CASE(object_that_is_too_large_is_refused_alone),
         CASE(notes_are_lines_of_the_events_file),
+        CASE(folder_in_the_place_of_a_status_file_refuses_that_manifest_alone),
+        CASE(folder_in_the_place_of_a_lost_status_file_keeps_claims),
         CASE(empty_file_is_taken_for_half_written),
         CASE(half_written_file_that_is_filled_changes_nothing),
         CASE(empty_file_at_the_start_keeps_its_objects),

@@ -146,6 +146,29 @@ static void take_unreadable(struct folder *folder, uint32_t file, const struct e
     folder->entries.files[file].flags |= FILE_IS_UNSETTLED;
 }
 
+// Its entries stay for now, as does what lies dormant.
+static void keep_file(struct folder *folder, uint32_t file)
+{
+    folder->pass.keeps = true;
+    folder->pass.documents = folder->entries.files[file].documents;
+    if (!folder->pass.documents)
+        folder->pass.documents = folder->entries.files[file].first != ENTRY_NONE;
+    finish_entries(folder, file, true);
+    folder->entries.files[file].flags |= FILE_IS_KEPT | FILE_IS_UNSETTLED;
+    files_set_documents(&folder->entries, file, folder->pass.documents);
+}
+
+static void take_without_place(struct folder *folder, uint32_t file, const struct error *err)
+{
+    begin_file(folder, file);
+    AUTO_BUFFER text = {0};
+    buffer_printf(&text, "%s: %s", path_of(folder, file), err->text);
+    faults_add(folder, file, text.at, NULL);
+    keep_file(folder, file);
+    faults_end(folder, file);
+    settle_again(folder, file, UNREADABLE_RETRY_MS);
+}
+
 // A file without content is taken for one that is being written, for a while.
 static bool is_half_written(struct folder *folder, uint32_t file)
 {
@@ -164,17 +187,10 @@ static bool is_half_written(struct folder *folder, uint32_t file)
     return true;
 }
 
-// Its entries stay for now, as does what lies dormant.
 static void wait_for_file(struct folder *folder, uint32_t file)
 {
     begin_file(folder, file);
-    folder->pass.keeps = true;
-    folder->pass.documents = folder->entries.files[file].documents;
-    if (!folder->pass.documents)
-        folder->pass.documents = folder->entries.files[file].first != ENTRY_NONE;
-    finish_entries(folder, file, true);
-    folder->entries.files[file].flags |= FILE_IS_KEPT | FILE_IS_UNSETTLED;
-    files_set_documents(&folder->entries, file, folder->pass.documents);
+    keep_file(folder, file);
 }
 
 static void remember_stat(struct file *file, const struct disk_stat *found)
@@ -213,8 +229,11 @@ static void take_text(struct folder *folder, uint32_t file, struct text text, bo
     if (!is_forced && read->hash == hash && text.len)
         return;
     read->hash = hash;
+    struct error err = {0};
     if (is_half_written(folder, file))
         wait_for_file(folder, file);
+    else if (!status_book_has_place(&folder->book, path_of(folder, file), &err))
+        take_without_place(folder, file, &err);
     else
         parse_file(folder, file, text);
 }

@@ -5,6 +5,7 @@
 #include "store/folder/behind.h"
 #include "store/folder/load.h"
 #include "store/folder/settle.h"
+#include "store/folder/trouble.h"
 
 // folder_read: the store's own reading, on a loop whose time stands still.
 
@@ -160,6 +161,11 @@ static void read_file(struct reading *reading, uint32_t file)
     folder->pass.file = file;
     struct document_source source = {
         path_of(reading), {0}, folder->kinds, folder->kind_count, folder->patterns};
+    if (!status_book_has_place(&folder->book, path_of(reading), &err)) {
+        error_prefix(&err, "%s: ", path_of(reading));
+        tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
+        error_clear(&err);
+    }
     bool is_read = read_text(reading, &text, &err);
     source.text = buffer_text(&text);
     if (!is_read || !documents_read(&source, take_document, reading, &err))
@@ -171,7 +177,7 @@ static bool read_all(struct reading *reading, struct error *err)
     struct folder *folder = reading->folder;
     struct pass *pass = &folder->pass;
     if (!settle_gather(folder))
-        return error_set(err, FAULT_AGAIN, "SystemError", "cannot read %s", folder->own_dir);
+        return error_set(err, FAULT_AGAIN, "SystemError", "%s", trouble_text(folder));
     pass_sort(folder);
     for (; pass->next < pass->queue.count; pass->next++) {
         read_file(reading, pass->queue.items[pass->next]);

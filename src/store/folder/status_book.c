@@ -137,10 +137,22 @@ static bool read_text(struct buffer *out, const char *root, const char *manifest
     *is_absent = false;
     if (disk_read(out, path.at, STATUS_OCTETS_MAX, &local))
         return true;
-    *is_absent = local.status == ENOENT || local.status == ENOTDIR;
+    *is_absent = local.status == ENOENT || local.status == ENOTDIR || local.status == EISDIR;
     if (!*is_absent && err)
         *err = local;
     return *is_absent;
+}
+
+bool status_book_has_place(const struct status_book *book, const char *manifest, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    struct disk_stat found;
+    path_of(&path, book->root, manifest);
+    if (!disk_stat(path.at, &found, NULL) || !found.is_folder)
+        return true;
+    return error_set(err, FAULT_SPEC, "NoPlace",
+                     "%s is a folder and stands where the status of %s goes: rename or remove it",
+                     path.at, manifest);
 }
 
 static bool load(struct status_book *book, struct status_file *file, const char *manifest,
