@@ -372,11 +372,11 @@ static bool expect_count(struct stage *stage, const struct step *step, struct er
 // ---- words --------------------------------------------------------------------------------------
 
 static bool has_event(const struct stage *stage, const char *object, const char *reason,
-                      const char *part)
+                      const char *part, bool is_warning)
 {
     for (size_t i = 0; i < stage->note_count; i++)
         if (!strcmp(stage->notes[i].object, object) && !strcmp(stage->notes[i].reason, reason) &&
-            strstr(stage->notes[i].text, part))
+            strstr(stage->notes[i].text, part) && (!is_warning || stage->notes[i].is_warning))
             return true;
     return false;
 }
@@ -384,7 +384,14 @@ static bool has_event(const struct stage *stage, const char *object, const char 
 // expect event default/web RecordCreated [PART]
 static bool expect_event(struct stage *stage, const struct step *step, struct error *err)
 {
-    return has_event(stage, step_word(step, 2), step_word(step, 3), step_word(step, 4)) ||
+    return has_event(stage, step_word(step, 2), step_word(step, 3), step_word(step, 4), false) ||
+           fail(err, "there was none");
+}
+
+// expect warning default/web RecordOrphaned [PART]: the same, of type Warning.
+static bool expect_warning(struct stage *stage, const struct step *step, struct error *err)
+{
+    return has_event(stage, step_word(step, 2), step_word(step, 3), step_word(step, 4), true) ||
            fail(err, "there was none");
 }
 
@@ -400,7 +407,7 @@ static bool expect_events(struct stage *stage, const struct step *step, struct e
 
 static bool expect_no_event(struct stage *stage, const struct step *step, struct error *err)
 {
-    return !has_event(stage, step_word(step, 3), step_word(step, 4), step_word(step, 5)) ||
+    return !has_event(stage, step_word(step, 3), step_word(step, 4), step_word(step, 5), false) ||
            fail(err, "there was one");
 }
 
@@ -501,6 +508,7 @@ static const struct {
     {"no annotation", expect_no_annotation},
     {"count", expect_count},
     {"event", expect_event},
+    {"warning", expect_warning},
     {"events", expect_events},
     {"no event", expect_no_event},
     {"log", expect_log},

@@ -62,8 +62,9 @@ static void noted(void *context, const struct store_note *note)
     struct buffer name = {0};
     object_write_name(&name, note->regarding);
     mem_reserve(&stage->notes, &stage->note_capacity, stage->note_count + 1);
-    stage->notes[stage->note_count++] = (struct stage_note){
-        buffer_steal(&name), mem_copy_text(note->reason), mem_copy_text(note->text)};
+    stage->notes[stage->note_count++] =
+        (struct stage_note){note->is_warning, buffer_steal(&name), mem_copy_text(note->reason),
+                            mem_copy_text(note->text)};
     log_line(stage->log, LOG_INFO, "event",
              LOG_TEXT("object", stage->notes[stage->note_count - 1].object),
              LOG_TEXT("reason", note->reason), LOG_TEXT("text", note->text), LOG_END);

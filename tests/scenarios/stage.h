@@ -17,6 +17,7 @@
 enum stage_store { STAGE_MODEL, STAGE_FOLDER };
 
 struct stage_note {
+    bool is_warning;
     char *object; // "default/web"
     char *reason;
     char *text;
