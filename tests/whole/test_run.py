@@ -304,6 +304,7 @@ def test_a_broken_file_keeps_its_last_good_records(memory):
     memory.wait(lambda: where.search(memory.checks()), "/readyz?verbose names the line")
     assert where.search(memory.program.log())
     assert where.search((memory.folder / "web.yaml.status").read_text())
+    assert memory.is_ready()
     assert is_quiet(memory)
     assert has(memory, "www") and has(memory, "two")
     memory.kill().start(is_ready=False)
