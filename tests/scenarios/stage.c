@@ -239,11 +239,21 @@ void stage_crash(struct stage *stage)
     stage->store = stage->inner = NULL;
 }
 
+static bool stage_stays_down(struct stage *stage, struct error *err)
+{
+    if (!stage->may_fail_to_start)
+        return false;
+    log_line(stage->log, LOG_INFO, "---- cannot start", LOG_TEXT("error", err->text), LOG_END);
+    error_clear(err);
+    stage_crash(stage);
+    return true;
+}
+
 bool stage_advance(struct stage *stage, int64_t ms, struct error *err)
 {
     int64_t until_ms = loop_mono_ms(stage->loop) + ms;
     for (;;) {
-        if (!stage_start(stage, err))
+        if (!stage_start(stage, err) && !stage_stays_down(stage, err))
             return false;
         virtual_loop_run_until(stage->loop, until_ms);
         if (!virtual_loop_is_stopped(stage->loop))

@@ -54,9 +54,10 @@ struct stage {
     char *refused;               // why the last manifest was refused (model)
     struct store *inner;
     struct store *store;
-    struct engine *engine; // NULL: not started
-    bool is_started;       // shall run
-    bool is_without_lease; // model: however often it starts
+    struct engine *engine;  // NULL: not started
+    bool is_started;        // shall run
+    bool is_without_lease;  // model: however often it starts
+    bool may_fail_to_start; // and is started again when the clock moves on next
     unsigned starts;
 
     struct stage_file *files;
