@@ -859,6 +859,7 @@ def test_a_reply_that_is_lost_ends_in_a_request_with_a_new_nonce(webhook, site):
     made.write("web.yaml", record("www"))
     made.start().wait_ready("www")
     assert len(used) == 2
+    assert not made.program.lines("record failed")
     assert len({request.body for request in server.of("POST")}) == 1
 
 
