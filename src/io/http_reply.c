@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/memory.h"
 #include "io/errno_text.h"
 #include "io/http_call.h"
@@ -135,6 +137,12 @@ static bool is_endless_line(const struct http_call *call, CURLcode code)
     return !call->has_whole_head && ((int)code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE);
 }
 
+// The same of a line behind a body in chunks, for which libcurl has 4 KiB.
+static bool is_endless_trailer(const struct http_call *call, CURLcode code)
+{
+    return code == CURLE_RECV_ERROR && strcasestr(call->trouble, "out of memory in chunked");
+}
+
 static void describe(const struct http_call *call, CURLcode code, struct http_reply *reply)
 {
     bool is_endless = is_endless_line(call, code);
@@ -144,6 +152,10 @@ static void describe(const struct http_call *call, CURLcode code, struct http_re
         error_set(&reply->error, FAULT_AGAIN, "AnswerTooBig",
                   "%s of the answer from %s is over %zu octets", is_header ? "header" : "body",
                   call->target, is_header ? call->max_header_octets : call->max_body_octets);
+    } else if (is_endless_trailer(call, code)) {
+        reply->failure = HTTP_TOO_BIG;
+        error_set(&reply->error, FAULT_AGAIN, "AnswerTooBig",
+                  "a trailer of the answer from %s is too long", call->target);
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         reply->failure = HTTP_TIMEOUT;
         describe_timeout(call, &reply->error);

@@ -587,6 +587,45 @@ static void a_broken_answer_is_a_lost_connection(void **state)
     }
 }
 
+enum { ENDLESS_OCTETS = 300 * 1024 };
+
+static void a_head_over_the_limit_is_too_big_wherever_it_grows(void **state)
+{
+    struct story *story = *state;
+    struct bare bare;
+    static const struct {
+        const char *start;
+        const char *again; // over and over
+    } answers[] = {
+        {"HTTP/1.1 ", "2"},
+        {"HTTP/1.1 200 ", "x"},
+        {"HTTP/1.1 200 OK\r\nX-Reply: ", "x"},
+        {"HTTP/1.1 200 OK\r\n", "x"},
+        {"HTTP/1.1 200 OK\r\nX-Reply: a\r\n ", "x"},
+        {"HTTP/1.1 200 OK\r\nX-Reply: a\r\n", " x\r\n"},
+        {"HTTP/1.1 200 OK\r\n", "X-Reply: a\r\n"},
+        {"", "HTTP/1.1 100 Continue\r\n\r\n"},
+        {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nX-Reply: ", "x"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Reply: ", "x"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-Reply: a\r\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        AUTO_BUFFER answer = {0};
+        buffer_add_text(&answer, answers[i].start);
+        while (answer.len < ENDLESS_OCTETS)
+            buffer_add_text(&answer, answers[i].again);
+        struct http_request request = request_to(story, "GET", "/");
+        bare_open(&bare, story, answer.at);
+        const struct seen *seen = get(story, &request);
+        if (seen->failure != HTTP_TOO_BIG)
+            print_message("%zu: %s\n", i, seen->error.text);
+        assert_int_equal(seen->failure, HTTP_TOO_BIG);
+        assert_non_null(strstr(seen->error.text, "er of the answer from 127.0.0.1:"));
+        story->count = 0;
+        bare_close(&bare);
+    }
+}
+
 static void a_proxy_gets_what_is_not_local(void **state)
 {
     struct story *story = *state;
@@ -605,6 +644,8 @@ int main(void)
     unsetenv("HTTP_PROXY");
     unsetenv("http_proxy");
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_head_over_the_limit_is_too_big_wherever_it_grows, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_answer_comes_with_status_headers_and_body, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_body_is_sent_with_its_length_and_nothing_else, set_up,
