@@ -63,12 +63,17 @@ static bool leaves_body(const struct http_exchange *exchange)
            http_exchange_header(exchange, "Transfer-Encoding", 0);
 }
 
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
 // Where a body ends must be beyond doubt (RFC 9112, 6.3).
 static bool has_clear_length(const struct http_exchange *exchange)
 {
     const char *coding = http_exchange_header(exchange, "Transfer-Encoding", 0);
     const char *length = http_exchange_header(exchange, "Content-Length", 0);
-    if (http_exchange_header(exchange, "Content-Length", 1))
+    if (http_exchange_header(exchange, "Content-Length", 1) || (length && !is_number(length)))
         return false;
     return !coding || (!length && strcasecmp(coding, "chunked") == 0 &&
                        !http_exchange_header(exchange, "Transfer-Encoding", 1));
@@ -215,11 +220,13 @@ static void add_body(struct http_exchange *exchange, int status, struct text bod
 {
     struct evhttp_request *request = exchange->request;
     bool is_head = evhttp_request_get_command(request) == EVHTTP_REQ_HEAD;
-    if (is_head) {
+    // evhttp itself leaves it out for both.
+    if (is_head || evhttp_request_get_command(request) == EVHTTP_REQ_CONNECT) {
         char length[24];
         snprintf(length, sizeof(length), "%zu", body.len);
         evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Length", length);
-    } else if (status != 204 && status != 304 && body.len > 0) {
+    }
+    if (!is_head && status != 204 && status != 304 && body.len > 0) {
         must(evbuffer_add(evhttp_request_get_output_buffer(request), body.at, body.len) == 0);
     }
 }

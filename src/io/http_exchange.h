@@ -9,6 +9,8 @@
 
 #include "io/loop.h"
 
+enum { HTTP_HEAD_OCTETS_MAX = 16 * 1024 };
+
 // Private to the HTTP server. http_server.c accepts and closes connections, http_exchange.c gives
 // requests to the handler and writes its answers, http_guard.c has what evhttp lacks: deadlines
 // that a dribbling client cannot put off, and refusals without HTML.
@@ -21,6 +23,7 @@ enum phase {
     PHASE_ANSWERED, // the answer is being written
     PHASE_REFUSED,  // evhttp answers by itself: the request was no good
     PHASE_REJECTED, // our page in place of evhttp's is being written
+    PHASE_LINGERS,  // it is written and our half closed: what the client still sends is dropped
     PHASE_LEFT,     // nothing more comes of it
 };
 
@@ -34,9 +37,11 @@ struct http_exchange {
     struct evhttp_request *request;       // from PHASE_HANDLED until written
     enum phase phase;
     bool must_close;
-    bool is_line_empty;  // of the head, as far as it is here
-    int64_t deadline_ms; // 0: none
-    int64_t idle_since_ms;
+    bool is_line_empty;    // of the head, as far as it is here
+    bool has_line;         // the request line is here
+    size_t head_octets;    // so far
+    int64_t deadline_ms;   // 0: none
+    int64_t idle_since_ms; // that long its client has been waited for
     void *data;
 };
 

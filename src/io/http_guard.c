@@ -1,10 +1,13 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/http_exchange.h"
+
+enum { LINGER_MS = 1000 };
 
 // ---- deadlines ----
 
@@ -56,6 +59,7 @@ static bool ends_head(struct http_exchange *exchange, const char *at, size_t len
     while (at < end) {
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         const char *stop = feed ? feed : end;
+        exchange->head_octets += (size_t)(stop - at) + (feed != NULL);
         bool has_text = stop - at > 1 || (stop - at == 1 && *at != '\r');
         if (has_text)
             exchange->is_line_empty = false;
@@ -64,6 +68,7 @@ static bool ends_head(struct http_exchange *exchange, const char *at, size_t len
         if (exchange->is_line_empty)
             return true;
         exchange->is_line_empty = true;
+        exchange->has_line = true;
         at = feed + 1;
     }
     return false;
@@ -81,6 +86,7 @@ static void scan_head(struct http_exchange *exchange, struct evbuffer *input, si
             return;
         if (ends_head(exchange, piece.iov_base, piece.iov_len)) {
             exchange->phase = PHASE_BODY;
+            exchange->idle_since_ms = now_ms;
             http_guard_set(exchange, now_ms, exchange->server->options.body_timeout_ms);
             return;
         }
@@ -93,7 +99,8 @@ static void begin_head(struct http_exchange *exchange, struct evbuffer *input, s
     int64_t now_ms = loop_mono_ms(exchange->server->loop);
     if (exchange->phase == PHASE_IDLE) {
         exchange->phase = PHASE_HEAD;
-        exchange->is_line_empty = false;
+        exchange->is_line_empty = exchange->has_line = false;
+        exchange->head_octets = 0;
         http_guard_set(exchange, now_ms, exchange->server->options.head_timeout_ms);
     }
     scan_head(exchange, input, from, now_ms);
@@ -124,12 +131,34 @@ static int64_t page_status(struct evbuffer *output)
     return text_to_int64((struct text){blank + 1, 3}, &status) ? status : 0;
 }
 
+// A close while octets of the client are still to be read is a reset, which may overtake the page:
+// our half closes, and what comes is dropped for a moment.
+static void linger(struct http_exchange *exchange)
+{
+    exchange->phase = PHASE_LINGERS;
+    shutdown(bufferevent_getfd(exchange->stream), SHUT_WR);
+    http_guard_set(exchange, loop_mono_ms(exchange->server->loop), LINGER_MS);
+}
+
+static void drop_input(struct bufferevent *stream, void *context)
+{
+    struct evbuffer *input = bufferevent_get_input(stream);
+    (void)context;
+    evbuffer_drain(input, evbuffer_get_length(input));
+}
+
+static void on_refused_end(struct bufferevent *stream, short what, void *context)
+{
+    (void)stream, (void)what;
+    http_exchange_leave(context);
+}
+
 // Output before the handler had the request is one of evhttp's own pages, or "100 Continue".
 static void on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *context)
 {
     struct http_exchange *exchange = context;
     if (exchange->phase == PHASE_REJECTED && evbuffer_get_length(output) == 0)
-        http_exchange_leave(exchange);
+        linger(exchange);
     if (info->n_added == 0 || exchange->phase >= PHASE_HANDLED)
         return;
     if (page_status(output) == 100)
@@ -158,17 +187,25 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-    {400, "bad request"},
-    {413, "body too large"},
-    {417, "expectation not supported"},
-    {501, "method not supported"},
+    {400, "bad request"},           {413, "body too large"},
+    {414, "request line too long"}, {417, "expectation not supported"},
+    {431, "header too large"},      {501, "method not supported"},
 };
+
+// To evhttp a head that is too long is one like any other that it cannot read.
+static int64_t refused_status(const struct http_exchange *exchange)
+{
+    int64_t status = page_status(bufferevent_get_output(exchange->stream));
+    if (status != 400 || exchange->head_octets <= HTTP_HEAD_OCTETS_MAX)
+        return status;
+    return exchange->has_line ? 431 : 414;
+}
 
 // Nothing of evhttp's page has been written yet: that takes a turn of the loop.
 void http_guard_refuse(struct http_exchange *exchange)
 {
     struct evbuffer *output = bufferevent_get_output(exchange->stream);
-    int64_t status = page_status(output);
+    int64_t status = refused_status(exchange);
     // The last is for unknown methods, which evhttp gives the status 0.
     const struct refusal *refusal = &refusals[COUNT_OF(refusals) - 1];
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
@@ -183,6 +220,10 @@ void http_guard_refuse(struct http_exchange *exchange)
                         "Connection: close\r\n\r\n%s\n",
                         refusal->status, refusal->text, strlen(refusal->text) + 1, refusal->text);
     exchange->phase = PHASE_REJECTED;
+    // evhttp would close as soon as the page is written.
+    bufferevent_setcb(exchange->stream, drop_input, NULL, on_refused_end, exchange);
+    bufferevent_enable(exchange->stream, EV_READ | EV_WRITE);
+    drop_input(exchange->stream, NULL);
     http_guard_set(exchange, loop_mono_ms(exchange->server->loop),
                    exchange->server->options.body_timeout_ms);
 }

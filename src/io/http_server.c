@@ -10,7 +10,6 @@
 #include "io/loop_event.h"
 
 enum {
-    MAX_HEAD_OCTETS = 16 * 1024,
     DEFAULT_BODY_OCTETS = 1024 * 1024,
     DEFAULT_CONNECTIONS = 256,
     DEFAULT_HEAD_MS = 10 * 1000,
@@ -83,18 +82,24 @@ static void adopt(struct http_exchange *exchange)
     evhttp_connection_set_closecb(exchange->connection, on_closed, exchange);
     // A stream without bound would take in whatever a client sends ahead.
     bufferevent_setwatermark(exchange->stream, EV_READ, 0,
-                             server->options.max_body_octets + 2 * MAX_HEAD_OCTETS);
+                             server->options.max_body_octets + 2 * HTTP_HEAD_OCTETS_MAX);
     http_guard_watch(exchange);
     exchange->idle_since_ms = loop_mono_ms(server->loop);
     http_guard_set(exchange, exchange->idle_since_ms, server->options.head_timeout_ms);
 }
 
-static struct http_exchange *find_oldest_idle(struct http_server *server)
+// Half a request is no claim to a place: else whoever sends many of them keeps all others out.
+static bool waits_for_client(const struct http_exchange *exchange)
+{
+    return exchange->phase <= PHASE_BODY || exchange->phase == PHASE_LINGERS;
+}
+
+static struct http_exchange *find_oldest_waiting(struct http_server *server)
 {
     struct http_exchange *oldest = NULL;
     for (struct http_exchange *at = server->exchanges; at; at = at->next) {
         // Newer ones stand further ahead, so that the last of equals is the oldest.
-        if (at->phase == PHASE_IDLE && (!oldest || at->idle_since_ms <= oldest->idle_since_ms))
+        if (waits_for_client(at) && (!oldest || at->idle_since_ms <= oldest->idle_since_ms))
             oldest = at;
     }
     return oldest;
@@ -112,7 +117,7 @@ static bool is_over(const struct http_exchange *exchange)
 static void on_tidy(evutil_socket_t fd, short what, void *context)
 {
     struct http_server *server = context;
-    struct http_exchange *idle;
+    struct http_exchange *oldest;
     (void)fd, (void)what;
     for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
         next = at->next;
@@ -123,16 +128,17 @@ static void on_tidy(evutil_socket_t fd, short what, void *context)
         if (is_over(at))
             http_exchange_cut(at);
     }
-    while (server->count > server->options.max_connections && (idle = find_oldest_idle(server)))
-        http_exchange_cut(idle);
+    while (server->count > server->options.max_connections &&
+           (oldest = find_oldest_waiting(server)))
+        http_exchange_cut(oldest);
 }
 
 static void on_accept_error(struct evconnlistener *listener, void *context)
 {
     struct http_server *server = context;
-    struct http_exchange *idle = find_oldest_idle(server);
-    if (idle && idle->connection)
-        http_exchange_cut(idle);
+    struct http_exchange *oldest = find_oldest_waiting(server);
+    if (oldest && oldest->connection)
+        http_exchange_cut(oldest);
     // Out of descriptors or memory: the loop would spin on the same error.
     evconnlistener_disable(listener);
     loop_timer_set(server->loop, &server->pause, ACCEPT_PAUSE_MS);
@@ -169,11 +175,9 @@ static struct evhttp *open_evhttp(struct http_server *server)
 {
     struct evhttp *evhttp = evhttp_new(loop_event_base(server->loop));
     must(evhttp);
-    evhttp_set_max_headers_size(evhttp, MAX_HEAD_OCTETS);
+    evhttp_set_max_headers_size(evhttp, HTTP_HEAD_OCTETS_MAX);
     evhttp_set_max_body_size(evhttp, (ev_ssize_t)server->options.max_body_octets);
     evhttp_set_default_content_type(evhttp, NULL);
-    // Reads a body that is too large to its end, lest a reset overtakes the 413.
-    evhttp_set_flags(evhttp, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_allowed_methods(evhttp, (ev_uint16_t)http_exchange_methods());
     evhttp_set_bevcb(evhttp, on_accepted, server);
     evhttp_set_gencb(evhttp, http_exchange_begin, server);

@@ -476,6 +476,13 @@ static void a_doubtful_body_length_is_refused(void **state)
     refuses(story,
             "POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "HTTP/1.1 400 ");
+    static const char *const lengths[] = {"+5", "0x5", "5 5", "5,5", "\t5", "+", ""};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        char request[128];
+        snprintf(request, sizeof(request), "POST / HTTP/1.1\r\nContent-Length: %s\r\n\r\nabcde",
+                 lengths[i]);
+        refuses(story, request, "HTTP/1.1 400 ");
+    }
     refuses(story, "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
             "HTTP/1.1 400 ");
 }
@@ -506,14 +513,16 @@ static void a_head_over_the_limit_is_refused(void **state)
     start(story);
     autofree char *long_line = mem_new(1, 20 * 1024);
     memset(long_line, 'x', 20 * 1024 - 1);
-    refuses(story, long_line, "HTTP/1.1 400 ");
+    refuses(story, long_line, "HTTP/1.1 414 ");
     memcpy(long_line, "GET / HTTP/1.1\r\nA: ", 19);
-    refuses(story, long_line, "HTTP/1.1 400 ");
+    refuses(story, long_line, "HTTP/1.1 431 ");
     AUTO_BUFFER many = {0};
     buffer_add_text(&many, "GET / HTTP/1.1\r\n");
     while (many.len < 20 * 1024)
         buffer_add_text(&many, "X-Thing: something\r\n");
-    refuses(story, many.at, "HTTP/1.1 400 ");
+    refuses(story, many.at, "HTTP/1.1 431 ");
+    buffer_add_text(&many, "\r\n");
+    refuses(story, many.at, "HTTP/1.1 431 ");
 }
 
 static void a_body_over_the_limit_is_refused(void **state)
@@ -528,6 +537,61 @@ static void a_body_over_the_limit_is_refused(void **state)
     refuses(story, request.at, "HTTP/1.1 413 ");
     refuses(story, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\nx",
             "HTTP/1.1 413 ");
+}
+
+static void an_announced_body_over_the_limit_is_refused_at_once(void **state)
+{
+    struct story *story = *state;
+    static const char *const lengths[] = {
+        "1001",       "2147483647",          "2147483648",
+        "4294967301", "9223372036854775807", "99999999999999999999"};
+    story->options.max_body_octets = 1000;
+    story->options.body_timeout_ms = 60000;
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        char request[128];
+        snprintf(request, sizeof(request), "POST / HTTP/1.1\r\nContent-Length: %s\r\n\r\n",
+                 lengths[i]);
+        refuses(story, request, "HTTP/1.1 413 ");
+        snprintf(request, sizeof(request),
+                 "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: %s\r\n\r\n",
+                 lengths[i]);
+        refuses(story, request, "HTTP/1.1 413 ");
+    }
+}
+
+static void what_follows_a_refusal_is_dropped_lest_a_reset_overtakes_it(void **state)
+{
+    struct story *story = *state;
+    struct client client;
+    story->options.max_body_octets = 1000;
+    start(story);
+    client_open(&client, story);
+    client_send(&client, "POST / HTTP/1.1\r\nContent-Length: 90000\r\n\r\n");
+    loop_unwatch_fd(story->loop, client.watch);
+    client.watch = NULL;
+    autofree char *body = mem_new(1, 30001);
+    memset(body, 'x', 30000);
+    for (unsigned i = 0; i < 3; i++) {
+        client_send(&client, body);
+        wait_ms(story, 2);
+    }
+    client.watch = loop_watch_fd(story->loop, client.fd, LOOP_READ, on_client, &client);
+    await_end(&client);
+    assert_true(text_starts(buffer_text(&client.input), "HTTP/1.1 413 "));
+    client_close(&client);
+}
+
+static void a_reply_to_connect_says_where_it_ends(void **state)
+{
+    struct story *story = *state;
+    struct client client;
+    start(story);
+    client_open(&client, story);
+    client_send(&client, "CONNECT h:1 HTTP/1.1\r\n\r\n");
+    await(&client, "[CONNECT h:1 0 ]");
+    assert_non_null(strstr(client.input.at, "Content-Length: 16\r\n"));
+    client_close(&client);
 }
 
 static void a_body_of_just_the_limit_is_taken(void **state)
@@ -716,6 +780,35 @@ static void the_oldest_idle_connection_makes_room(void **state)
     client_close(&fresh);
 }
 
+static void half_requests_keep_nobody_out(void **state)
+{
+    struct story *story = *state;
+    static const char *const halves[] = {
+        "", "GET / HT", "GET / HTTP/1.1\r\nA: b\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"};
+    story->options.max_connections = 2;
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(halves); i++) {
+        struct client first, second, fresh;
+        client_open(&first, story);
+        client_send(&first, halves[i]);
+        wait_ms(story, 2);
+        client_open(&second, story);
+        client_send(&second, halves[i]);
+        wait_ms(story, 2);
+        client_open(&fresh, story);
+        client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
+        await_end(&first);
+        await(&fresh, "[GET /in 0 ]");
+        assert_false(second.is_closed);
+        client_close(&first);
+        client_close(&second);
+        client_close(&fresh);
+        wait_ms(story, 2);
+    }
+}
+
 static void without_idle_ones_a_new_connection_is_refused(void **state)
 {
     struct story *story = *state;
@@ -850,6 +943,9 @@ int main(void)
         TEST(unknown_methods_are_refused),
         TEST(a_head_over_the_limit_is_refused),
         TEST(a_body_over_the_limit_is_refused),
+        TEST(an_announced_body_over_the_limit_is_refused_at_once),
+        TEST(what_follows_a_refusal_is_dropped_lest_a_reset_overtakes_it),
+        TEST(a_reply_to_connect_says_where_it_ends),
         TEST(a_body_of_just_the_limit_is_taken),
         TEST(a_body_is_never_read_as_a_request),
         TEST(a_dribbled_head_is_cut),
@@ -859,6 +955,7 @@ int main(void)
         TEST(a_client_that_does_not_read_is_cut),
         TEST(an_answer_may_take_its_time),
         TEST(the_oldest_idle_connection_makes_room),
+        TEST(half_requests_keep_nobody_out),
         TEST(without_idle_ones_a_new_connection_is_refused),
         TEST(a_client_that_leaves_is_reported),
         TEST(freeing_reports_open_exchanges),
