@@ -7,6 +7,9 @@
 #include "base/digest.h"
 #include "base/must.h"
 
+// Longest Retry-After that is heeded: a clock that went back must not make a record wait for ever.
+enum { RECALL_MAX_MS = 60 * 60 * 1000 };
+
 // ---- names and books ----------------------------------------------------------------------------
 
 struct book_name {
@@ -530,6 +533,33 @@ static void claim_set_intent(struct claim *claim, enum claim_intent intent)
     claim->intent = (uint8_t)intent;
 }
 
+// While standing by, the status of the one who leads is what counts, as often as it changes.
+static void claim_recall(struct engine *engine, uint32_t id, const struct claim_want *want)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->is_recalled || !claim->lane || claim_is_satisfied(claim))
+        return;
+    claim->is_recalled = engine->is_leading;
+    struct pending *pending = claim_pending(engine, claim);
+    if (pending->failure || pending->flight)
+        return;
+    int64_t now_ms = loop_unix_ms(engine->loop);
+    int64_t longest_ms =
+        claim->lane->retry_slow_ms > RECALL_MAX_MS ? claim->lane->retry_slow_ms : RECALL_MAX_MS;
+    int64_t wait_ms = want->not_before_ms - now_ms;
+    pending->attempts = want->attempts;
+    if (wait_ms <= 0)
+        return;
+    if (wait_ms > longest_ms)
+        wait_ms = longest_ms;
+    pending->next_unix_ms = now_ms + wait_ms;
+    queue_forget(engine->due, id);
+    queue_after(engine->due, id, loop_mono_ms(engine->loop) + wait_ms);
+    if (pending->is_due)
+        lane_unqueue(claim->lane, id);
+    engine_schedule(engine);
+}
+
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
@@ -543,6 +573,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_epoch(engine, id, want->epoch);
     if (want->intent == CLAIM_SET)
         claim_set_content(engine, claim, &want->set);
+    if (want->attempts)
+        claim_recall(engine, id, want);
 }
 
 struct receipts_mark {
@@ -607,6 +639,7 @@ static void receipt_add_failure(struct engine *engine, struct receipt *receipt,
     const struct failure *failure = pending->failure;
     receipt->attempts = pending->attempts;
     receipt->next_attempt_ms = pending->next_unix_ms;
+    receipt->is_recalled = pending->attempts && !failure;
     if (!failure)
         return;
     error_set(&receipt->error, failure->fault, failure->reason, "%s", failure->text);

@@ -64,6 +64,7 @@ struct lane_view {
     bool is_answer_ok;
     struct error answer_error;   // when it failed
     const struct secret *secret; // what it signs with; or NULL. Only for comparing
+    uint64_t basis;              // as its owner gave it
     const char *note;            // from the last talk, e.g. "server still uses the previous secret"
 };
 
@@ -97,6 +98,7 @@ struct receipt {
     int64_t settled_s;
     int64_t since_ms;        // Unix ms: when what it waits for became due; 0: not known
     unsigned attempts;       // failed ones in a row
+    bool is_recalled;        // they failed before this process began: without error and trace
     int64_t next_attempt_ms; // Unix ms; 0: not scheduled
     int64_t failed_ms;       // Unix ms of the last failure
     struct error error;      // of the last failure, when attempts > 0
@@ -142,6 +144,10 @@ struct claim_want {
     bool has_known; // what stands there, as the status remembers
     uint8_t known[8];
     uint64_t epoch; // a changed one clears back-off and sends at once (user edits, retry)
+    // What the status remembers of a failure before this process: attempts go on from there, and
+    // the next one waits until then. 0: nothing.
+    unsigned attempts;
+    int64_t not_before_ms; // Unix ms
 };
 
 // A lane that this key keeps open.
@@ -157,6 +163,8 @@ struct lane_want {
     unsigned retry_attempts; // then every retry_slow_ms
     int64_t retry_slow_ms;
     int64_t linger_ms;  // REMOVEs may go on so long after the owner went or became unusable
+    uint64_t basis;     // of settings and secret: the same over a restart, another when one changes
+    bool was_well;      // the last answer was good, as the status remembers
     int64_t learn_ms;   // records wait at most so long for the first health answer
     struct error fault; // not NONE: unusable for SETs, and why
 };

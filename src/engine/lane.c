@@ -239,6 +239,7 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     lane->name = mem_copy_text(want->name);
     lane->book = mem_copy_text("");
     lane->owner = NO_ID;
+    lane->was_well = want->was_well;
     lane->opened_ms = loop_mono_ms(engine->loop);
     lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
     lane->timer = (struct loop_timer){.call = lane_timer, .context = lane};
@@ -289,6 +290,8 @@ static void lane_set_book(struct lane *lane, const char *book)
 {
     if (!strcmp(lane->book, book))
         return;
+    if (*lane->book)
+        lane->was_well = false;
     free(lane->book);
     lane->book = mem_copy_text(book);
     lane->opened_ms = loop_mono_ms(lane->engine->loop);
@@ -380,6 +383,7 @@ bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owne
         lane = lane_new(engine, want);
     *out = lane;
     lane->owner = owner;
+    lane->view.basis = want->basis;
     if (want->fault.fault != FAULT_NONE) {
         lane_fault(lane, want);
         return true;
@@ -443,7 +447,7 @@ void lane_ask(struct lane *lane, const struct question *question)
 void lane_answered(struct lane *lane, const struct job *job)
 {
     struct arena *arena = arena_new();
-    bool was_ok = lane->view.is_answer_ok && lane->view.answered_s;
+    bool was_ok = lane->view.answered_s ? lane->view.is_answer_ok : lane->was_well;
     bool is_ok = job->health.is_done;
     lane->view.answered_s = loop_unix_ms(lane->engine->loop) / 1000;
     lane->view.is_answer_ok = is_ok;

@@ -138,10 +138,11 @@ struct claim {
     bool was_sent : 1;
     bool is_inherited : 1;
     bool is_uncertain : 1;
-    bool has_wanted : 1; // the provider told what the wanted content looks like there
-    bool is_match : 1;   // and it is what stands there
-    bool is_evicted : 1; // LOST, and what stands there must go first
-    bool is_doubted : 1; // what the status remembers may have gone with another's removal
+    bool has_wanted : 1;  // the provider told what the wanted content looks like there
+    bool is_match : 1;    // and it is what stands there
+    bool is_evicted : 1;  // LOST, and what stands there must go first
+    bool is_recalled : 1; // attempts of before this process were taken over
+    bool is_doubted : 1;  // what the status remembers may have gone with another's removal
     uint8_t there_hash[8];
 };
 
@@ -205,6 +206,7 @@ struct lane {
     int64_t linger_ms;
     int64_t learn_ms;
     int64_t opened_ms;
+    bool was_well;    // before this process
     bool is_learning; // waits for the first health answer
     uint32_t owner;
     // the line

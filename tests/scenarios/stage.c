@@ -538,8 +538,9 @@ static struct value *sorted(struct arena *arena, struct value *map)
 
 static void blur_status(struct value *status)
 {
-    static const char *const top[] = {"lastSyncTime", "lastHealthCheck",    "attempts",
-                                      "nextAttempt",  "observedGeneration", NULL};
+    static const char *const top[] = {
+        "lastSyncTime", "lastHealthCheck",    "attempts", "nextAttempt",
+        "attemptHash",  "observedGeneration", NULL};
     static const char *const times[] = {
         "lastTransitionTime", "time", "timestamp", "lastCheck", "traceID",
         "observedGeneration", NULL};

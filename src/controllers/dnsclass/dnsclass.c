@@ -175,6 +175,27 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+// Without the content of a Secret: records keep it in their status.
+static uint64_t basis_of(const struct turn *turn)
+{
+    const struct object *subject = turn->snapshot->subject;
+    const struct gathered *secrets = &turn->snapshot->gathers[0];
+    uint64_t parts[4] = {subject->spec_hash, subject->generation};
+    for (size_t i = 0; i < secrets->count; i++) {
+        struct text version = object_version(secrets->objects[i]);
+        parts[2] ^= hash_octets(secrets->objects[i]->uid, sizeof secrets->objects[i]->uid);
+        parts[3] ^= hash_octets(version.at, version.len);
+    }
+    return hash_octets(parts, sizeof parts);
+}
+
+static bool was_well(const struct turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    return ready && ready->reason == REASON_SERVER_HEALTHY &&
+           turn->ours.observed_generation == (int64_t)turn->snapshot->subject->generation;
+}
+
 static const struct lane_want *lane_make(struct turn *turn)
 {
     const struct dnsclass_settings *numbers = &turn->settings;
@@ -192,6 +213,8 @@ static const struct lane_want *lane_make(struct turn *turn)
         .retry_slow_ms = larger(numbers->health_interval_ms, numbers->retry_max_ms),
         .linger_ms = numbers->orphan_after_ms,
         .learn_ms = LEARN_MS,
+        .basis = basis_of(turn),
+        .was_well = was_well(turn),
         .fault = turn->fault,
     };
     return lane;

@@ -127,6 +127,25 @@ bool record_is_lost(const struct record_key *key)
     return key->receipt && key->receipt->state == RECEIPT_LOST;
 }
 
+bool record_has_failed(const struct record_key *key)
+{
+    return key->receipt && key->receipt->attempts && !key->receipt->is_recalled;
+}
+
+bool record_is_recalled(const struct record_key *key)
+{
+    return key->receipt && key->receipt->is_recalled;
+}
+
+void record_attempt_hash(const struct record_turn *turn, uint8_t out[8])
+{
+    const struct object *object = turn->object;
+    const uint64_t parts[4] = {object->spec_hash, object->generation, object->deleted_s,
+                               turn->lane ? turn->lane->basis : 0};
+    uint64_t hash = hash_octets(parts, sizeof parts);
+    memcpy(out, &hash, sizeof hash);
+}
+
 const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim)
 {
     struct text name;
@@ -256,6 +275,21 @@ static uint64_t epoch_of(const struct record_turn *turn)
     return hash_octets(parts, sizeof parts);
 }
 
+// The status says of one attempt only that it failed: of the deletion when the record stands or
+// goes, else of the upsert.
+static bool remembers_failure(const struct record_turn *turn, const struct record_key *key)
+{
+    uint8_t hash[8];
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    if (!turn->ours.attempts || !turn->lane || !ready ||
+        !text_equal(key->claim.class_name, turn->record.class_name))
+        return false;
+    bool is_of_deletion = record_is_going(turn) || ready->status == CONDITION_TRUE;
+    record_attempt_hash(turn, hash);
+    return !memcmp(hash, turn->ours.attempt_hash, sizeof hash) &&
+           key->intent == (is_of_deletion ? CLAIM_REMOVE : CLAIM_SET);
+}
+
 static void close_claim(struct record_turn *turn, const struct record_key *key)
 {
     struct claim_want *want = &turn->out->claims[turn->out->claim_count++];
@@ -274,6 +308,10 @@ static void close_claim(struct record_turn *turn, const struct record_key *key)
     want->has_known = key->intent == CLAIM_SET && is_trusted(turn, key);
     if (want->has_known)
         memcpy(want->known, key->applied->hash, sizeof want->known);
+    if (!remembers_failure(turn, key))
+        return;
+    want->attempts = turn->ours.attempts;
+    want->not_before_ms = turn->ours.next_attempt_s * 1000;
 }
 
 static bool is_same_refusal(const struct dnsrecord_refusal *a, const struct dnsrecord_refusal *b)

@@ -105,7 +105,7 @@ static bool remove_key(struct record_turn *turn, struct record_key *key)
     }
     if (why && turn->snapshot->now_ms < record_orphan_ms(turn))
         record_wake_at(turn, record_orphan_ms(turn));
-    if (key->receipt && key->receipt->attempts)
+    if (record_has_failed(key))
         record_tell_failure(turn, key->receipt, "deletion: ");
     else if (why && !turn->told.attempt)
         tell_obstacle(turn, key, reason, why);

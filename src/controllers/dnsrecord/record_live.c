@@ -353,7 +353,7 @@ static void stand_in(struct record_turn *turn, struct record_key *old, struct re
     old->is_held = !record_may_send(turn, old);
     if (record_is_settled(old))
         tell_stand_in(turn, old->claim.refusal);
-    else if (old->receipt && old->receipt->attempts)
+    else if (record_has_failed(old))
         record_tell_failure(turn, old->receipt, "previous data could not be restored yet: ");
 }
 
@@ -470,8 +470,13 @@ static void tell_old_failures(struct record_turn *turn, const struct record_key 
 {
     for (size_t i = 0; i < turn->key_count; i++) {
         const struct record_key *key = &turn->keys[i];
-        if (key == wanted || key->intent != CLAIM_REMOVE || !key->receipt ||
-            !key->receipt->attempts)
+        if (key == wanted || key->intent != CLAIM_REMOVE)
+            continue;
+        if (record_is_recalled(key)) {
+            turn->told = (struct record_told){0};
+            return;
+        }
+        if (!record_has_failed(key))
             continue;
         turn->told.message =
             arena_printf(turn->arena, "%s; %s can't be deleted yet: %s", turn->told.message,
@@ -512,9 +517,9 @@ static void tell_progress(struct record_turn *turn, struct record_key *wanted)
         tell_old_failures(turn, wanted);
     } else if (is_refusal(wanted->receipt)) {
         tell_refusal(turn, wanted);
-    } else if (wanted->receipt && wanted->receipt->attempts) {
+    } else if (record_has_failed(wanted)) {
         record_tell_failure(turn, wanted->receipt, "");
-    } else {
+    } else if (!record_is_recalled(wanted)) {
         tell_waiting(turn, wanted);
     }
 }

@@ -204,6 +204,7 @@ static const struct value *status_make(struct record_turn *turn)
         .attempts = attempt ? attempt->attempts : 0,
         .next_attempt_s = attempt ? (attempt->next_attempt_ms + 999) / 1000 : 0,
     };
+    record_attempt_hash(turn, status.attempt_hash);
     conditions_make(turn, &status.conditions);
     error_make(turn, &status);
     applied_make(turn, &status);

@@ -84,6 +84,11 @@ bool record_is_going(const struct record_turn *turn);
 bool record_may_send(const struct record_turn *turn, const struct record_key *key);
 bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
 bool record_is_lost(const struct record_key *key);
+// Its last attempt failed, in this process; or before it, and the status tells so already.
+bool record_has_failed(const struct record_key *key);
+bool record_is_recalled(const struct record_key *key);
+// What an attempt stands on: the object, its class and the Secret.
+void record_attempt_hash(const struct record_turn *turn, uint8_t out[8]);
 // "www.example.com A", "www.example.com A at http://..."
 const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim);
 const char *record_key_place(const struct record_turn *turn, const struct dnsrecord_claim *claim);

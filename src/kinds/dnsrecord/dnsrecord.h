@@ -81,6 +81,9 @@ struct dnsrecord_ours {
     int64_t last_sync_s;  // 0: never
     int64_t error_time_s; // of status.error
     int64_t observed_generation;
+    unsigned attempts; // 0: none failed
+    int64_t next_attempt_s;
+    uint8_t attempt_hash[8];
 };
 
 // From cached bodies (object_spec, object_ours). out_ours may be NULL.
@@ -114,8 +117,9 @@ struct dnsrecord_status {
     const char *error_trace_id; // or NULL
     const struct dnsrecord_applied *applied;
     size_t applied_count;
-    unsigned attempts;      // 0: left out
-    int64_t next_attempt_s; // 0: left out
+    unsigned attempts;       // 0: left out
+    int64_t next_attempt_s;  // 0: left out
+    uint8_t attempt_hash[8]; // left out without attempts
 };
 // All fields that we own, JSON null where one is to go: ready for store_patch_status.
 struct value *dnsrecord_status_encode(struct arena *arena, const struct dnsrecord_status *status);

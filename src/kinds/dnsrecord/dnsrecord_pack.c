@@ -1,5 +1,7 @@
 #include "kinds/dnsrecord/dnsrecord_body.h"
 
+#include <string.h>
+
 // Bodies of the cache. A settled record's spec takes about 45 octets and ours about 70: whatever is
 // usual costs nothing or one octet.
 
@@ -17,6 +19,7 @@ enum ours_flag {
     OURS_BROKEN = 1 << 0,
     OURS_SAME_KEY = 1 << 1, // the first applied key is the first claim
     OURS_SYNCED = 1 << 2,
+    OURS_TRIED = 1 << 3,
 };
 
 enum claim_flag {
@@ -213,6 +216,21 @@ static int64_t unpack_applied(struct arena *arena, struct pack_reader *in,
     return base_s;
 }
 
+static void pack_attempts(struct pack_writer *out, const struct dnsrecord_ours *ours)
+{
+    pack_number(out, ours->attempts);
+    pack_signed(out, ours->next_attempt_s - ours->error_time_s);
+    pack_octets(out, ours->attempt_hash, sizeof ours->attempt_hash);
+}
+
+static void unpack_attempts(struct pack_reader *in, struct dnsrecord_ours *out)
+{
+    out->attempts = (unsigned)unpack_number(in);
+    out->next_attempt_s = out->error_time_s + unpack_signed(in);
+    memcpy(out->attempt_hash, unpack_octets(in, sizeof out->attempt_hash),
+           sizeof out->attempt_hash);
+}
+
 void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -221,7 +239,7 @@ void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
     bool is_same = ours.claim_count && ours.applied_count &&
                    is_same_claim(&ours.claims[0], &ours.applied[0].key);
     pack_number(out, (ours.has_broken_claims ? OURS_BROKEN : 0) | (is_same ? OURS_SAME_KEY : 0) |
-                         (ours.last_sync_s ? OURS_SYNCED : 0));
+                         (ours.last_sync_s ? OURS_SYNCED : 0) | (ours.attempts ? OURS_TRIED : 0));
     pack_number(out, ours.claim_count);
     for (size_t i = 0; i < ours.claim_count; i++)
         pack_claim(out, &ours.claims[i]);
@@ -233,6 +251,8 @@ void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
         pack_signed(out, ours.last_sync_s - base_s);
     pack_number(out, (uint64_t)ours.error_time_s);
     pack_number(out, (uint64_t)ours.observed_generation);
+    if (ours.attempts)
+        pack_attempts(out, &ours);
 }
 
 static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
@@ -251,6 +271,8 @@ static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
     out->last_sync_s = flags & OURS_SYNCED ? base_s + unpack_signed(&in) : 0;
     out->error_time_s = (int64_t)unpack_number(&in);
     out->observed_generation = (int64_t)unpack_number(&in);
+    if (flags & OURS_TRIED)
+        unpack_attempts(&in, out);
 }
 
 void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,

@@ -64,6 +64,15 @@ static struct value *error_encode(struct arena *arena, const struct dnsrecord_st
     return map;
 }
 
+static struct value *attempt_hash_encode(struct arena *arena, const struct dnsrecord_status *status)
+{
+    char hex[2 * sizeof status->attempt_hash + 1];
+    if (!status->attempts)
+        return value_make(arena, VALUE_NULL);
+    hex_encode(status->attempt_hash, sizeof status->attempt_hash, hex);
+    return value_make_text(arena, text_of(arena_copy_text(arena, hex)));
+}
+
 struct value *dnsrecord_status_encode(struct arena *arena, const struct dnsrecord_status *status)
 {
     struct value *map = value_make(arena, VALUE_MAP);
@@ -76,6 +85,7 @@ struct value *dnsrecord_status_encode(struct arena *arena, const struct dnsrecor
     value_set(map, TEXT("applied"), applied_list_encode(arena, status));
     value_set(map, TEXT("attempts"), number_or_null(arena, status->attempts));
     value_set(map, TEXT("nextAttempt"), time_or_null(arena, status->next_attempt_s));
+    value_set(map, TEXT("attemptHash"), attempt_hash_encode(arena, status));
     return map;
 }
 
@@ -111,6 +121,18 @@ static enum dnsrecord_state state_find(struct text text)
     return RECORD_STATE_NONE;
 }
 
+// All three, or none.
+static void attempts_decode(const struct value *status, struct dnsrecord_ours *out)
+{
+    int64_t attempts = value_int_at(status, "attempts", 0);
+    if (attempts <= 0 || attempts > INT32_MAX ||
+        !hex_decode(value_text_at(status, "attemptHash"), out->attempt_hash,
+                    sizeof out->attempt_hash))
+        return;
+    out->attempts = (unsigned)attempts;
+    out->next_attempt_s = status_time_at(status, "nextAttempt");
+}
+
 void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
                            struct dnsrecord_ours *out)
 {
@@ -123,6 +145,7 @@ void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
         .error_time_s = status_time_at(value_find(status, "error"), "timestamp"),
         .observed_generation = value_int_at(status, "observedGeneration", 0),
     };
+    attempts_decode(status, out);
     applied_list_decode(arena, value_find(status, "applied"), out);
     conditions_decode(&out->conditions, value_find(status, "conditions"),
                       dnsrecord_condition_types);

@@ -186,6 +186,10 @@ static const struct field fields[] = {
      .flags = FIELD_TIME,
      .max = 64,
      .doc = "When the next attempt is due."},
+    {.path = "status.attemptHash",
+     .type = FIELD_TEXT,
+     .max = 16,
+     .doc = "Spec, class and Secret that the last attempt stood on; another one is tried at once."},
 };
 
 // Cost of a rule over all values: (octets + 1) / 10 * regex length / 4 * 256; a regex of 90 octets

@@ -445,6 +445,24 @@ static void everything_a_person_may_set_survives_packing(void **state)
     assert_int_equal(ours.error_time_s, 1767088805);
 }
 
+static void a_failed_attempt_survives_packing_with_what_it_stood_on(void **state)
+{
+    (void)state;
+    size_t lengths[2];
+    struct dnsrecord record;
+    struct dnsrecord_ours ours;
+    pack(object_of(claim, "", "",
+                   ",'error':{'timestamp':'2025-12-30T10:00:05Z'},'attempts':3,"
+                   "'nextAttempt':'2025-12-30T10:00:25Z','attemptHash':'0102030405060708'"),
+         &record, &ours, lengths);
+    assert_int_equal(ours.attempts, 3);
+    assert_int_equal(ours.next_attempt_s, 1767088825);
+    assert_memory_equal(ours.attempt_hash, "\1\2\3\4\5\6\7\10", 8);
+    pack(object_of(claim, "", "", ",'attempts':3,'nextAttempt':'2025-12-30T10:00:25Z'"), &record,
+         &ours, lengths);
+    assert_int_equal(ours.attempts, 0);
+}
+
 static void an_unlisted_type_survives_packing(void **state)
 {
     (void)state;
@@ -628,7 +646,7 @@ static void a_status_has_all_our_fields(void **state)
     assert_string_equal(json_of(dnsrecord_status_encode(arena, &status)),
                         "{\"conditions\":[],\"state\":null,\"lastSyncTime\":null,\"fqdn\":null,"
                         "\"observedGeneration\":3,\"error\":null,\"applied\":null,"
-                        "\"attempts\":null,\"nextAttempt\":null}");
+                        "\"attempts\":null,\"nextAttempt\":null,\"attemptHash\":null}");
 }
 
 static void a_status_is_written_as_the_contract_has_it(void **state)
@@ -649,6 +667,7 @@ static void a_status_is_written_as_the_contract_has_it(void **state)
         .applied_count = 1,
         .attempts = 2,
         .next_attempt_s = 1767088812,
+        .attempt_hash = {1, 2, 3, 4, 5, 6, 7, 8},
     };
     assert_string_equal(
         json_of(dnsrecord_status_encode(arena, &status)),
@@ -658,7 +677,8 @@ static void a_status_is_written_as_the_contract_has_it(void **state)
         "\"traceID\":\"0af7651916cd43dd8448eb211c80319c\"},\"applied\":[{\"class\":\"home\","
         "\"server\":\"http://127.0.0.1:7100\",\"type\":\"MX\",\"domain\":\"example.com\","
         "\"subdomain\":\"@\",\"hash\":\"0000000000000000\",\"time\":\"2025-12-30T10:00:01Z\"}],"
-        "\"attempts\":2,\"nextAttempt\":\"2025-12-30T10:00:12Z\"}");
+        "\"attempts\":2,\"nextAttempt\":\"2025-12-30T10:00:12Z\","
+        "\"attemptHash\":\"0102030405060708\"}");
 }
 
 static void the_crd_carries_texts_columns_and_limits(void **state)
@@ -718,6 +738,7 @@ int main(void)
         UNIT(values_go_out_as_the_server_shall_hold_them),
         UNIT(a_settled_record_is_small_and_whole),
         UNIT(everything_a_person_may_set_survives_packing),
+        UNIT(a_failed_attempt_survives_packing_with_what_it_stood_on),
         UNIT(an_unlisted_type_survives_packing),
         UNIT(claims_survive_the_annotation),
         UNIT(what_was_survives_packing),
