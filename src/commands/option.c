@@ -370,6 +370,12 @@ const char *option_source(const struct invocation *invocation, const char *name)
     return get(invocation, name)->source;
 }
 
+bool option_blame(const struct invocation *invocation, const char *name, const char *given,
+                  struct error *err)
+{
+    return error_prefix(err, "%s: \"%s\": ", option_source(invocation, name), given);
+}
+
 bool option_flag(const struct invocation *invocation, const char *name)
 {
     const char *text = option_text(invocation, name);

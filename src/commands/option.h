@@ -87,6 +87,10 @@ int64_t option_int(const struct invocation *invocation, const char *name);
 int64_t option_ms(const struct invocation *invocation, const char *name);
 size_t option_list(const struct invocation *invocation, const char *name, const char ***items);
 const char *option_source(const struct invocation *invocation, const char *name);
+// Puts before the text of a fault where the value comes from and what it is, so that nobody looks
+// for it in the wrong place: `environment SIGNPOST_TYPE: "TEXT": expected A, ...`. False.
+bool option_blame(const struct invocation *invocation, const char *name, const char *given,
+                  struct error *err);
 // "SIGNPOST_HEALTH_PROBE_BIND_ADDRESS"
 void option_write_variable(struct buffer *out, const struct option *option);
 // What stands behind the flag: "ADDR:PORT", "json|text|auto"; nothing for a flag that takes none.

@@ -204,7 +204,7 @@ static bool read_zones(struct provider_process *provider, struct error *err)
     provider->zones = arena_new_array(invocation->arena, struct text, count + 1);
     for (size_t i = 0; i < count; i++)
         if (!domain_normalise(invocation->arena, text_of(zones[i]), &provider->zones[i], err))
-            return error_prefix(err, "--zone %s: ", zones[i]);
+            return option_blame(invocation, "zone", zones[i], err);
     provider->zone_count = count;
     return true;
 }
@@ -218,10 +218,10 @@ static bool read_types(const struct invocation *invocation, bool out[RECORD_TYPE
         out[i] = count == 0;
     for (size_t i = 0; i < count; i++) {
         enum record_type type;
-        if (!record_type_parse(text_of(names[i]), &type))
-            return error_set(err, FAULT_SPEC, "",
-                             "--type %s: expected A, AAAA, CNAME, TXT, MX, SRV, NS or PTR",
-                             names[i]);
+        if (!record_type_parse(text_of(names[i]), &type)) {
+            error_set(err, FAULT_SPEC, "", "expected A, AAAA, CNAME, TXT, MX, SRV, NS or PTR");
+            return option_blame(invocation, "type", names[i], err);
+        }
         out[type] = true;
     }
     return true;
@@ -298,12 +298,13 @@ static bool check_backend(const struct invocation *invocation, struct error *err
     bool is_update = !strcmp(backend, "rfc2136");
     for (size_t i = 0; !is_update && i < COUNT_OF(needed) - 1; i++)
         if (option_text(invocation, needed[i]))
-            return error_set(err, FAULT_SPEC, "", "--%s has no meaning with --backend %s",
-                             needed[i], backend);
+            return error_set(err, FAULT_SPEC, "", "%s: has no meaning with the backend %s (%s)",
+                             option_source(invocation, needed[i]), backend,
+                             option_source(invocation, "backend"));
     for (size_t i = 0; is_update && i < COUNT_OF(needed); i++)
         if (!option_text(invocation, needed[i]))
-            return error_set(err, FAULT_SPEC, "", "--%s is required with --backend rfc2136",
-                             needed[i]);
+            return error_set(err, FAULT_SPEC, "", "--%s is required with the backend rfc2136 (%s)",
+                             needed[i], option_source(invocation, "backend"));
     return true;
 }
 
@@ -318,12 +319,14 @@ static bool check_options(const struct invocation *invocation, struct error *err
                          "no key: give --hmac-secret-file FILE, or --insecure-no-auth to serve "
                          "everybody");
     if (keys && is_open)
-        return error_set(err, FAULT_SPEC, "",
-                         "--hmac-secret-file and --insecure-no-auth exclude each other");
+        return error_set(err, FAULT_SPEC, "", "%s and %s exclude each other",
+                         option_source(invocation, "hmac-secret-file"),
+                         option_source(invocation, "insecure-no-auth"));
     size_t len = strlen(base);
-    if (len && (base[0] != '/' || base[len - 1] == '/'))
-        return error_set(err, FAULT_SPEC, "",
-                         "--base-path %s: must begin with a slash and not end with one", base);
+    if (len && (base[0] != '/' || base[len - 1] == '/')) {
+        error_set(err, FAULT_SPEC, "", "must begin with a slash and not end with one");
+        return option_blame(invocation, "base-path", base, err);
+    }
     return check_backend(invocation, err);
 }
 

@@ -94,15 +94,16 @@ static bool add_controller(struct run_process *run, const struct controller *con
     return true;
 }
 
-static bool unknown_controller(const char *name, struct error *err)
+static bool unknown_controller(const struct run_process *run, const char *name, struct error *err)
 {
     const char *names[CONTROLLERS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < controller_count && count < CONTROLLERS_MAX; i++)
         names[count++] = controllers[i]->name;
     const char *nearest = text_nearest(text_of(name), names, count);
-    return error_set(err, FAULT_SPEC, "", "--controllers: unknown controller %s%s%s", name,
-                     nearest ? "; did you mean " : "", nearest ? nearest : "");
+    error_set(err, FAULT_SPEC, "", "no such controller%s%s%s", nearest ? "; did you mean " : "",
+              nearest ? nearest : "", nearest ? "?" : "");
+    return option_blame(run->invocation, "controllers", name, err);
 }
 
 static bool is_named(const char **names, size_t count, const char *name)
@@ -119,7 +120,7 @@ static bool choose_controllers(struct run_process *run, struct error *err)
     size_t count = option_list(run->invocation, "controllers", &names);
     for (size_t i = 0; i < count; i++)
         if (!controller_find(names[i]))
-            return unknown_controller(names[i], err);
+            return unknown_controller(run, names[i], err);
     for (size_t i = 0; i < controller_count && run->controller_count < CONTROLLERS_MAX; i++) {
         bool is_wanted =
             count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default;
@@ -207,7 +208,7 @@ static struct probes *open_probes(struct run_process *run, const char *option, b
     }
     if (!probes)
         log_line(run->process.log, LOG_WARN, "cannot serve; going on without",
-                 LOG_TEXT("flag", option), LOG_TEXT("error", err.text), LOG_END);
+                 LOG_TEXT("option", option), LOG_TEXT("error", err.text), LOG_END);
     return probes;
 }
 

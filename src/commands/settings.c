@@ -40,22 +40,47 @@ struct option_group settings_options(struct arena *arena)
     return group;
 }
 
+static int64_t number_of(const struct invocation *invocation,
+                         const struct controller_setting *setting, const char *name)
+{
+    return setting->type == SETTING_MS ? option_ms(invocation, name) : option_int(invocation, name);
+}
+
+// A default is a source, too: it may be what has to be changed.
+static const char *source_of(const struct invocation *invocation, const char *name)
+{
+    if (option_is_set(invocation, name))
+        return option_source(invocation, name);
+    return arena_printf(invocation->arena, "default of --%s", name);
+}
+
+static bool check_order(const struct invocation *invocation,
+                        const struct controller_setting *setting, struct error *err)
+{
+    const char *lower = setting->not_below;
+    if (!lower ||
+        number_of(invocation, setting, setting->name) >= number_of(invocation, setting, lower))
+        return true;
+    return error_set(err, FAULT_SPEC, "", "%s: \"%s\": must be at least \"%s\" (%s)",
+                     source_of(invocation, setting->name), option_text(invocation, setting->name),
+                     option_text(invocation, lower), source_of(invocation, lower));
+}
+
 const void *settings_resolve(const struct invocation *invocation,
                              const struct controller *controller, struct error *err)
 {
     char *out = arena_alloc(invocation->arena, 1, controller->settings_size + 1);
     for (size_t i = 0; i < controller->setting_count; i++) {
         const struct controller_setting *setting = &controller->settings[i];
+        if (!check_order(invocation, setting, err))
+            return NULL;
         if (setting->type == SETTING_FLAG) {
             bool flag = option_flag(invocation, setting->name);
             memcpy(out + setting->offset, &flag, sizeof flag);
             continue;
         }
-        int64_t number = setting->type == SETTING_MS ? option_ms(invocation, setting->name)
-                                                     : option_int(invocation, setting->name);
+        int64_t number = number_of(invocation, setting, setting->name);
         memcpy(out + setting->offset, &number, sizeof number);
     }
-    if (controller->settings_check && !controller->settings_check(out, err))
-        return NULL;
     return out;
 }

@@ -234,7 +234,8 @@ struct controller_setting {
     enum setting_type type;
     const char *fallback; // "10m"
     int64_t min;
-    int64_t max; // 0: none
+    int64_t max;           // 0: none
+    const char *not_below; // name of another one, of the same type, or NULL
     const char *doc;
     size_t offset;
 };
@@ -271,8 +272,6 @@ struct controller {
     size_t settings_size; // of the struct that snapshot.settings points to
     const struct controller_metric *metrics;
     size_t metric_count;
-    // What holds between settings, beyond their own bounds; NULL: nothing.
-    bool (*settings_check)(const void *settings, struct error *err);
 };
 
 extern const struct controller *const controllers[];

@@ -687,6 +687,23 @@ def test_usage_faults_exit_2_and_say_what(tmp_path, words, text):
     assert len(errors.splitlines()) == 1
 
 
+@pytest.mark.parametrize("variable, value, text", [
+    ("SIGNPOST_BASE_PATH", "api", 'environment SIGNPOST_BASE_PATH: "api": must begin'),
+    ("SIGNPOST_TYPE", "TEXT", 'environment SIGNPOST_TYPE: "TEXT": expected A, AAAA'),
+    ("SIGNPOST_ZONE", "a..b", 'environment SIGNPOST_ZONE: "a..b": '),
+    ("SIGNPOST_TSIG_NAME", "k", "environment SIGNPOST_TSIG_NAME: has no meaning with the backend "
+     "memory (flag --backend)"),
+    ("SIGNPOST_INSECURE_NO_AUTH", "true",
+     "flag --hmac-secret-file and environment SIGNPOST_INSECURE_NO_AUTH exclude each other"),
+])
+def test_usage_faults_name_the_variable_when_the_value_came_from_it(tmp_path, variable, value,
+                                                                    text):
+    (tmp_path / "key").write_bytes(b"k")
+    code, _, errors = run("provider", "--backend", "memory", "--hmac-secret-file",
+                          tmp_path / "key", **{variable: value})
+    assert code == 2 and text in errors
+
+
 def test_a_taken_port_is_told(provider, tmp_path):
     server = provider()
     code, _, errors = run("provider", "--backend", "memory", "--hmac-secret-file", server.key_file,

@@ -1151,7 +1151,15 @@ def test_events_lie_beside_the_journal(memory):
     ({"DNS_RECORD_RETRY_BASE_DELAY": "soon"}, [], "DNS_RECORD_RETRY_BASE_DELAY"),
     ({"DNS_CLASS_HEALTH_CHECK_INTERVAL": "1ms"}, [], "DNS_CLASS_HEALTH_CHECK_INTERVAL"),
     ({"DNS_RECORD_RETRY_MAX_ATTEMPTS": "101"}, [], "DNS_RECORD_RETRY_MAX_ATTEMPTS"),
-    ({"DNS_RECORD_RETRY_BASE_DELAY": "2m"}, [], "DNS_RECORD_RETRY_MAX_DELAY"),
+    ({"DNS_RECORD_RETRY_BASE_DELAY": "2m"}, [], 'default of --retry-max-delay: "60s": must be at '
+     'least "2m" (environment DNS_RECORD_RETRY_BASE_DELAY)'),
+    ({}, ["--retry-base-delay", "2m"], '(flag --retry-base-delay)'),
+    ({"DNS_RECORD_RETRY_MAX_DELAY": "1s"}, ["--retry-base-delay", "1500ms"],
+     'environment DNS_RECORD_RETRY_MAX_DELAY: "1s": must be at least "1500ms" '
+     '(flag --retry-base-delay)'),
+    ({}, ["--retry-base-delay", "soon"], 'flag --retry-base-delay: "soon": '),
+    ({"SIGNPOST_CONTROLLERS": "dnsrecrod"}, [], 'environment SIGNPOST_CONTROLLERS: "dnsrecrod": '
+     'no such controller; did you mean dnsrecord?'),
     ({}, ["--dir", "/nowhere/at/all"], "/nowhere/at/all"),
     ({}, ["--dir", "/proc/sys/kernel"], "start with --state-dir FOLDER to keep status elsewhere"),
     ({}, ["--controllers", "dnsrecrod"], "dnsrecord"),

@@ -36,6 +36,7 @@ static const struct controller_setting settings[] = {
      .type = SETTING_MS,
      .fallback = "60s",
      .min = 10,
+     .not_below = "retry-base-delay",
      .doc = "Longest delay between two retries; not below the base delay.",
      .offset = offsetof(struct dnsclass_settings, retry_max_ms)},
     {.name = "retry-max-attempts",
@@ -53,17 +54,6 @@ static const struct controller_setting settings[] = {
      .doc = "How long deletions go on or wait when class or Secret are gone.",
      .offset = offsetof(struct dnsclass_settings, orphan_after_ms)},
 };
-
-static bool settings_check(const void *at, struct error *err)
-{
-    const struct dnsclass_settings *found = at;
-    char base[WHEN_TEXT_MAX];
-    if (found->retry_max_ms >= found->retry_base_ms)
-        return true;
-    duration_write(found->retry_base_ms, base);
-    return error_set(err, FAULT_SPEC, "",
-                     "DNS_RECORD_RETRY_MAX_DELAY must be at least the base delay, %s", base);
-}
 
 // One turn of a class.
 struct turn {
@@ -507,7 +497,6 @@ const struct controller dnsclass_controller = {
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsclass_settings),
-    .settings_check = settings_check,
     .metrics = metrics,
     .metric_count = COUNT_OF(metrics),
 };

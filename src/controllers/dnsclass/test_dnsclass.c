@@ -390,18 +390,6 @@ static void settings_that_the_provider_refuses_are_told(void **state)
     assert_int_equal(verdict->lane->fault.fault, FAULT_NONE);
 }
 
-static void settings_have_bounds(void **state)
-{
-    (void)state;
-    struct error err;
-    struct dnsclass_settings settings = dnsclass_defaults;
-    assert_true(dnsclass_controller.settings_check(&settings, &err));
-    settings.retry_max_ms = settings.retry_base_ms - 1;
-    assert_false(dnsclass_controller.settings_check(&settings, &err));
-    assert_string_equal(err.text, "DNS_RECORD_RETRY_MAX_DELAY must be at least the base delay, 5s");
-    assert_int_equal(dnsclass_controller.setting_count, 5);
-}
-
 int main(void)
 {
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -422,7 +410,6 @@ int main(void)
         UNIT(a_moved_server_is_asked_anew_and_noted),
         UNIT(a_new_key_is_noted_without_its_content),
         UNIT(settings_that_the_provider_refuses_are_told),
-        UNIT(settings_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
