@@ -55,6 +55,13 @@ static const struct option run_rows[] = {
      .fallback = "127.0.0.1:8081",
      .placeholder = "ADDR:PORT",
      .doc = "Where /healthz and /readyz are served; 0 switches it off."},
+    {.name = "sync-period",
+     .type = OPTION_DURATION,
+     .fallback = "10h",
+     .placeholder = "DURATION",
+     .min = 1000,
+     .doc = "Each object is looked at again that often, whether it changed or not; spread evenly, "
+            "10 % more or less."},
     {.name = "shutdown-timeout",
      .type = OPTION_DURATION,
      .fallback = "30s",
@@ -168,6 +175,7 @@ static bool open_engine(struct run_process *run, struct error *err)
         .controller_count = run->controller_count,
         .providers = providers,
         .provider_count = provider_count,
+        .sync_period_ms = option_ms(run->invocation, "sync-period"),
     };
     run->engine = engine_new(&options);
     return engine_start(run->engine, err);

@@ -84,6 +84,7 @@ void engine_free(struct engine *engine)
         return;
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->due_timer);
+    resync_stop(engine);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
     writes_free(engine);
     lanes_free(engine);
@@ -307,6 +308,7 @@ bool engine_start(struct engine *engine, struct error *err)
                                     .writable = on_writable,
                                     .context = engine};
     engine->is_started = true;
+    resync_start(engine);
     return store_start(engine->options.store, &sink, err);
 }
 
@@ -334,6 +336,7 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
                  void *context)
 {
     engine->is_stopping = true;
+    resync_stop(engine);
     engine->stopped = call;
     engine->stopped_context = context;
     for (struct lane *lane = engine->lanes; lane; lane = lane->next) {

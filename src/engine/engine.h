@@ -24,7 +24,8 @@ struct engine_options {
     size_t controller_count;
     const struct provider *const *providers;
     size_t provider_count;
-    bool drops_memos; // forget memos after each turn (tests)
+    int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
+    bool drops_memos;       // forget memos after each turn (tests)
 };
 struct engine *engine_new(const struct engine_options *options);
 // Ends every talk; nothing is written any more. The store goes next, before the loop turns again.

@@ -283,6 +283,15 @@ struct controller_state {
     struct histogram programmed_seconds;
 };
 
+// A round through all keys.
+struct resync {
+    struct loop_timer timer;
+    uint32_t next_key;
+    uint32_t step;
+    uint32_t steps;
+    int64_t step_ms;
+};
+
 struct engine {
     struct engine_options options;
     struct loop *loop;
@@ -305,6 +314,7 @@ struct engine {
     uint32_t key_used;
     uint32_t free_key; // chained through first_claim
     struct queue *queue;
+    struct resync resync;
     struct histogram queue_seconds;
     struct histogram work_seconds;
     uint64_t write_retries;
@@ -429,6 +439,10 @@ struct told {
 };
 struct told *told_new(const struct verdict *verdict); // NULL when there is nothing; free() it
 void told_tell(struct engine *engine, const struct told *told, const struct object *object);
+
+// resync.c
+void resync_start(struct engine *engine);
+void resync_stop(struct engine *engine);
 
 // tally.c
 void tally_key(struct engine *engine, uint32_t key, const struct verdict *verdict);

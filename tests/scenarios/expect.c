@@ -430,7 +430,29 @@ static bool expect_refused(struct stage *stage, const struct step *step, struct 
            fail(err, "refused: %s", stage->refused ? stage->refused : "nothing");
 }
 
-// expect metric SAMPLE VALUE: "name{labels}" as it is served; VALUE none: not there.
+// "+8..10": it grew by so much since a metric was looked at last.
+static bool check_growth(const struct stage *stage, int64_t got, const char *wanted,
+                         struct error *err)
+{
+    int64_t least = step_number(wanted + 1);
+    const char *dots = strstr(wanted, "..");
+    int64_t most = dots ? step_number(dots + 2) : least;
+    int64_t grown = got - stage->last_sample;
+    if (grown >= least && grown <= most)
+        return true;
+    return fail(err, "it grew by %lld", (long long)grown);
+}
+
+static bool check_sample(const struct stage *stage, struct text got, int64_t number,
+                         const char *wanted, struct error *err)
+{
+    if (*wanted == '+')
+        return check_growth(stage, number, wanted, err);
+    return !strcmp(wanted, "any") || text_is(got, wanted) ||
+           fail(err, "it is %.*s", TEXT_ARGS(got));
+}
+
+// expect metric SAMPLE VALUE: "name{labels}" as it is served; VALUE may be any, none, +N or +N..M.
 static bool expect_metric(struct stage *stage, const struct step *step, struct error *err)
 {
     AUTO_BUFFER all = {0};
@@ -443,7 +465,11 @@ static bool expect_metric(struct stage *stage, const struct step *step, struct e
         if (!text_starts(line, sample) || line.len <= len || line.at[len] != ' ')
             continue;
         struct text got = {line.at + len + 1, line.len - len - 1};
-        return text_is(got, wanted) || fail(err, "it is %.*s", TEXT_ARGS(got));
+        int64_t number = 0;
+        text_to_int64(got, &number);
+        bool is_right = check_sample(stage, got, number, wanted, err);
+        stage->last_sample = number;
+        return is_right;
     }
     return !strcmp(wanted, "none") || fail(err, "it is not there");
 }

@@ -306,6 +306,7 @@ static bool do_setting(struct play *play, const struct step *step, struct error 
         int64_t *ms[2];
     } times[] = {
         {"health-interval", {&stage->class_settings.health_interval_ms}},
+        {"sync-period", {&stage->sync_period_ms}},
         {"retry-base", {&stage->class_settings.retry_base_ms}},
         {"retry-max", {&stage->class_settings.retry_max_ms}},
         {"orphan-after",

@@ -209,6 +209,7 @@ static void open_engine(struct stage *stage)
                                                         .controller_count = controller_count,
                                                         .providers = providers,
                                                         .provider_count = provider_count,
+                                                        .sync_period_ms = stage->sync_period_ms,
                                                         .drops_memos = stage->drops_memos});
 }
 

@@ -71,6 +71,8 @@ struct stage {
     size_t note_capacity;
     size_t next_request; // of those not looked at yet
     int64_t last_request_ms;
+    int64_t sync_period_ms;
+    int64_t last_sample; // of the metric that was looked at last
 };
 
 struct stage *stage_new(enum stage_store store_kind, bool drops_memos);
