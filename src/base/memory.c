@@ -8,15 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/poison.h"
 #include "base/text.h"
-
-// Under AddressSanitizer, what an arena has not handed out, or not any more, may not be touched.
-#if __has_include(<sanitizer/asan_interface.h>)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
-#define ASAN_UNPOISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
-#endif
 
 enum {
     BLOCK_SIZE = 16 * 1024,
@@ -69,6 +62,14 @@ void *mem_new(size_t count, size_t size)
 void *mem_resize(void *old, size_t count, size_t size)
 {
     void *made = realloc(old, product(count, size));
+    if (!made)
+        out_of_memory();
+    return made;
+}
+
+void *mem_new_aligned(size_t size)
+{
+    void *made = aligned_alloc(size, size);
     if (!made)
         out_of_memory();
     return made;

@@ -117,18 +117,23 @@ static uint32_t claim_slot(struct engine *engine)
     return engine->claim_used++;
 }
 
-static char *join_name(struct text domain, struct text subdomain, uint8_t *subdomain_len)
+static char *join_name(struct slab *slab, struct text domain, struct text subdomain,
+                       uint8_t *subdomain_len)
 {
-    struct buffer out = {0};
+    AUTO_BUFFER out = {0};
     *subdomain_len = text_is(subdomain, "@") ? 0 : (uint8_t)subdomain.len;
     if (*subdomain_len) {
         buffer_add(&out, subdomain.at, subdomain.len);
         buffer_add_char(&out, '.');
     }
     buffer_add(&out, domain.at, domain.len);
-    char *name = mem_copy_text(buffer_text(&out).at);
-    buffer_done(&out);
-    return name;
+    struct text name = buffer_text(&out);
+    return memcpy(slab_take(slab, name.len + 1), name.at, name.len + 1);
+}
+
+static void name_free(char *name)
+{
+    slab_give(name, strlen(name) + 1);
 }
 
 static uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want)
@@ -142,7 +147,8 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
                             .type = (uint8_t)want->set.type,
                             .loser_to = NO_ID,
                             .is_used = true};
-    claim->name = join_name(want->set.domain, want->set.subdomain, &claim->subdomain_len);
+    claim->name = join_name(engine->claim_names, want->set.domain, want->set.subdomain,
+                            &claim->subdomain_len);
     engine->keys[key].first_claim = id;
     struct book_name at = {claim->book, claim->name};
     uint64_t hash = name_hash(claim->book, claim->name);
@@ -203,7 +209,7 @@ static void claim_release(struct engine *engine, uint32_t id)
     claim_unchain_name(engine, id);
     queue_forget(engine->due, id);
     pending_free(claim->pending);
-    free(claim->name);
+    name_free(claim->name);
     *claim = (struct claim){.next_of_key = engine->free_claim};
     engine->free_claim = id;
 }
@@ -858,9 +864,11 @@ void books_free(struct engine *engine)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         pending_free(engine->claims[id].pending);
-        free(engine->claims[id].name);
+        if (engine->claims[id].name)
+            name_free(engine->claims[id].name);
     }
     free(engine->claims);
+    slab_free(engine->claim_names);
     table_done(&engine->by_name);
     for (size_t i = 0; i < engine->book_count; i++)
         free(engine->books[i]);

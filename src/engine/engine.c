@@ -54,10 +54,12 @@ struct engine *engine_new(const struct engine_options *options)
     engine->scratch = arena_new();
     engine->queue = queue_new();
     engine->due = queue_new();
+    engine->claim_names = slab_new();
     engine->free_key = engine->free_claim = engine->free_busy = NO_ID;
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
     engine->is_leading = !options->store;
     add_controllers(engine);
     return engine;
@@ -85,6 +87,7 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->due_timer);
     resync_stop(engine);
+    loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
     writes_free(engine);
     lanes_free(engine);

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include "base/metric.h"
+#include "base/slab.h"
 #include "base/table.h"
 #include "dns/plan.h"
 #include "store/queue.h"
@@ -56,11 +57,11 @@ struct key {
     uint32_t first_claim;
     uint16_t tally_row; // of its controller, from 1; 0: counted nowhere
     uint8_t controller;
-    bool is_writing; // a store call is under way
-    bool is_dirty;   // wants a turn when that ends
-    bool is_racing;  // somebody wrote first: the next event gives a turn
-    bool is_seen;    // had its first turn
-    bool is_gone;    // the object was deleted: forgotten as soon as its verdict is empty
+    bool is_writing : 1; // a store call is under way
+    bool is_dirty : 1;   // wants a turn when that ends
+    bool is_racing : 1;  // somebody wrote first: the next event gives a turn
+    bool is_seen : 1;    // had its first turn
+    bool is_gone : 1;    // the object was deleted: forgotten as soon as its verdict is empty
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------
@@ -325,6 +326,7 @@ struct engine {
     size_t claim_capacity;
     uint32_t claim_used;
     uint32_t free_claim;
+    struct slab *claim_names;
     struct table by_name; // first claim of each (book, name)
     char **books;
     size_t book_count;
@@ -349,6 +351,9 @@ struct engine {
     void (*stopped)(void *context);
     void *stopped_context;
     struct loop_timer stop_timer;
+
+    unsigned turns_since_release; // of memory
+    struct loop_timer release_timer;
 };
 
 struct busy_name {
@@ -460,4 +465,6 @@ void engine_schedule(struct engine *engine);
 void turn_take(struct engine *engine, uint32_t key);
 void writes_free(struct engine *engine);
 void engine_trace(struct engine *engine, char out[33]);
+// Gives memory back to the system.
+void engine_release(void *engine);
 void engine_maybe_stopped(struct engine *engine);

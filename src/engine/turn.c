@@ -13,6 +13,8 @@ enum {
     RACE_WAIT_MS = 5000,
     WRITE_RETRY_BASE_MS = 5,
     WRITE_RETRY_MAX_MS = 1000000,
+    FLOOD_TURNS = 1000,
+    FLOOD_REST_MS = 1000,
 };
 
 void engine_trace(struct engine *engine, char out[33])
@@ -338,6 +340,7 @@ void turn_take(struct engine *engine, uint32_t id)
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine_trace(engine, trace);
+    engine->turns_since_release++;
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
     decide(engine, id, trace, &verdict);
@@ -386,6 +389,20 @@ static void take_turns(struct engine *engine)
     }
 }
 
+void engine_release(void *context)
+{
+    struct engine *engine = context;
+    engine->turns_since_release = 0;
+    mem_release();
+}
+
+// What a flood of turns, talks and writes took for a while goes back when it is over.
+static void watch_flood(struct engine *engine)
+{
+    if (engine->turns_since_release >= FLOOD_TURNS)
+        loop_timer_set(engine->loop, &engine->release_timer, FLOOD_REST_MS);
+}
+
 static void slice(void *context)
 {
     struct engine *engine = context;
@@ -395,6 +412,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         for (struct lane *lane = engine->lanes; lane; lane = lane->next)
             lane_pump(lane);
+    watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
     if (next_ms <= now_ms)
@@ -404,7 +422,7 @@ static void slice(void *context)
     if (engine->is_first_pass_due && !queue_depth(engine->queue)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
-        mem_release();
+        engine_release(engine);
     }
     engine_maybe_stopped(engine);
 }

@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/slab.h"
 #include "base/table.h"
 
 // The objects of one kind.
@@ -17,6 +18,7 @@ struct shard {
 };
 
 struct cache {
+    struct slab *slab; // for those that were adopted
     struct shard **shards;
     size_t count;
     size_t capacity;
@@ -87,7 +89,9 @@ static void shard_free(struct shard *shard)
 
 struct cache *cache_new(void)
 {
-    return mem_new_of(struct cache);
+    struct cache *cache = mem_new_of(struct cache);
+    cache->slab = slab_new();
+    return cache;
 }
 
 void cache_free(struct cache *cache)
@@ -97,6 +101,7 @@ void cache_free(struct cache *cache)
     for (size_t i = 0; i < cache->count; i++)
         shard_free(cache->shards[i]);
     free(cache->shards);
+    slab_free(cache->slab);
     free(cache);
 }
 
@@ -112,6 +117,11 @@ const struct object *cache_find(const struct cache *cache, const struct kind *ki
     const struct shard *shard = find_shard(cache, kind);
     uint32_t id = shard ? find_id(shard, namespace_, name) : TABLE_NONE;
     return id == TABLE_NONE ? NULL : shard->objects[id];
+}
+
+struct object *cache_adopt(struct cache *cache, struct object *object)
+{
+    return object_pack(cache->slab, object);
 }
 
 const struct object *cache_put(struct cache *cache, struct object *object)

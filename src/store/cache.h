@@ -9,6 +9,9 @@ void cache_free(struct cache *cache);
 // Borrowed; NULL when absent.
 const struct object *cache_find(const struct cache *cache, const struct kind *kind,
                                 struct text namespace_, struct text name);
+// Moves a new object, to which nobody else refers, into memory where the cache keeps its objects
+// close together.
+struct object *cache_adopt(struct cache *cache, struct object *object);
 // Takes the reference of `object`; the replaced state is returned with its reference, or NULL.
 const struct object *cache_put(struct cache *cache, struct object *object);
 // Returns the removed state with its reference, or NULL.

@@ -184,6 +184,12 @@ static size_t data_len(const struct object *object)
            object->spec_len + object->ours_len;
 }
 
+static size_t allocated(const struct object *object)
+{
+    size_t octets = object_octets(object);
+    return octets < sizeof *object ? sizeof *object : octets;
+}
+
 static struct object *make(const struct kind *kind, const struct value *metadata,
                            const struct bodies *bodies)
 {
@@ -203,8 +209,7 @@ static struct object *make(const struct kind *kind, const struct value *metadata
         .spec_len = (uint32_t)bodies->spec_len,
         .ours_len = (uint32_t)(both.len - bodies->spec_len),
     };
-    size_t octets = offsetof(struct object, data) + data_len(&frame);
-    struct object *object = mem_new(1, octets < sizeof frame ? sizeof frame : octets);
+    struct object *object = mem_new(1, allocated(&frame));
     memcpy(object, &frame, offsetof(struct object, data));
     char *at = object->data;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
@@ -236,11 +241,23 @@ struct object *object_graft(const struct object *metadata, const struct object *
     memcpy(object, metadata, head);
     memcpy((char *)object + head, object_spec(bodies).at, octets);
     object->refs = 1;
+    object->is_packed = false;
     object->spec_hash = bodies->spec_hash;
     object->status_hash = bodies->status_hash;
     object->spec_len = bodies->spec_len;
     object->ours_len = bodies->ours_len;
     return object;
+}
+
+struct object *object_pack(struct slab *slab, struct object *object)
+{
+    size_t octets = allocated(object);
+    must(object->refs == 1 && !object->is_packed);
+    struct object *packed = slab_take(slab, octets);
+    memcpy(packed, object, octets);
+    packed->is_packed = true;
+    object_unref(object);
+    return packed;
 }
 
 // The count is the one thing of an object that moves.
@@ -268,9 +285,14 @@ void object_unref(const struct object *object)
     struct object *own = counted(object);
     if (--own->refs > 0)
         return;
+    size_t octets = allocated(own);
+    bool is_packed = own->is_packed;
     if (holds_secrets(own->kind))
         secret_wipe(own->data, data_len(own));
-    free(own);
+    if (is_packed)
+        slab_give(own, octets);
+    else
+        free(own);
 }
 
 struct text object_namespace(const struct object *object)

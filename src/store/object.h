@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/kind.h"
+#include "base/slab.h"
 #include "base/text.h"
 
 // A cached object: immutable, shared by reference, compact (one allocation). It holds what the
@@ -24,6 +25,7 @@ struct object {
     bool has_finalizer : 1;      // the kind's own finalizer stands
     bool has_foreign_status : 1; // status holds more than ours: read before patching
     bool is_lost : 1;            // DELETED: final state
+    bool is_packed : 1;          // lies in a slab
     uint8_t namespace_len;
     uint8_t name_len;
     uint8_t version_len; // resourceVersion
@@ -35,6 +37,8 @@ struct object {
 struct object *object_new(const struct kind *kind, const char *finalizer, const struct value *tree);
 // The metadata of one state with the bodies of another.
 struct object *object_graft(const struct object *metadata, const struct object *bodies);
+// Moves an object that nobody else refers to into the slab, beside its like.
+struct object *object_pack(struct slab *slab, struct object *object);
 struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object); // accepts NULL; bodies of secrets are cleansed
 

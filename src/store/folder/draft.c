@@ -191,11 +191,12 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
 
 // ---- the next state -----------------------------------------------------------------------------
 
-struct object *draft_object(const struct draft *draft)
+struct object *draft_object(const struct folder *folder, const struct draft *draft)
 {
     const struct store_kind *type = draft->subject.type;
-    return object_new(type->kind, type->finalizer,
-                      ours_tree(draft->arena, &draft->subject, &draft->ours));
+    struct object *made = object_new(type->kind, type->finalizer,
+                                     ours_tree(draft->arena, &draft->subject, &draft->ours));
+    return cache_adopt(folder->store.cache, made);
 }
 
 void draft_write(struct buffer *out, const struct draft *draft)

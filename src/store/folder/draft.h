@@ -29,8 +29,8 @@ void draft_complete(struct draft *draft);
 bool draft_has_good(const struct draft *draft, const struct value *good);
 // Takes the next resourceVersion.
 void draft_step(struct folder *folder, struct draft *draft);
-// The new state; the caller owns it.
-struct object *draft_object(const struct draft *draft);
+// The new state, in memory of the cache; the caller owns it.
+struct object *draft_object(const struct folder *folder, const struct draft *draft);
 // The status document, for draft_keep or to be kept later.
 void draft_write(struct buffer *out, const struct draft *draft);
 // The line of the journal.

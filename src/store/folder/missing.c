@@ -42,8 +42,8 @@ static void begin_deletion(struct folder *folder, struct draft *draft, const str
     draft->ours.deleted_s = now_s > 0 ? now_s : 1;
     draft->ours.fault = (struct text){0};
     draft_write(&body, draft);
-    struct object *bare = draft_object(draft);
-    farewell->object = object_graft(bare, known);
+    struct object *bare = draft_object(folder, draft);
+    farewell->object = cache_adopt(folder->store.cache, object_graft(bare, known));
     farewell->body = buffer_steal(&body);
     object_unref(bare);
 }

@@ -62,7 +62,7 @@ static bool find_subject(const struct folder *folder, const struct value *tree,
 static void revive(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
     uint64_t hash = ours_body_hash(draft->arena, draft->ours.last_good);
-    uint32_t id = folder_file(folder, draft_object(draft), file, hash, true);
+    uint32_t id = folder_file(folder, draft_object(folder, draft), file, hash, true);
     pass_mark(folder, id);
     if (!is_kept)
         pass_miss(folder, id);

@@ -11,13 +11,13 @@
 #include "store/folder/status_file.h"
 
 // All status files of a store. Each is in memory only while it is worked on: what is to be written
-// is kept until it is, what was read is let go when the whole grows over a few megabytes.
+// is kept until it is, what was read is let go when the whole grows over a megabyte.
 //
 // A checkpoint is a synced copy of a status file below `.signpost/base`, made before the journal
 // that covers it begins anew. Status files are written without sync and lie where people tidy up; a
 // torn or missing one is made again from its checkpoint and the journal.
 
-enum { STATUS_BOOK_OCTETS_MAX = 4 * 1024 * 1024, STATUS_WRITE_MS = 50 };
+enum { STATUS_BOOK_OCTETS_MAX = 1024 * 1024, STATUS_WRITE_MS = 50 };
 
 struct status_book {
     struct disk *disk;

@@ -134,7 +134,7 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
     if (from != file && from != FILE_NONE)
         note_move(folder, draft, from);
     uint64_t hash = ours_body_hash(draft->arena, draft->ours.last_good);
-    uint32_t id = folder_file(folder, draft_object(draft), file, hash, true);
+    uint32_t id = folder_file(folder, draft_object(folder, draft), file, hash, true);
     struct entry *entry = &folder->entries.items[id];
     entry->flags &= ~(unsigned)ENTRY_HAS_FAULT & 0xff;
     if (draft->ours.fault.len)

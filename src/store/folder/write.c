@@ -169,7 +169,7 @@ static bool make_ready(struct folder *folder, struct request *request, struct bu
     draft_write_line(lines, folder, &draft, entry->file, is_gone);
     draft_write(&body, &draft);
     object_unref(request->next);
-    request->next = draft_object(&draft);
+    request->next = draft_object(folder, &draft);
     request->body = is_gone ? NULL : buffer_steal(&body);
     request->is_ready = true;
     return true;
@@ -470,7 +470,7 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
         draft_step(folder, &draft);
         if (!draft_keep(folder, &draft, entry->file, err))
             return false;
-        folder_file(folder, draft_object(&draft), entry->file, entry->body_hash, false);
+        folder_file(folder, draft_object(folder, &draft), entry->file, entry->body_hash, false);
     }
     *after = object_ref(folder->entries.items[id].object);
     return true;
