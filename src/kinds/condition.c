@@ -136,9 +136,8 @@ void conditions_decode(struct conditions *out, const struct value *list, const c
 
 // One octet tells status and reason; 0 is "no such condition".
 void conditions_pack(struct pack_writer *out, const struct conditions *conditions,
-                     const char *const *types)
+                     const char *const *types, int64_t base_s)
 {
-    int64_t base_s = 0;
     for (; *types; types++) {
         const struct condition *condition = conditions_find(conditions, *types);
         if (!condition) {
@@ -151,9 +150,9 @@ void conditions_pack(struct pack_writer *out, const struct conditions *condition
     }
 }
 
-void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types)
+void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types,
+                       int64_t base_s)
 {
-    int64_t base_s = 0;
     *out = (struct conditions){0};
     for (; *types; types++) {
         uint64_t both = unpack_number(in);

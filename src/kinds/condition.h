@@ -46,10 +46,12 @@ struct value *conditions_encode(struct arena *arena, const struct conditions *co
 // From status.conditions; types not in `types` (NULL-terminated) are left out. Message is not kept.
 // A `type` of the result is the literal of `types`.
 void conditions_decode(struct conditions *out, const struct value *list, const char *const *types);
-// Compact, in the order of `types`; observed_generation is not kept either.
+// Compact, in the order of `types`; observed_generation is not kept either. Times near `base_s` take
+// an octet or two.
 void conditions_pack(struct pack_writer *out, const struct conditions *conditions,
-                     const char *const *types);
-void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types);
+                     const char *const *types, int64_t base_s);
+void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types,
+                       int64_t base_s);
 
 // An RFC 3339 text of a status as Unix seconds; 0 when absent or unreadable. And back.
 int64_t status_time_at(const struct value *map, const char *key);

@@ -68,9 +68,9 @@ static void conditions_survive_encoding_and_packing(void **state)
     conditions_decode(&decoded, conditions_encode(arena, &set), types);
     struct pack_writer out;
     pack_init(&out);
-    conditions_pack(&out, &decoded, types);
+    conditions_pack(&out, &decoded, types, 1700000000);
     struct pack_reader in = pack_open(buffer_text(&out.out));
-    conditions_unpack(&in, &unpacked, types);
+    conditions_unpack(&in, &unpacked, types, 1700000000);
     assert_int_equal(unpacked.count, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_ptr_equal(unpacked.items[i].type, types[i]);
