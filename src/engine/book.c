@@ -48,6 +48,11 @@ uint16_t book_get(struct engine *engine, const char *book)
     return (uint16_t)engine->book_count++;
 }
 
+struct lane *claim_lane(const struct engine *engine, const struct claim *claim)
+{
+    return claim->lane ? engine->lanes_by_number[claim->lane - 1] : NULL;
+}
+
 struct text claim_domain(const struct claim *claim)
 {
     size_t skip = claim->subdomain_len ? (size_t)claim->subdomain_len + 1 : 0;
@@ -74,9 +79,9 @@ static void pending_free(struct pending *pending)
 {
     if (!pending)
         return;
-    free(pending->content);
+    content_free(pending->content);
     free(pending->failure);
-    free(pending);
+    slab_give(pending, sizeof *pending);
 }
 
 static void claim_clear_failure(struct pending *pending)
@@ -92,18 +97,22 @@ static void claim_clear_failure(struct pending *pending)
 static struct pending *claim_pending(struct engine *engine, struct claim *claim)
 {
     if (!claim->pending) {
-        claim->pending = mem_new_of(struct pending);
-        claim->pending->next_due = claim->pending->previous_due = NO_ID;
-        claim->pending->since_ms = loop_mono_ms(engine->loop);
-        claim->pending->is_background = !engine->is_first_pass_done;
+        claim->pending = slab_take(engine->claim_slab, sizeof *claim->pending);
+        *claim->pending = (struct pending){
+            .next_due = NO_ID,
+            .previous_due = NO_ID,
+            .since_ms = loop_mono_ms(engine->loop),
+            .is_background = !engine->is_first_pass_done,
+        };
     }
     return claim->pending;
 }
 
-static void pending_set_content(struct pending *pending, const struct record_set *set)
+static void pending_set_content(struct engine *engine, struct pending *pending,
+                                const struct record_set *set)
 {
-    free(pending->content);
-    pending->content = set ? content_new(set) : NULL;
+    content_free(pending->content);
+    pending->content = set ? content_new(engine->claim_slab, set) : NULL;
 }
 
 static uint32_t claim_slot(struct engine *engine)
@@ -144,11 +153,11 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
                             .next_of_key = engine->keys[key].first_claim,
                             .next_of_name = NO_ID,
                             .book = book_get(engine, want->book),
-                            .type = (uint8_t)want->set.type,
+                            .type = want->set.type,
                             .loser_to = NO_ID,
                             .is_used = true};
-    claim->name = join_name(engine->claim_names, want->set.domain, want->set.subdomain,
-                            &claim->subdomain_len);
+    claim->name =
+        join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &claim->subdomain_len);
     engine->keys[key].first_claim = id;
     struct book_name at = {claim->book, claim->name};
     uint64_t hash = name_hash(claim->book, claim->name);
@@ -220,7 +229,7 @@ static void claim_forget(struct engine *engine, uint32_t id)
     struct claim *claim = &engine->claims[id];
     claim_unchain_key(engine, id);
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim->lane, id);
+        lane_unqueue(claim_lane(engine, claim), id);
     if (claim->pending && claim->pending->flight) {
         claim->is_forgotten = true;
         claim->key = NO_ID;
@@ -233,7 +242,7 @@ static void claim_forget(struct engine *engine, uint32_t id)
 
 static bool claim_is_satisfied(const struct claim *claim)
 {
-    switch ((enum claim_intent)claim->intent) {
+    switch (claim->intent) {
     case CLAIM_KEEP:
         return true;
     case CLAIM_REMOVE:
@@ -290,7 +299,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
     const struct claim *claim = &engine->claims[id];
     return (struct plan_claim){
         .holder = claim_object(engine, claim),
-        .type = (enum record_type)claim->type,
+        .type = claim->type,
         .domain = claim_domain(claim),
         .subdomain = claim_subdomain(claim),
         .want = wants[claim->intent],
@@ -305,7 +314,7 @@ static void claim_set_state(struct engine *engine, uint32_t id, enum receipt_sta
     struct claim *claim = &engine->claims[id];
     if (claim->state == state && claim->loser_to == loser_to)
         return;
-    claim->state = (uint8_t)state;
+    claim->state = state;
     claim->loser_to = loser_to;
     if (state == RECEIPT_SETTLED)
         claim->settled_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
@@ -318,7 +327,7 @@ static void claim_rest(struct engine *engine, uint32_t id)
     if (!claim->pending || claim->pending->flight)
         return;
     if (claim->pending->is_due)
-        lane_unqueue(claim->lane, id);
+        lane_unqueue(claim_lane(engine, claim), id);
     queue_forget(engine->due, id);
     if (claim->intent == CLAIM_LOOK && claim->pending->content)
         return;
@@ -329,7 +338,7 @@ static void claim_rest(struct engine *engine, uint32_t id)
 // Content of a settled or lost claim is not kept: its key is asked for it again when needed.
 enum claim_intent claim_sends(const struct claim *claim)
 {
-    return claim->is_evicted ? CLAIM_REMOVE : (enum claim_intent)claim->intent;
+    return claim->is_evicted ? CLAIM_REMOVE : claim->intent;
 }
 
 static bool claim_has_content(const struct claim *claim)
@@ -353,7 +362,7 @@ static void claim_send(struct engine *engine, uint32_t id)
         return;
     if (pending->next_unix_ms)
         return;
-    lane_queue(claim->lane, id);
+    lane_queue(claim_lane(engine, claim), id);
 }
 
 // What goes first may take our content along: a by-name server holds one record under both splits.
@@ -383,7 +392,7 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         return;
     case PLAN_WAIT:
         if (claim->pending && claim->pending->is_due)
-            lane_unqueue(claim->lane, id);
+            lane_unqueue(claim_lane(engine, claim), id);
         claim_doubt(claim);
         claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
         return;
@@ -476,13 +485,14 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
     struct lane *lane = lane_find(engine, name);
     if (lane && strcmp(lane->book, engine->books[claim->book]))
         lane = NULL;
-    if (claim->lane == lane)
+    const struct lane *old = claim_lane(engine, claim);
+    if (old == lane)
         return;
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim->lane, id);
-    if (claim->lane && lane)
+        lane_unqueue(claim_lane(engine, claim), id);
+    if (old && lane)
         claim_doubt(claim);
-    claim->lane = lane;
+    claim->lane = lane ? lane->number : 0;
 }
 
 // Whether what is wanted stands there, as far as the seat can tell; if not, it is kept for sending.
@@ -490,7 +500,8 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
     uint8_t hash[8] = {0};
-    const struct seat *seat = claim->lane ? claim->lane->seat : NULL;
+    const struct lane *lane = claim_lane(engine, claim);
+    const struct seat *seat = lane ? lane->seat : NULL;
     if (seat)
         seat->provider->fingerprint(seat->at, set, hash);
     claim->has_wanted = seat != NULL;
@@ -498,7 +509,7 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
     if (claim_is_satisfied(claim))
         return;
     struct pending *pending = claim_pending(engine, claim);
-    pending_set_content(pending, set);
+    pending_set_content(engine, pending, set);
     memcpy(pending->wanted_hash, hash, sizeof hash);
 }
 
@@ -510,7 +521,7 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
         return;
     claim->epoch = folded;
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim->lane, id);
+        lane_unqueue(claim_lane(engine, claim), id);
     if (claim->pending && engine->is_first_pass_done)
         claim->pending->is_background = false; // an edit overtakes start-up work
     claim_clear_failure(claim->pending);
@@ -526,32 +537,32 @@ void claim_retry(struct engine *engine, uint32_t id)
     book_replan(engine, id);
 }
 
-static void claim_set_intent(struct claim *claim, enum claim_intent intent)
+static void claim_set_intent(struct engine *engine, struct claim *claim, enum claim_intent intent)
 {
-    if (claim->intent == (uint8_t)intent)
+    if (claim->intent == intent)
         return;
     claim->was_sent = claim->was_looked = claim->is_inherited = claim->is_uncertain = false;
     if (intent == CLAIM_SET && claim->there == THERE_NOTHING)
         claim->was_created = false;
     if (claim->intent == CLAIM_LOOK && claim->pending)
-        pending_set_content(claim->pending, NULL);
+        pending_set_content(engine, claim->pending, NULL);
     claim->epoch++;
-    claim->intent = (uint8_t)intent;
+    claim->intent = intent;
 }
 
 // While standing by, the status of the one who leads is what counts, as often as it changes.
 static void claim_recall(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim->is_recalled || !claim->lane || claim_is_satisfied(claim))
+    const struct lane *lane = claim_lane(engine, claim);
+    if (claim->is_recalled || !lane || claim_is_satisfied(claim))
         return;
     claim->is_recalled = engine->is_leading;
     struct pending *pending = claim_pending(engine, claim);
     if (pending->failure || pending->flight)
         return;
     int64_t now_ms = loop_unix_ms(engine->loop);
-    int64_t longest_ms =
-        claim->lane->retry_slow_ms > RECALL_MAX_MS ? claim->lane->retry_slow_ms : RECALL_MAX_MS;
+    int64_t longest_ms = lane->retry_slow_ms > RECALL_MAX_MS ? lane->retry_slow_ms : RECALL_MAX_MS;
     int64_t wait_ms = want->not_before_ms - now_ms;
     pending->attempts = want->attempts;
     if (wait_ms <= 0)
@@ -562,14 +573,14 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     queue_forget(engine->due, id);
     queue_after(engine->due, id, loop_mono_ms(engine->loop) + wait_ms);
     if (pending->is_due)
-        lane_unqueue(claim->lane, id);
+        lane_unqueue(claim_lane(engine, claim), id);
     engine_schedule(engine);
 }
 
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
-    claim_set_intent(claim, want->intent);
+    claim_set_intent(engine, claim, want->intent);
     claim->is_held = want->is_held;
     claim_set_lane(engine, id, want->lane);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
@@ -672,24 +683,23 @@ static struct text copy_text(struct arena *arena, struct text text)
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
 }
 
-static const struct record_set *copy_set(struct arena *arena, const struct record_set *set)
+static const struct record_set *found_of(struct arena *arena, const struct claim *claim)
 {
-    if (!set)
+    if (!claim->pending || !claim->pending->content || claim->intent != CLAIM_LOOK)
         return NULL;
-    struct record_set *copy = arena_new_of(arena, struct record_set);
-    *copy = record_set_copy(arena, set);
-    return copy;
+    return content_make_set(arena, claim->pending->content, claim_domain(claim),
+                            claim_subdomain(claim));
 }
 
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     struct receipt receipt = {
         .book = engine->books[claim->book],
-        .type = (enum record_type)claim->type,
+        .type = claim->type,
         .domain = copy_text(engine->arena, claim_domain(claim)),
         .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
-        .intent = (enum claim_intent)claim->intent,
-        .state = (enum receipt_state)claim->state,
+        .intent = claim->intent,
+        .state = claim->state,
         .was_created = claim->was_created,
         .was_sent = claim->was_sent,
         .is_in_way = claim->is_evicted,
@@ -700,8 +710,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (claim->pending)
         receipt_add_failure(engine, &receipt, claim->pending);
-    if (claim->pending && claim->intent == CLAIM_LOOK)
-        receipt.found = copy_set(engine->arena, claim->pending->content);
+    receipt.found = found_of(engine->arena, claim);
     if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;
@@ -775,29 +784,30 @@ static int64_t retry_delay(const struct lane *lane, unsigned attempts, const str
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace)
 {
     struct claim *claim = &engine->claims[id];
+    struct lane *lane = claim_lane(engine, claim);
     struct pending *pending = claim_pending(engine, claim);
     int64_t delay;
     pending->attempts++;
     free(pending->failure);
     pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
-    delay = claim->lane ? retry_delay(claim->lane, pending->attempts, error) : 0;
+    delay = lane ? retry_delay(lane, pending->attempts, error) : 0;
     pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
     queue_forget(engine->due, id);
     queue_after(engine->due, id, loop_mono_ms(engine->loop) + delay);
     if (pending->is_due)
-        lane_unqueue(claim->lane, id);
+        lane_unqueue(claim_lane(engine, claim), id);
     key_wake(engine, claim->key, QUEUE_USER);
     engine_schedule(engine);
 }
 
 // Not of a look that was called off meanwhile.
-static void claim_looked(struct claim *claim, const struct record_set *found)
+static void claim_looked(struct engine *engine, struct claim *claim, const struct record_set *found)
 {
     claim_clear_failure(claim->pending);
     if (claim->intent != CLAIM_LOOK)
         return;
     claim->was_looked = true;
-    pending_set_content(claim->pending, found);
+    pending_set_content(engine, claim->pending, found);
 }
 
 // The backend answered, but not with what stands there: asking again would give the same.
@@ -849,7 +859,7 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
     }
     if (change->op == CHANGE_READ &&
         (change->outcome.is_done || is_unreadable(change->outcome.error))) {
-        claim_looked(claim, change->outcome.found);
+        claim_looked(engine, claim, change->outcome.found);
     } else if (change->outcome.is_done) {
         claim_done(claim, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
@@ -868,7 +878,7 @@ void books_free(struct engine *engine)
             name_free(engine->claims[id].name);
     }
     free(engine->claims);
-    slab_free(engine->claim_names);
+    slab_free(engine->claim_slab);
     table_done(&engine->by_name);
     for (size_t i = 0; i < engine->book_count; i++)
         free(engine->books[i]);

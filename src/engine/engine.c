@@ -54,7 +54,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->scratch = arena_new();
     engine->queue = queue_new();
     engine->due = queue_new();
-    engine->claim_names = slab_new();
+    engine->claim_slab = slab_new();
     engine->free_key = engine->free_claim = engine->free_busy = NO_ID;
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};

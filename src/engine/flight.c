@@ -134,21 +134,22 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     struct engine *engine = flight->engine;
     struct claim *claim = &engine->claims[id];
     struct change *change = &flight->job.changes[at];
+    struct text domain = claim_domain(claim);
+    struct text subdomain = claim_subdomain(claim);
     flight->claims[at] = id;
     claim->pending->flight = flight;
     if (claim->pending->attempts)
         tally_retry(engine, claim->key);
     if (claim_sends(claim) == CLAIM_SET) {
         change->op = CHANGE_SET;
-        change->set = record_set_copy(flight->job.arena, claim->pending->content);
+        change->set =
+            *content_make_set(flight->job.arena, claim->pending->content, domain, subdomain);
         flight->seat->provider->fingerprint(flight->seat->at, &change->set, flight->hashes[at]);
         return;
     }
-    struct text domain = claim_domain(claim);
-    struct text subdomain = claim_subdomain(claim);
     change->op = claim_sends(claim) == CLAIM_LOOK ? CHANGE_READ : CHANGE_REMOVE;
     change->set = (struct record_set){
-        .type = (enum record_type)claim->type,
+        .type = claim->type,
         .domain = text_of(arena_copy(flight->job.arena, domain.at, domain.len)),
         .subdomain = text_of(arena_copy(flight->job.arena, subdomain.at, subdomain.len)),
         .priority = -1,

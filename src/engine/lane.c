@@ -183,7 +183,7 @@ void lane_clear_backoff(struct lane *lane)
     lane->blocked_until_ms = 0;
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        if (!claim->is_used || claim->lane != lane || !claim->pending ||
+        if (!claim->is_used || claim->lane != lane->number || !claim->pending ||
             !claim->pending->next_unix_ms)
             continue;
         queue_forget(engine->due, id);
@@ -244,6 +244,10 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
     lane->timer = (struct loop_timer){.call = lane_timer, .context = lane};
     lane->question_timer = (struct loop_timer){.call = lane_question_due, .context = lane};
+    must(engine->lane_count < UINT16_MAX);
+    mem_reserve(&engine->lanes_by_number, &engine->lane_capacity, engine->lane_count + 1);
+    engine->lanes_by_number[engine->lane_count++] = lane;
+    lane->number = (uint16_t)engine->lane_count;
     lane->next = engine->lanes;
     engine->lanes = lane;
     view_refresh(lane);
@@ -506,4 +510,5 @@ void lanes_free(struct engine *engine)
         lane_free(lane);
     }
     engine->lanes = NULL;
+    free(engine->lanes_by_number);
 }

@@ -100,13 +100,13 @@ struct failure {
 
 // What a claim has only while something is to be done.
 struct pending {
-    struct record_set *content; // SET: what shall stand there; LOOK: what was found. One allocation
-    uint8_t wanted_hash[8];     // of content, as it would stand there
+    struct content *content; // SET: what shall stand there; LOOK: what was found
+    uint8_t wanted_hash[8];  // of content, as it would stand there
     struct failure *failure;
-    unsigned attempts;
     int64_t next_unix_ms;
     int64_t since_ms; // mono: when it became due first
     struct flight *flight;
+    unsigned attempts;
     uint32_t next_due; // lane's line
     uint32_t previous_due;
     bool is_due; // stands in the lane's line
@@ -115,10 +115,10 @@ struct pending {
 
 enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET };
 
+// Packed: there is one for each record.
 struct claim {
     char *name; // owner name: subdomain (with its length below) and domain
     struct pending *pending;
-    struct lane *lane;
     uint32_t key;
     uint32_t next_of_key;
     uint32_t next_of_name;
@@ -126,11 +126,11 @@ struct claim {
     uint32_t loser_to;  // LOST: the claim that holds the name
     uint32_t epoch;
     uint16_t book;
-    uint8_t subdomain_len; // 0: "@"
-    uint8_t type;
-    uint8_t intent;
-    uint8_t there;
-    uint8_t state; // enum receipt_state
+    uint16_t lane; // number, see claim_lane()
+    enum record_type type : 4;
+    enum claim_intent intent : 2;
+    enum claim_there there : 2;
+    enum receipt_state state : 3;
     bool is_held : 1;
     bool is_used : 1;
     bool is_forgotten : 1; // by its key, but in flight
@@ -139,13 +139,15 @@ struct claim {
     bool was_sent : 1;
     bool is_inherited : 1;
     bool is_uncertain : 1;
-    bool has_wanted : 1;  // the provider told what the wanted content looks like there
-    bool is_match : 1;    // and it is what stands there
-    bool is_evicted : 1;  // LOST, and what stands there must go first
-    bool is_recalled : 1; // attempts of before this process were taken over
-    bool is_doubted : 1;  // what the status remembers may have gone with another's removal
+    bool has_wanted : 1;   // the provider told what the wanted content looks like there
+    bool is_match : 1;     // and it is what stands there
+    bool is_evicted : 1;   // LOST, and what stands there must go first
+    bool is_recalled : 1;  // attempts of before this process were taken over
+    bool is_doubted : 1;   // what the status remembers may have gone with another's removal
+    uint8_t subdomain_len; // 0: "@"
     uint8_t there_hash[8];
 };
+_Static_assert(sizeof(struct claim) <= 56, "a claim grew");
 
 // ---- wishes -------------------------------------------------------------------------------------
 
@@ -189,6 +191,7 @@ enum lane_operation {
 struct lane {
     struct engine *engine;
     struct lane *next;
+    uint16_t number;       // from 1
     struct lane_view view; // as told to others; strings below
     char *name;
     char *book;
@@ -326,8 +329,8 @@ struct engine {
     size_t claim_capacity;
     uint32_t claim_used;
     uint32_t free_claim;
-    struct slab *claim_names;
-    struct table by_name; // first claim of each (book, name)
+    struct slab *claim_slab; // names, pendings and contents
+    struct table by_name;    // first claim of each (book, name)
     char **books;
     size_t book_count;
     size_t book_capacity;
@@ -335,6 +338,9 @@ struct engine {
     struct loop_timer due_timer;
 
     struct lane *lanes;
+    struct lane **lanes_by_number;
+    size_t lane_count;
+    size_t lane_capacity;
     struct table busy_names; // names in flight: ids of `busy`
     struct busy_name *busy;
     size_t busy_capacity;
@@ -399,6 +405,7 @@ void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *sn
 void book_replan(struct engine *engine, uint32_t claim);
 bool book_is_settled(const struct engine *engine, uint32_t key);
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
+struct lane *claim_lane(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
@@ -432,7 +439,14 @@ void flight_abort(struct flight *flight);
 
 // content.c
 // A copy of the set with all its texts in one allocation; free() it.
-struct record_set *content_new(const struct record_set *set);
+struct record_set *content_new_set(const struct record_set *set);
+
+// What is to stand at a name that is known: packed, as a hundred thousand of them may wait.
+struct content;
+struct content *content_new(struct slab *slab, const struct record_set *set);
+void content_free(struct content *content); // NULL is fine
+struct record_set *content_make_set(struct arena *arena, const struct content *content,
+                                    struct text domain, struct text subdomain);
 
 // told.c
 // Notes and log lines of a verdict, copied to be told when its write succeeded.

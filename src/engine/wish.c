@@ -66,7 +66,7 @@ static struct wish *wish_new(struct lane *lane, const struct change *change, con
     *wish = (struct wish){.lane = lane, .done = done, .context = context};
     if (change) {
         wish->op = change->op;
-        wish->content = content_new(&change->set);
+        wish->content = content_new_set(&change->set);
     }
     snprintf(wish->trace, sizeof wish->trace, "%s", trace);
     wish->timer = (struct loop_timer){.call = wish_wait_is_over, .context = wish};
