@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "kinds/kinds.h"
 #include "store/folder/folder.h"
+#include "store/owner.h"
 
 enum { CONTROLLERS_MAX = 32, KINDS_MAX = 64 };
 
@@ -55,6 +56,11 @@ static const struct option run_rows[] = {
      .fallback = "127.0.0.1:8081",
      .placeholder = "ADDR:PORT",
      .doc = "Where /healthz and /readyz are served; 0 switches it off."},
+    {.name = "owner-id",
+     .type = OPTION_TEXT,
+     .placeholder = "ID",
+     .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
+            ".signpost/state; one that is given replaces it."},
     {.name = "sync-period",
      .type = OPTION_DURATION,
      .fallback = "10h",
@@ -147,6 +153,13 @@ static const char *finalizer_of(const struct run_process *run, const struct kind
 
 // ---- store and engine ---------------------------------------------------------------------------
 
+static bool check_owner(const struct run_process *run, struct error *err)
+{
+    const char *owner_id = option_text(run->invocation, "owner-id");
+    return !owner_id || owner_id_check(text_of(owner_id), err) ||
+           option_blame(run->invocation, "owner-id", owner_id, err);
+}
+
 static bool open_store(struct run_process *run, struct error *err)
 {
     struct store_kind rows[KINDS_MAX];
@@ -157,6 +170,7 @@ static bool open_store(struct run_process *run, struct error *err)
         .dir = option_text(run->invocation, "dir"),
         .state_dir = option_text(run->invocation, "state-dir"),
         .allow_empty = option_flag(run->invocation, "allow-empty"),
+        .owner_id = option_text(run->invocation, "owner-id"),
         .kinds = rows,
         .kind_count = count,
     };
@@ -263,7 +277,7 @@ static int run_run(struct invocation *invocation)
 {
     struct run_process run = {.invocation = invocation};
     struct error err;
-    if (!choose_controllers(&run, &err))
+    if (!choose_controllers(&run, &err) || !check_owner(&run, &err))
         return command_fail(2, "%s", err.text);
     if (!process_world_init(&run.process, invocation, &err))
         return command_fail(1, "%s", err.text);

@@ -1103,6 +1103,29 @@ def test_probes_and_metrics(memory):
     assert "www" not in text
 
 
+def test_an_owner_id_is_drawn_once_and_kept_until_one_is_given(memory):
+    def owner():
+        rows = [row for row in memory.program.lines("owner id") if row["level"] == "INFO"]
+        assert len(rows) == 1
+        return rows[0]["owner"]
+
+    def replaced():
+        return [(row["level"], row["old"], row["owner"])
+                for row in memory.program.lines("the owner id is replaced")]
+
+    for path in memory.folder.glob("*.yaml"):
+        path.unlink()
+    drawn = memory.start() and owner()
+    assert re.fullmatch(r"[0-9a-f]{8}", drawn) and not replaced()
+    assert memory.kill().start() and owner() == drawn
+    assert memory.kill().start("--owner-id", "home-2") and owner() == "home-2"
+    assert replaced() == [("WARN", drawn, "home-2")]
+    assert memory.kill().start("--owner-id", "home-2") and not replaced()
+    assert memory.kill().start() and owner() == "home-2" and not replaced()
+    code, _, errors = harness.run("run", "--dir", memory.folder, SIGNPOST_OWNER_ID="Home")
+    assert code == 2 and "SIGNPOST_OWNER_ID" in errors and "1 to 24 characters" in errors
+
+
 def test_taken_ports_are_a_warning(memory):
     import socket
     with socket.create_server((harness.LOOPBACK, memory.health_port)):

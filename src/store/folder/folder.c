@@ -140,6 +140,7 @@ static void folder_free(struct store *store)
     free(folder->dir);
     free(folder->state_dir);
     free(folder->own_dir);
+    free(folder->owner_id);
     free(folder);
 }
 
@@ -230,6 +231,7 @@ static struct folder *make(const struct world *world, const struct folder_option
     folder->log = log;
     folder->lock = folder->dir_lock = -1;
     folder->allow_empty = options->allow_empty;
+    folder->owner_id = options->owner_id ? mem_copy_text(options->owner_id) : NULL;
     folder->patterns = kind_patterns_new();
     folder->arena = arena_new();
     entries_init(&folder->entries);

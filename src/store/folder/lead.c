@@ -1,5 +1,7 @@
 #include "store/folder/lead.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/settle.h"
@@ -190,10 +192,28 @@ void lead_done(struct folder *folder)
     disk_unlock(folder->dir_lock);
 }
 
+// Drawn or given, it is on disk before anything is done in its name.
+static void keep_owner(struct folder *folder)
+{
+    struct state *state = &folder->state;
+    const char *given = folder->owner_id;
+    if (given && state->had_owner && strcmp(given, state->owner_id) && !folder->has_told_owner)
+        log_line(folder->log, LOG_WARN, "the owner id is replaced",
+                 LOG_TEXT("old", state->owner_id), LOG_TEXT("owner", given), LOG_END);
+    if (given)
+        state_set_owner(state, given);
+    if (state->is_new && !state_reserve(state))
+        trouble_set(folder, TROUBLE_STATE, &state->fault);
+    if (!folder->has_told_owner)
+        log_line(folder->log, LOG_INFO, "owner id", LOG_TEXT("owner", state->owner_id), LOG_END);
+    folder->has_told_owner = true;
+}
+
 void lead_tell(struct folder *folder)
 {
     if (!folder->is_leading || folder->is_lost || folder->has_told_leading)
         return;
+    keep_owner(folder);
     folder->has_told_leading = true;
     folder->sink.leading(folder->sink.context, true);
 }

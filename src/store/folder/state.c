@@ -1,6 +1,7 @@
 #include "store/folder/state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +20,11 @@ static void draw_owner(struct state *state, struct random *random)
 
 static bool take_owner(struct state *state, struct text owner)
 {
-    uint8_t octets[OWNER_OCTETS];
-    if (!hex_decode(owner, octets, sizeof octets))
+    if (!owner_id_check(owner, NULL))
         return false;
     memcpy(state->owner_id, owner.at, owner.len);
+    state->owner_id[owner.len] = '\0';
+    state->had_owner = true;
     return true;
 }
 
@@ -39,7 +41,7 @@ static bool read_state(struct state *state)
     if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
         return false;
     int64_t limit = value_int_at(tree, "resourceVersion", 0);
-    if (limit <= 0 || !take_owner(state, value_text_at(tree, "ownerId")))
+    if (!take_owner(state, value_text_at(tree, "ownerId")) || limit <= 0)
         return false;
     state->next = state->limit = (uint64_t)limit;
     return true;
@@ -51,8 +53,16 @@ void state_load(struct state *state, struct disk *disk, const char *path, struct
     *state = (struct state){.disk = disk, .next = 1};
     state->path = mem_copy_text(path);
     state->is_new = !read_state(state);
-    if (state->is_new)
+    if (!state->had_owner)
         draw_owner(state, random);
+}
+
+void state_set_owner(struct state *state, const char *owner_id)
+{
+    if (!strcmp(state->owner_id, owner_id))
+        return;
+    snprintf(state->owner_id, sizeof state->owner_id, "%s", owner_id);
+    state->is_new = true;
 }
 
 void state_done(struct state *state)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "io/disk.h"
 #include "io/random.h"
+#include "store/owner.h"
 
 // `.signpost/state`: the counter that gives resourceVersions, and the owner id. Numbers are
 // reserved on disk in blocks, so that counting costs no write; a restart goes on behind the block.
@@ -15,16 +16,19 @@ enum { STATE_BLOCK = 10000 };
 struct state {
     struct disk *disk;
     char *path;
-    uint64_t next;      // the number to give out
-    uint64_t limit;     // reserved on disk: numbers below
-    char owner_id[9];   // 8 hex digits
-    bool is_new;        // not on disk yet
+    uint64_t next;  // the number to give out
+    uint64_t limit; // reserved on disk: numbers below
+    char owner_id[OWNER_ID_MAX + 1];
+    bool is_new;        // what stands on disk is not this, or nothing
+    bool had_owner;     // the owner id was read from disk
     struct error fault; // of the last reservation; fault NONE: none
 };
 
 // An absent or unreadable file counts as new: state_raise then puts the counter above whatever is
 // found elsewhere.
 void state_load(struct state *state, struct disk *disk, const char *path, struct random *random);
+// This owner id from now on; it is on disk after the next state_reserve().
+void state_set_owner(struct state *state, const char *owner_id);
 void state_done(struct state *state);
 // All numbers up to `version` are taken.
 void state_raise(struct state *state, uint64_t version);

@@ -138,7 +138,7 @@ static void numbers_go_on_behind_the_reserved_block(void **state)
 {
     const struct place *place = *state;
     struct state numbers = {0};
-    char owner[9];
+    char owner[OWNER_ID_MAX + 1];
     state_load(&numbers, disk_system(), place->path, random_system());
     assert_true(state_reserve(&numbers));
     assert_int_equal(state_next(&numbers), 1);
@@ -147,6 +147,38 @@ static void numbers_go_on_behind_the_reserved_block(void **state)
     state_load(&numbers, disk_system(), place->path, random_system());
     assert_true(state_next(&numbers) > STATE_BLOCK);
     assert_string_equal(numbers.owner_id, owner);
+    state_done(&numbers);
+}
+
+static void a_given_owner_id_replaces_the_one_that_is_kept(void **state)
+{
+    const struct place *place = *state;
+    struct state numbers = {0};
+    state_load(&numbers, disk_system(), place->path, random_system());
+    assert_false(numbers.had_owner);
+    assert_true(state_reserve(&numbers));
+    state_set_owner(&numbers, "home-2");
+    assert_true(state_reserve(&numbers));
+    state_load(&numbers, disk_system(), place->path, random_system());
+    assert_true(numbers.had_owner);
+    assert_string_equal(numbers.owner_id, "home-2");
+    state_done(&numbers);
+}
+
+static void an_owner_id_outlives_lost_numbers_but_not_its_own_spelling(void **state)
+{
+    const struct place *place = *state;
+    struct state numbers = {0};
+    assert_true(disk_replace(disk_system(), place->path,
+                             TEXT("resourceVersion: x\nownerId: mine\n"), 0644, false, NULL));
+    state_load(&numbers, disk_system(), place->path, random_system());
+    assert_true(numbers.is_new);
+    assert_string_equal(numbers.owner_id, "mine");
+    assert_true(disk_replace(disk_system(), place->path,
+                             TEXT("resourceVersion: 7\nownerId: \"Not mine\"\n"), 0644, false,
+                             NULL));
+    state_load(&numbers, disk_system(), place->path, random_system());
+    assert_int_equal(strlen(numbers.owner_id), 8);
     state_done(&numbers);
 }
 
@@ -272,6 +304,8 @@ int main(void)
         CASE(renewed_journal_keeps_what_is_not_covered),
         CASE(lines_that_say_too_little_are_counted),
         CASE(numbers_go_on_behind_the_reserved_block),
+        CASE(a_given_owner_id_replaces_the_one_that_is_kept),
+        CASE(an_owner_id_outlives_lost_numbers_but_not_its_own_spelling),
         CASE(lost_numbers_begin_above_what_is_found),
         CASE(numbers_go_on_when_they_cannot_be_reserved),
         CASE(secrets_are_read_as_written_and_swept),
