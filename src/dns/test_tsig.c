@@ -155,6 +155,7 @@ static void key_name_goes_to_lower_case_with_final_dot(void **state)
     (void)state;
     AUTO_KEY key = key_of("hmac-sha256");
     assert_string_equal(key.name, "signpost.key.");
+    assert_true(text_is(tsig_key_shown(&key), "signpost.key"));
     assert_int_equal(key.algorithm, DIGEST_SHA256);
     assert_int_equal(secret_len(key.secret), 32);
 }
@@ -193,7 +194,7 @@ static void refuse_key(const char *name, const char *algorithm, const char *secr
 static void md5_and_unknown_algorithms_are_refused_by_name(void **state)
 {
     (void)state;
-    refuse_key("k", "hmac-md5", SECRET, "TSIG key k.: TSIG algorithm hmac-md5 is refused");
+    refuse_key("k", "hmac-md5", SECRET, "TSIG key k: TSIG algorithm hmac-md5 is refused");
     refuse_key("k", "HMAC-MD5.SIG-ALG.REG.INT.", SECRET, "hmac-md5 is refused");
     refuse_key("k", "sha256", SECRET, "unknown TSIG algorithm 'sha256': use hmac-sha256");
     refuse_key("k", "", SECRET, "unknown TSIG algorithm ''");

@@ -21,6 +21,7 @@ void tsig_key_done(struct tsig_key *key);
 // hmac-md5 and unknown algorithms are refused by name.
 bool tsig_key_init(struct tsig_key *key, struct text name, struct text algorithm,
                    struct text secret_base64, struct error *err);
+struct text tsig_key_shown(const struct tsig_key *key); // its name as people write it: no final dot
 const char *tsig_algorithm_name(enum digest algorithm); // "hmac-sha256."
 
 struct tsig_mac {

@@ -87,7 +87,12 @@ bool tsig_key_init(struct tsig_key *key, struct text name, struct text algorithm
     made.name[normalised.len] = '.';
     if (!algorithm_parse(algorithm, &made.algorithm, err) ||
         !secret_decode(secret_base64, &made.secret, err))
-        return error_prefix(err, "TSIG key %s: ", made.name);
+        return error_prefix(err, "TSIG key %.*s: ", TEXT_ARGS(normalised));
     *key = made;
     return true;
+}
+
+struct text tsig_key_shown(const struct tsig_key *key)
+{
+    return (struct text){key->name, strlen(key->name) - 1};
 }

@@ -31,8 +31,11 @@ struct dns_call {
     struct dns_call *previous;
     struct dns_call *next;
     struct hostport server;
-    struct buffer octets; // TCP: with the length in front
-    struct text message;  // in octets
+    struct buffer octets;   // TCP: with the length in front
+    struct text message;    // in octets
+    struct buffer unwanted; // the first answer over UDP that was
+    bool (*is_wanted)(const void *context, struct text octets);
+    const void *wanted_by;
     int64_t timeout_ms;
     struct loop_timer timer;
     struct error failure; // what to say when the timer fires, unless it is a time-out

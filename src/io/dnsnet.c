@@ -32,6 +32,7 @@ static void call_free(struct dns_call *call)
     if (call->stream)
         dns_stream_free(call->stream);
     buffer_done(&call->octets);
+    buffer_done(&call->unwanted);
     free(call);
 }
 
@@ -102,6 +103,10 @@ static void on_time(void *context)
         snprintf(within, sizeof(within), "none within %lld ms", (long long)call->timeout_ms);
         describe(&reply.error, call, "no answer from", within);
     }
+    AUTO_BUFFER unwanted = call->unwanted;
+    call->unwanted = (struct buffer){0};
+    if (unwanted.len)
+        reply.octets = buffer_text(&unwanted);
     dns_call_report(call, &reply);
 }
 
@@ -162,6 +167,15 @@ int dns_call_connect(const struct hostport *server, int type)
 
 // ---- UDP ----
 
+static bool is_wanted(struct dns_call *call, struct text octets)
+{
+    if (!call->is_wanted || call->is_wanted(call->wanted_by, octets))
+        return true;
+    if (!call->unwanted.len)
+        buffer_add(&call->unwanted, octets.at, octets.len);
+    return false;
+}
+
 static void on_datagram(void *context, int fd, unsigned interest)
 {
     struct dns_call *call = context;
@@ -177,10 +191,10 @@ static void on_datagram(void *context, int fd, unsigned interest)
             dns_call_fail_errno(call, "no answer from", errno);
             return;
         }
-        if (!dns_call_has_id(call, scratch, (size_t)len))
+        struct text octets = {(const char *)scratch, (size_t)len};
+        if (!dns_call_has_id(call, scratch, octets.len) || !is_wanted(call, octets))
             continue;
-        struct dns_reply reply = {.is_answered = true,
-                                  .octets = {(const char *)scratch, (size_t)len}};
+        struct dns_reply reply = {.is_answered = true, .octets = octets};
         dns_call_report(call, &reply);
         return;
     }
@@ -221,6 +235,8 @@ static struct dns_call *net_send(struct dnsnet *dnsnet, const struct dns_request
     call->server = request->server;
     call->timeout_ms = request->timeout_ms;
     call->is_tcp = request->use_tcp;
+    call->is_wanted = request->is_wanted;
+    call->wanted_by = request->context;
     call->fd = -1;
     call->done = done;
     call->context = context;

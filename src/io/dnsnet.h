@@ -15,10 +15,15 @@ struct dns_request {
     struct text octets;     // a whole message without TCP length
     bool use_tcp;           // else UDP
     int64_t timeout_ms;     // whole exchange
+    // Over UDP anybody can send what looks like an answer: false has it passed over, and the wait
+    // goes on. Called until the callback. NULL: any is taken.
+    bool (*is_wanted)(const void *context, struct text octets);
+    const void *context;
 };
 
-// Lives for the length of the callback. A UDP answer is taken only from the asked address and with
-// the asked message id; others are ignored until the time-out.
+// Lives for the length of the callback. A UDP answer is taken only from the asked address, with the
+// asked message id and if it is wanted; others are ignored until the time-out, whose reply shows
+// the first one that was not wanted in `octets`.
 struct dns_reply {
     bool is_answered;
     bool is_timeout;

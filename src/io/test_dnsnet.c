@@ -289,6 +289,40 @@ static void a_question_is_answered_over_either(void **state)
     }
 }
 
+static bool has_mark(const void *context, struct text octets)
+{
+    return octets.at[octets.len - 1] == *(const char *)context;
+}
+
+static void answer_twice(struct story *story, int fd, const struct sockaddr_in *to,
+                         const char *octets, size_t len)
+{
+    char other[64];
+    memcpy(other, octets, len);
+    other[len - 1] = '?';
+    send_octets(fd, to, other, len);
+    if (story->requests > 1)
+        send_octets(fd, to, octets, len);
+}
+
+static void an_unwanted_datagram_is_passed_over(void **state)
+{
+    struct story *story = *state;
+    struct dns_request request = request_to(story, false);
+    request.is_wanted = has_mark;
+    request.context = "3";
+    request.timeout_ms = 60;
+    story->answer = answer_twice;
+    const struct seen *seen = ask(story, &request);
+    assert_false(seen->is_answered);
+    assert_true(seen->is_timeout);
+    assert_int_equal(seen->len, 13); // what came shows
+    request.timeout_ms = 2000;
+    seen = ask(story, &request);
+    assert_true(seen->is_answered);
+    assert_int_equal(seen->octets[12], '3');
+}
+
 static void a_datagram_with_another_id_is_passed_over(void **state)
 {
     struct story *story = *state;
@@ -552,6 +586,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_question_is_answered_over_either),
         TEST(a_datagram_with_another_id_is_passed_over),
+        TEST(an_unwanted_datagram_is_passed_over),
         TEST(a_datagram_from_another_address_is_passed_over),
         TEST(silence_is_a_time_out),
         TEST(an_unreachable_port_is_named),

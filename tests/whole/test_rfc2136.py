@@ -369,8 +369,9 @@ class Liar:
                 if not query:
                     return
                 reply = self.answer(query)
-                if reply:
-                    self.udp.sendto(reply, peer)
+                for part in reply if isinstance(reply, list) else [reply]:
+                    if part:
+                        self.udp.sendto(part, peer)
             except OSError:
                 return
 
@@ -566,6 +567,27 @@ def test_the_repeat_after_an_answer_that_is_none_queries_first(liar, name_server
     assert operations[:2] == [dns.opcode.QUERY, dns.opcode.UPDATE]
     assert server.ask(name, "A") == {"192.0.2.2"}
     assert made.client.health().status == 200
+
+
+def test_forged_answers_before_the_real_one_fail_nothing(liar, name_servers, provider, name):
+    """Somebody off the path who guesses port and id gets no further."""
+    server = name_servers("bind")
+
+    def forge(query, reply):
+        refused = bytearray(unsigned(query))
+        refused[3] |= dns.rcode.REFUSED
+        cut = bytearray(refused)
+        cut[2] |= 2
+        is_update = (query[2] >> 3) & 15 == dns.opcode.UPDATE
+        return [bytes(refused), unsigned(query), *([bytes(cut)] if is_update else []),
+                signer(server.secret, by=b"another secret of the liar")(query), reply]
+
+    made = provider(backend=server.provider_words(port=liar(relay(server.port, forge)).port))
+    reply = made.client.upsert("A", ZONE, name, ["192.0.2.1"])
+    assert (reply.status, reply.message) == (200, "Record created successfully")
+    assert server.ask(name, "A") == {"192.0.2.1"}
+    assert made.client.delete("A", ZONE, name).status == 200
+    assert not made.program.lines("request failed")
 
 
 def test_nothing_leaves_unsigned(liar, name_servers, provider):

@@ -76,11 +76,11 @@ void exchange_rcode_error(const struct rfc2136_seat *seat, unsigned rcode, const
                           struct error *err)
 {
     const struct meaning *meaning = meaning_of(rcode);
-    error_set(err, meaning->fault, meaning->reason, "%s: %s answered %s%s%s%s%s", about,
+    struct text key = meaning->names_key ? tsig_key_shown(&seat->key) : TEXT("");
+    error_set(err, meaning->fault, meaning->reason, "%s: %s answered %s%s%.*s%s%s", about,
               seat->address, message_rcode_name(rcode),
-              meaning->names_key ? " to the TSIG key " : "",
-              meaning->names_key ? seat->key.name : "", meaning->advice ? ": " : "",
-              meaning->advice ? meaning->advice : "");
+              meaning->names_key ? " to the TSIG key " : "", TEXT_ARGS(key),
+              meaning->advice ? ": " : "", meaning->advice ? meaning->advice : "");
     mark(err, meaning->status, meaning->code);
 }
 
@@ -89,6 +89,8 @@ void exchange_rcode_error(const struct rfc2136_seat *seat, unsigned rcode, const
 bool exchange_sign(struct exchange *exchange, const struct rfc2136_seat *seat, int64_t unix_ms,
                    struct error *err)
 {
+    exchange->key = &seat->key;
+    exchange->unix_s = unix_ms / 1000;
     return tsig_sign(&exchange->octets, &seat->key, unix_ms / 1000, NULL, &exchange->mac, err);
 }
 
@@ -113,16 +115,16 @@ static void set_untrusted(const struct rfc2136_seat *seat, enum tsig_verdict ver
                           struct text octets, struct error *err)
 {
     exchange_again_error(err, "ServerUnreachable",
-                         "the answer of %s (%s) %s: it does not count; check the TSIG key %s",
+                         "the answer of %s (%s) %s: it does not count; check the TSIG key %.*s",
                          seat->address, message_rcode_name(rcode_in(octets)), flaw_of(verdict),
-                         seat->key.name);
+                         TEXT_ARGS(tsig_key_shown(&seat->key)));
 }
 
 static void set_refused(const struct rfc2136_seat *seat, unsigned code, struct error *err)
 {
     static const unsigned bad_time = 18;
-    error_set(err, FAULT_AUTH, "AuthenticationFailed", "%s refused the TSIG key %s with %s: %s",
-              seat->address, seat->key.name, tsig_error_name(code),
+    error_set(err, FAULT_AUTH, "AuthenticationFailed", "%s refused the TSIG key %.*s with %s: %s",
+              seat->address, TEXT_ARGS(tsig_key_shown(&seat->key)), tsig_error_name(code),
               code == bad_time ? "its clock and ours are more than 5 minutes apart"
                                : "name, algorithm and secret must be those of the server's key");
     mark(err, 500, "SERVER_ERROR");
@@ -133,6 +135,25 @@ static bool is_truncated(struct text octets)
     return octets.len > 2 && (octets.at[2] & 0x02);
 }
 
+static bool is_query(struct text octets)
+{
+    return octets.len > 2 && !(octets.at[2] & 0x78);
+}
+
+bool exchange_is_wanted(const void *at, struct text octets)
+{
+    const struct exchange *exchange = at;
+    size_t stripped;
+    struct tsig_mac mac;
+    unsigned peer_error;
+    bool can_ask_again = is_query(buffer_text(&exchange->octets));
+    enum tsig_verdict verdict = tsig_verify(octets, exchange->key, exchange->unix_s, &exchange->mac,
+                                            &stripped, &mac, &peer_error);
+    if (verdict == TSIG_REFUSED_BY_PEER)
+        return mac.len || can_ask_again;
+    return verdict == TSIG_GOOD || (can_ask_again && is_truncated(octets));
+}
+
 enum exchange_result exchange_read(const struct exchange *exchange, const struct rfc2136_seat *seat,
                                    const struct dns_reply *reply, int64_t unix_ms,
                                    struct arena *arena, struct message *out, struct error *err)
@@ -141,11 +162,12 @@ enum exchange_result exchange_read(const struct exchange *exchange, const struct
     struct tsig_mac mac;
     unsigned peer_error;
     struct error cause;
-    if (!reply->is_answered) {
+    bool has_octets = reply->is_answered || reply->octets.len;
+    if (!has_octets) {
         exchange_again_error(err, "ServerUnreachable", "%s", reply->error.text);
         return EXCHANGE_NONE;
     }
-    if (is_truncated(reply->octets)) {
+    if (reply->is_answered && is_truncated(reply->octets)) {
         exchange_again_error(err, "ServerError", "%s cut its answer short", seat->address);
         return EXCHANGE_TRUNCATED;
     }
@@ -153,7 +175,7 @@ enum exchange_result exchange_read(const struct exchange *exchange, const struct
                                             &exchange->mac, &stripped, &mac, &peer_error);
     if (verdict == TSIG_REFUSED_BY_PEER) {
         set_refused(seat, peer_error, err);
-        return EXCHANGE_REFUSED;
+        return mac.len ? EXCHANGE_REFUSED : EXCHANGE_HINT;
     }
     if (verdict != TSIG_GOOD) {
         set_untrusted(seat, verdict, reply->octets, err);

@@ -13,6 +13,8 @@
 struct exchange {
     struct buffer octets; // the request with its TSIG
     struct tsig_mac mac;
+    const struct tsig_key *key;
+    int64_t unix_s; // when it was signed
 };
 void exchange_done(struct exchange *exchange);
 
@@ -20,12 +22,18 @@ void exchange_done(struct exchange *exchange);
 bool exchange_sign(struct exchange *exchange, const struct rfc2136_seat *seat, int64_t unix_ms,
                    struct error *err);
 
+// May the answer end the wait over UDP (struct dns_request)? Only what the key vouches for, so that
+// nobody off the path makes a request fail. A query can be asked again over TCP: there it may also
+// be one that says that it was cut, or that the key is refused, which servers do not sign.
+bool exchange_is_wanted(const void *exchange, struct text octets);
+
 enum exchange_result {
     EXCHANGE_GOOD,       // *out is filled; any RCODE
     EXCHANGE_TRUNCATED,  // ask again over TCP; err says so
     EXCHANGE_UNREADABLE, // signed well, but no DNS message: err says so
     EXCHANGE_NONE,       // nothing came, or nothing that can be trusted: err says so
     EXCHANGE_REFUSED,    // the server does not accept our TSIG: err says so
+    EXCHANGE_HINT,       // the same, but not signed: nobody vouches for it
 };
 enum exchange_result exchange_read(const struct exchange *exchange, const struct rfc2136_seat *seat,
                                    const struct dns_reply *reply, int64_t unix_ms,

@@ -341,7 +341,9 @@ enum ask_kind rfc2136_ask(void *at, const struct moment *moment, struct ask *out
     out->dns = (struct dns_request){.server = talk->seat->server,
                                     .octets = octets,
                                     .use_tcp = talk->is_tcp,
-                                    .timeout_ms = TIMEOUT_MS};
+                                    .timeout_ms = TIMEOUT_MS,
+                                    .is_wanted = exchange_is_wanted,
+                                    .context = &talk->exchange};
     return ASK_DNS;
 }
 
@@ -627,7 +629,8 @@ void rfc2136_hear(void *at, const struct moment *moment, const struct heard *hea
         hear_answer(talk, &answer);
         return;
     }
-    if (try_tcp(talk, result == EXCHANGE_TRUNCATED || heard->dns->is_timeout))
+    bool is_worth_it = result == EXCHANGE_TRUNCATED || result == EXCHANGE_HINT;
+    if (try_tcp(talk, is_worth_it || heard->dns->is_timeout))
         return;
     if (result == EXCHANGE_TRUNCATED || result == EXCHANGE_UNREADABLE) {
         skip(talk, &err);

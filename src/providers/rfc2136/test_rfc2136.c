@@ -192,7 +192,7 @@ struct said {
     const struct tsig_key *key;
 };
 
-static void write_reply(struct bench *bench, const struct said *said, struct buffer *out)
+static void write_reply(const struct bench *bench, const struct said *said, struct buffer *out)
 {
     struct tsig_mac mac;
     CLEANUP(update) struct update *update = update_new(TEXT("example.com"), NULL);
@@ -647,8 +647,8 @@ static void rcode_of_an_update_decides_the_answer(void **state)
         {RCODE_YXDOMAIN, 409, "OWNED_BY_OTHER", FAULT_SPEC, "YXDOMAIN"},
         {RCODE_YXRRSET, 409, "OWNED_BY_OTHER", FAULT_SPEC, "YXRRSET"},
         {RCODE_NXRRSET, 409, "OWNED_BY_OTHER", FAULT_SPEC, "NXRRSET"},
-        {RCODE_REFUSED, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key."},
-        {RCODE_NOTAUTH, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key."},
+        {RCODE_REFUSED, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key"},
+        {RCODE_NOTAUTH, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key"},
         {RCODE_SERVFAIL, 503, "SERVER_ERROR", FAULT_AGAIN, "SERVFAIL"},
         {RCODE_NOTIMP, 500, "SERVER_ERROR", FAULT_AGAIN, "takes no UPDATE"},
         {RCODE_FORMERR, 500, "SERVER_ERROR", FAULT_AGAIN, "FORMERR"},
@@ -734,8 +734,8 @@ static void zone_that_is_not_there_is_not_halved(void **state)
     expect_update(bench, 2, 2);
     say_rcode(bench, RCODE_NOTAUTH);
     expect_done(bench);
-    check_change(bench, 0, 500, "SERVER_ERROR", "signpost.key.");
-    check_change(bench, 1, 500, "SERVER_ERROR", "signpost.key.");
+    check_change(bench, 0, 500, "SERVER_ERROR", "the TSIG key signpost.key:");
+    check_change(bench, 1, 500, "SERVER_ERROR", "the TSIG key signpost.key:");
 }
 
 // ---- trust and transport ------------------------------------------------------------------------
@@ -749,7 +749,7 @@ static void unsigned_answer_is_none_and_names_the_key(void **state)
     say(bench, (struct said){.rcode = RCODE_REFUSED, .is_unsigned = true});
     expect_done(bench);
     check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
-    check_change(bench, 0, 503, "SERVER_ERROR", "TSIG key signpost.key.");
+    check_change(bench, 0, 503, "SERVER_ERROR", "TSIG key signpost.key");
     assert_true(bench->job.is_transport_failure);
 }
 
@@ -821,12 +821,63 @@ static void key_that_the_server_refuses_is_named(void **state)
         begin(bench);
         expect_query(bench, "www.example.com", A);
         refuse_key(bench, rows[i].code);
+        expect_ask(bench, true); // not signed: asked again where nobody can put in a word
+        refuse_key(bench, rows[i].code);
         expect_done(bench);
         check_change(bench, 0, 500, "SERVER_ERROR", rows[i].name);
-        check_change(bench, 0, 500, "SERVER_ERROR", "signpost.key.");
+        check_change(bench, 0, 500, "SERVER_ERROR", "the TSIG key signpost.key with");
         assert_false(bench->job.is_transport_failure);
         rfc2136_provider.end(steal(bench->talk));
     }
+}
+
+static bool is_wanted(const struct bench *bench, struct said said)
+{
+    AUTO_BUFFER reply = {0};
+    write_reply(bench, &said, &reply);
+    const struct dns_request *asked = &bench->asked.dns;
+    return asked->is_wanted(asked->context, buffer_text(&reply));
+}
+
+static void what_the_key_does_not_vouch_for_ends_no_wait(void **state)
+{
+    struct bench *bench = *state;
+    struct tsig_key key;
+    assert_true(
+        tsig_key_init(&key, TEXT("signpost.key"), TEXT("hmac-sha256"), TEXT(OTHER_SECRET), NULL));
+    want(bench, CHANGE_SET, www());
+    begin(bench);
+    expect_query(bench, "www.example.com", A);
+    assert_true(is_wanted(bench, (struct said){.rcode = RCODE_NXDOMAIN}));
+    assert_true(is_wanted(bench, (struct said){.is_truncated = true, .is_unsigned = true}));
+    assert_false(is_wanted(bench, (struct said){.is_unsigned = true}));
+    assert_false(is_wanted(bench, (struct said){.key = &key}));
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_update(bench, 1, 1);
+    assert_true(is_wanted(bench, (struct said){.rcode = RCODE_REFUSED}));
+    assert_false(is_wanted(bench, (struct said){.is_truncated = true, .is_unsigned = true}));
+    assert_false(is_wanted(bench, (struct said){.rcode = RCODE_REFUSED, .is_unsigned = true}));
+    tsig_key_done(&key);
+}
+
+static void unwanted_answer_is_named_when_the_time_is_over(void **state)
+{
+    struct bench *bench = *state;
+    AUTO_BUFFER octets = {0};
+    const struct said said = {.rcode = RCODE_REFUSED, .is_unsigned = true};
+    want(bench, CHANGE_SET, www());
+    begin(bench);
+    expect_query(bench, "www.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_update(bench, 1, 1);
+    write_reply(bench, &said, &octets);
+    const struct dns_reply reply = {.is_timeout = true, .octets = buffer_text(&octets)};
+    rfc2136_provider.hear(bench->talk, &bench->moment,
+                          &(struct heard){.kind = ASK_DNS, .dns = &reply});
+    expect_done(bench);
+    check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
+    check_change(bench, 0, 503, "SERVER_ERROR", "check the TSIG key signpost.key");
+    assert_true(bench->job.is_transport_failure);
 }
 
 static void truncated_answer_is_asked_again_over_tcp(void **state)
@@ -1005,7 +1056,7 @@ static void zone_that_is_not_served_is_unhealthy(void **state)
         enum fault fault;
         const char *part;
     } rows[] = {
-        {{.rcode = RCODE_REFUSED}, 500, FAULT_AUTH, "signpost.key."},
+        {{.rcode = RCODE_REFUSED}, 500, FAULT_AUTH, "the TSIG key signpost.key:"},
         {{.rcode = RCODE_SERVFAIL}, 503, FAULT_AGAIN, "SERVFAIL"},
         {{.is_foreign = true}, 503, FAULT_AGAIN, "not authoritative"},
         {{.is_unsigned = true}, 503, FAULT_AGAIN, "is not signed"},
@@ -1059,6 +1110,8 @@ int main(void)
         TEST(answer_signed_otherwise_is_none),
         TEST(unsigned_update_answer_leaves_the_outcome_open_to_the_next_try),
         TEST(key_that_the_server_refuses_is_named),
+        TEST(what_the_key_does_not_vouch_for_ends_no_wait),
+        TEST(unwanted_answer_is_named_when_the_time_is_over),
         TEST(truncated_answer_is_asked_again_over_tcp),
         TEST(answer_that_tcp_cuts_too_fails_its_change_alone),
         TEST(silent_server_gets_a_second_chance_over_tcp),
