@@ -331,12 +331,12 @@ class Provider:
             self.words += ["--hmac-secret-file", self.key_file]
         self.program = None
 
-    def start(self):
+    def start(self, seconds=10):
         self.program = self.programs.start(
             self.name, [SIGNPOST, "provider", "--listen", f"{LOOPBACK}:{self.port}",
                         "--metrics-listen", f"{LOOPBACK}:{self.metrics_port}",
                         "--log-format", "json", *self.words])
-        wait_until(lambda: is_listening(self.port), f"{self.name} listens", 10, [self.program])
+        wait_until(lambda: is_listening(self.port), f"{self.name} listens", seconds, [self.program])
         return self
 
     def kill(self):

@@ -1,6 +1,7 @@
 """`signpost provider`, rule by rule, on the memory backend, by a client of our own."""
 
 import concurrent.futures
+import hashlib
 import functools
 import http.client
 import json
@@ -544,6 +545,28 @@ def test_state_is_readable_by_its_owner_alone(provider, tmp_path):
 
 
 # ---- limits -------------------------------------------------------------------------------------
+
+def test_a_million_live_nonces_are_429_and_none_is_forgotten(provider, tmp_path):
+    server = provider("--state", tmp_path / "state")
+    client = server.client
+    assert client.health().status == 200
+    log, = [path for path in (tmp_path / "state").iterdir() if path.stat().st_size]
+    server.kill()
+    now = int(time.time())
+    with open(log, "a") as out:
+        for i in range(999_998):
+            digest = hashlib.md5(b"%d" % i).hexdigest()
+            out.write(f'{{"nonce":"{digest}","stamp":{now}}}\n')
+    server.start(seconds=40)
+    headers = client.headers("GET", "/health")
+    assert client.send("GET", "/health", None, headers).status == 200
+    late = client.health()
+    assert (late.status, late.code) == (429, "RATE_LIMITED")
+    assert int(late.headers["Retry-After"]) >= 1
+    assert harness.metric(server.metrics_port, "signpost_provider_nonces") == 1_000_000
+    assert refused(client.send("GET", "/health", None, headers), "NONCE_REUSED", REUSED)
+    assert refused(client.ask("GET", "/health", key=b"forger"), "AUTH_FAILED", FORGED)
+
 
 def test_more_than_the_rate_is_429_with_retry_after(provider):
     client = provider("--rate", "5").client
