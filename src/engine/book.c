@@ -39,13 +39,21 @@ static const struct table_ops claim_table_ops = {claim_matches, claim_hash};
 
 uint16_t book_get(struct engine *engine, const char *book)
 {
-    for (size_t i = 0; i < engine->book_count; i++)
-        if (!strcmp(engine->books[i], book))
+    size_t at = engine->book_count;
+    for (size_t i = 0; i < engine->book_count; i++) {
+        if (!strcmp(engine->books[i].url, book))
             return (uint16_t)i;
-    must(engine->book_count < UINT16_MAX);
-    mem_reserve(&engine->books, &engine->book_capacity, engine->book_count + 1);
-    engine->books[engine->book_count] = mem_copy_text(book);
-    return (uint16_t)engine->book_count++;
+        if (!engine->books[i].refs)
+            at = i;
+    }
+    must(at < UINT16_MAX);
+    if (at == engine->book_count) {
+        mem_reserve(&engine->books, &engine->book_capacity, engine->book_count + 1);
+        engine->books[engine->book_count++] = (struct book){0};
+    }
+    free(engine->books[at].url);
+    engine->books[at].url = mem_copy_text(book);
+    return (uint16_t)at;
 }
 
 struct lane *claim_lane(const struct engine *engine, const struct claim *claim)
@@ -158,6 +166,7 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
                             .is_used = true};
     claim->name =
         join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &claim->subdomain_len);
+    engine->books[claim->book].refs++;
     engine->keys[key].first_claim = id;
     struct book_name at = {claim->book, claim->name};
     uint64_t hash = name_hash(claim->book, claim->name);
@@ -212,11 +221,21 @@ static void claim_unchain_key(struct engine *engine, uint32_t id)
     *link = claim->next_of_key;
 }
 
+static void claim_leave_lane(struct engine *engine, struct claim *claim)
+{
+    struct lane *lane = claim_lane(engine, claim);
+    if (lane)
+        lane->claim_count--;
+    claim->lane = 0;
+}
+
 static void claim_release(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
     claim_unchain_name(engine, id);
     queue_forget(engine->due, id);
+    claim_leave_lane(engine, claim);
+    engine->books[claim->book].refs--;
     pending_free(claim->pending);
     name_free(claim->name);
     *claim = (struct claim){.next_of_key = engine->free_claim};
@@ -471,7 +490,7 @@ static uint32_t claim_of_key(const struct engine *engine, uint32_t key,
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->type == want->set.type && !strcmp(engine->books[claim->book], want->book) &&
+        if (claim->type == want->set.type && !strcmp(engine->books[claim->book].url, want->book) &&
             text_equal(claim_subdomain(claim), want->set.subdomain) &&
             text_equal(claim_domain(claim), want->set.domain))
             return id;
@@ -483,7 +502,7 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
 {
     struct claim *claim = &engine->claims[id];
     struct lane *lane = lane_find(engine, name);
-    if (lane && strcmp(lane->book, engine->books[claim->book]))
+    if (lane && strcmp(lane->book, engine->books[claim->book].url))
         lane = NULL;
     const struct lane *old = claim_lane(engine, claim);
     if (old == lane)
@@ -492,7 +511,10 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
         lane_unqueue(claim_lane(engine, claim), id);
     if (old && lane)
         claim_doubt(claim);
+    claim_leave_lane(engine, claim);
     claim->lane = lane ? lane->number : 0;
+    if (lane)
+        lane->claim_count++;
 }
 
 // Whether what is wanted stands there, as far as the seat can tell; if not, it is kept for sending.
@@ -694,7 +716,7 @@ static const struct record_set *found_of(struct arena *arena, const struct claim
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     struct receipt receipt = {
-        .book = engine->books[claim->book],
+        .book = engine->books[claim->book].url,
         .type = claim->type,
         .domain = copy_text(engine->arena, claim_domain(claim)),
         .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
@@ -881,6 +903,6 @@ void books_free(struct engine *engine)
     slab_free(engine->claim_slab);
     table_done(&engine->by_name);
     for (size_t i = 0; i < engine->book_count; i++)
-        free(engine->books[i]);
+        free(engine->books[i].url);
     free(engine->books);
 }

@@ -377,6 +377,27 @@ bool engine_open_lane(struct engine *engine, const struct lane_want *want, struc
     return lane_set(engine, want, NO_ID, &lane, err);
 }
 
+static size_t held_values(const struct join *join)
+{
+    return join->by_text.count;
+}
+
+size_t engine_held(const struct engine *engine)
+{
+    size_t count = engine->by_name.count + engine->busy_names.count;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        count++;
+    for (size_t i = 0; i < engine->book_count; i++)
+        count += engine->books[i].refs > 0;
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        const struct controller_state *state = &engine->controllers[i];
+        count += state->keys.count + held_values(&state->lane_join);
+        for (size_t g = 0; g < state->controller->gather_count; g++)
+            count += held_values(&state->joins[g]);
+    }
+    return count;
+}
+
 static struct store_check check_of_engine(const struct engine *engine)
 {
     if (!all_kinds_synced(engine))

@@ -64,4 +64,7 @@ void engine_ask(struct engine *engine, const char *lane, const char *trace, wish
 
 // Prometheus text 0.0.4 of all engine metrics, appended.
 void engine_write_metrics(struct engine *engine, struct buffer *out);
+// How many keys, claims, lanes, books and strings of gathers are held: none of them may grow for
+// ever while objects come and go.
+size_t engine_held(const struct engine *engine);
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

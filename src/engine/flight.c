@@ -57,6 +57,7 @@ uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
         id = engine->busy_used++;
     }
     engine->busy[id] = (struct busy_name){.book = book, .name = mem_copy_text(name)};
+    engine->books[book].refs++;
     table_add(busy_table(engine), busy_hash_of(book, name), id);
     return id;
 }
@@ -64,6 +65,7 @@ uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
 static void busy_remove(struct engine *engine, uint32_t id)
 {
     table_remove(busy_table(engine), busy_hash(engine, id), id);
+    engine->books[engine->busy[id].book].refs--;
     free(engine->busy[id].name);
     engine->busy[id] = (struct busy_name){.next_free = engine->free_busy};
     engine->free_busy = id;

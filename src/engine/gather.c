@@ -85,17 +85,40 @@ static struct join_value *join_find(struct join *join, const char *text)
     return id == TABLE_NONE ? NULL : &join->values[id];
 }
 
+static uint32_t value_slot(struct join *join)
+{
+    if (join->first_free) {
+        uint32_t id = join->first_free - 1;
+        join->first_free = join->values[id].next_free;
+        return id;
+    }
+    mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
+    must(join->values);
+    return (uint32_t)join->value_count++;
+}
+
 static struct join_value *join_get(struct join *join, const char *text)
 {
     struct join_value *found = join_find(join, text);
     if (found)
         return found;
-    mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
-    must(join->values);
-    struct join_value *value = &join->values[join->value_count];
+    uint32_t id = value_slot(join);
+    struct join_value *value = &join->values[id];
     *value = (struct join_value){.text = mem_copy_text(text)};
-    table_add(&join->by_text, hash_octets(text, strlen(text)), (uint32_t)join->value_count++);
+    table_add(&join->by_text, hash_octets(text, strlen(text)), id);
     return value;
+}
+
+static void join_forget(struct join *join, struct join_value *value)
+{
+    uint32_t id = (uint32_t)(value - join->values);
+    must(!value->offer_count && !value->key_count);
+    table_remove(&join->by_text, value_hash_of(join, id), id);
+    free(value->offers);
+    free(value->keys);
+    free(value->text);
+    *value = (struct join_value){.next_free = join->first_free};
+    join->first_free = id + 1;
 }
 
 void join_done(struct join *join)
@@ -114,17 +137,31 @@ void join_done(struct join *join)
 
 typedef void wants_call(const struct object *subject, struct strings *out);
 
+// A key whose object is about to be replaced, by NULL: to go. NO_ID: none.
+struct changing {
+    uint32_t key;
+    const struct object *object;
+};
+
+static const struct changing nobody = {NO_ID, NULL};
+
+static const struct object *wanting(const struct engine *engine, uint32_t id,
+                                    const struct changing *changing)
+{
+    return id == changing->key ? changing->object : key_subject(&engine->keys[id]);
+}
+
 // Drops hints of keys that ceased to want this value, and doubles.
 static void join_sweep(struct engine *engine, struct join_value *value, size_t controller,
-                       wants_call *wants)
+                       wants_call *wants, const struct changing *changing)
 {
     size_t kept = 0;
     for (size_t i = 0; i < value->key_count; i++) {
-        const struct key *key = &engine->keys[value->keys[i]];
-        if (!key_subject(key) || key->controller != controller)
+        const struct object *object = wanting(engine, value->keys[i], changing);
+        if (!object || engine->keys[value->keys[i]].controller != controller)
             continue;
         arena_reset(engine->scratch);
-        struct strings now = wants_of(engine->scratch, wants, key->object);
+        struct strings now = wants_of(engine->scratch, wants, object);
         bool is_double = false;
         for (size_t j = 0; j < kept && !is_double && kept < 64; j++)
             is_double = value->keys[j] == value->keys[i];
@@ -135,6 +172,17 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
     value->live = kept;
 }
 
+// A value that nobody seems to want or offer is looked at closely, and goes.
+static void join_tidy(struct engine *engine, struct join *join, struct join_value *value,
+                      size_t controller, wants_call *wants, const struct changing *changing)
+{
+    if (value->live || value->offer_count)
+        return;
+    join_sweep(engine, value, controller, wants, changing);
+    if (!value->key_count)
+        join_forget(join, value);
+}
+
 static void join_index(struct engine *engine, struct join *join, size_t controller,
                        wants_call *wants, uint32_t id, const struct object *old,
                        const struct object *new_)
@@ -143,15 +191,17 @@ static void join_index(struct engine *engine, struct join *join, size_t controll
     struct strings after = wants_of(engine->arena, wants, new_);
     for (size_t i = 0; i < before.count; i++) {
         struct join_value *value = join_find(join, before.items[i]);
-        if (value && value->live && !strings_has(&after, before.items[i]))
-            value->live--;
+        if (!value || strings_has(&after, before.items[i]))
+            continue;
+        value->live -= value->live > 0;
+        join_tidy(engine, join, value, controller, wants, &(struct changing){id, new_});
     }
     for (size_t i = 0; i < after.count; i++) {
         if (strings_has(&before, after.items[i]))
             continue;
         struct join_value *value = join_get(join, after.items[i]);
         if (value->key_count > 2 * value->live + 16)
-            join_sweep(engine, value, controller, wants);
+            join_sweep(engine, value, controller, wants, &(struct changing){id, new_});
         mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
         value->keys[value->key_count++] = id;
         value->live++;
@@ -181,8 +231,9 @@ static void offer_remove(struct join_value *value, const struct object *object)
     }
 }
 
-static void join_offer(struct engine *engine, struct join *join, const struct gather *gather,
-                       const struct object *old, const struct object *new_)
+static void join_offer(struct engine *engine, struct join *join, size_t controller,
+                       const struct gather *gather, const struct object *old,
+                       const struct object *new_)
 {
     struct strings before = {0};
     struct strings after = {0};
@@ -195,8 +246,13 @@ static void join_offer(struct engine *engine, struct join *join, const struct ga
         mem_reserve(&value->offers, &value->offer_capacity, value->offer_count + 1);
         value->offers[value->offer_count++] = object_ref(new_);
     }
-    for (size_t i = 0; i < before.count; i++)
-        offer_remove(join_get(join, before.items[i]), old);
+    for (size_t i = 0; i < before.count; i++) {
+        struct join_value *value = join_find(join, before.items[i]);
+        if (!value)
+            continue;
+        offer_remove(value, old);
+        join_tidy(engine, join, value, controller, gather->wants, &nobody);
+    }
 }
 
 void gather_index_offer(struct engine *engine, const struct object *old, const struct object *new_)
@@ -207,7 +263,7 @@ void gather_index_offer(struct engine *engine, const struct object *old, const s
         for (size_t i = 0; i < state->controller->gather_count; i++) {
             const struct gather *gather = &state->controller->gathers[i];
             if (gather->kind == kind && gather->offers)
-                join_offer(engine, &state->joins[i], gather, old, new_);
+                join_offer(engine, &state->joins[i], c, gather, old, new_);
         }
     }
 }
@@ -220,7 +276,7 @@ static void join_wake(struct engine *engine, struct join *join, size_t controlle
     struct join_value *value = join_find(join, text);
     if (!value)
         return;
-    join_sweep(engine, value, controller, wants);
+    join_sweep(engine, value, controller, wants, &nobody);
     for (size_t i = 0; i < value->key_count; i++)
         key_wake(engine, value->keys[i], QUEUE_USER);
 }

@@ -232,6 +232,16 @@ static bool lane_open_seat(struct lane *lane, const struct value *config, struct
 
 static void lane_question_due(void *context);
 
+static uint16_t number_take(struct engine *engine)
+{
+    for (size_t i = 0; i < engine->lane_count; i++)
+        if (!engine->lanes_by_number[i])
+            return (uint16_t)(i + 1);
+    must(engine->lane_count < UINT16_MAX);
+    mem_reserve(&engine->lanes_by_number, &engine->lane_capacity, engine->lane_count + 1);
+    return (uint16_t)++engine->lane_count;
+}
+
 static struct lane *lane_new(struct engine *engine, const struct lane_want *want)
 {
     struct lane *lane = mem_new_of(struct lane);
@@ -244,10 +254,8 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
     lane->timer = (struct loop_timer){.call = lane_timer, .context = lane};
     lane->question_timer = (struct loop_timer){.call = lane_question_due, .context = lane};
-    must(engine->lane_count < UINT16_MAX);
-    mem_reserve(&engine->lanes_by_number, &engine->lane_capacity, engine->lane_count + 1);
-    engine->lanes_by_number[engine->lane_count++] = lane;
-    lane->number = (uint16_t)engine->lane_count;
+    lane->number = number_take(engine);
+    engine->lanes_by_number[lane->number - 1] = lane;
     lane->next = engine->lanes;
     engine->lanes = lane;
     view_refresh(lane);
@@ -387,6 +395,7 @@ bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owne
         lane = lane_new(engine, want);
     *out = lane;
     lane->owner = owner;
+    lane->is_released = false;
     lane->view.basis = want->basis;
     if (want->fault.fault != FAULT_NONE) {
         lane_fault(lane, want);
@@ -413,6 +422,7 @@ void lane_release(struct engine *engine, struct lane *lane)
 {
     (void)engine;
     lane->owner = NO_ID;
+    lane->is_released = true;
     error_set(&lane->view.fault, FAULT_WAIT, "", "its owner is gone");
     loop_timer_cancel(lane->engine->loop, &lane->question_timer);
     lane->has_question = false;
@@ -501,6 +511,26 @@ static void lane_free(struct lane *lane)
     free(lane->name);
     free(lane->book);
     free(lane);
+}
+
+static bool lane_is_needed(const struct lane *lane)
+{
+    return !lane->is_released || lane->seat || lane->flights || lane->claim_count ||
+           lane->first_wish;
+}
+
+void lanes_sweep(struct engine *engine)
+{
+    for (struct lane **link = &engine->lanes; *link;) {
+        struct lane *lane = *link;
+        if (lane_is_needed(lane)) {
+            link = &lane->next;
+            continue;
+        }
+        *link = lane->next;
+        engine->lanes_by_number[lane->number - 1] = NULL;
+        lane_free(lane);
+    }
 }
 
 void lanes_free(struct engine *engine)

@@ -76,9 +76,11 @@ struct join_value {
     const struct object **offers;
     size_t offer_count;
     size_t offer_capacity;
+    uint32_t next_free; // text NULL: the slot is free; number + 1 of the next, 0: none
 };
 struct join {
     struct join_value *values;
+    uint32_t first_free; // number + 1
     size_t value_count;
     size_t value_capacity;
     struct table by_text;
@@ -111,6 +113,12 @@ struct pending {
     uint32_t previous_due;
     bool is_due; // stands in the lane's line
     bool is_background;
+};
+
+// A backend by its normalised URL. Without claims and names in flight its slot is free.
+struct book {
+    char *url;
+    uint32_t refs;
 };
 
 enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET };
@@ -192,6 +200,8 @@ struct lane {
     struct engine *engine;
     struct lane *next;
     uint16_t number;       // from 1
+    bool is_released;      // its owner is gone: it goes with the last that needs it
+    uint32_t claim_count;  // that go through it
     struct lane_view view; // as told to others; strings below
     char *name;
     char *book;
@@ -331,14 +341,14 @@ struct engine {
     uint32_t free_claim;
     struct slab *claim_slab; // names, pendings and contents
     struct table by_name;    // first claim of each (book, name)
-    char **books;
+    struct book *books;
     size_t book_count;
     size_t book_capacity;
     struct queue *due; // claims whose back-off ends
     struct loop_timer due_timer;
 
     struct lane *lanes;
-    struct lane **lanes_by_number;
+    struct lane **lanes_by_number; // NULL: free
     size_t lane_count;
     size_t lane_capacity;
     struct table busy_names; // names in flight: ids of `busy`
@@ -398,6 +408,7 @@ void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
 
 // book.c
+// The number is good until the next call, unless a reference is taken.
 uint16_t book_get(struct engine *engine, const char *book);
 // Replaces all claims of the key. True when its receipts changed by it.
 bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count);
@@ -427,6 +438,7 @@ void lane_pump(struct lane *lane);
 void lane_clear_backoff(struct lane *lane);
 void lane_answered(struct lane *lane, const struct job *job);
 void seat_unref(struct seat *seat);
+void lanes_sweep(struct engine *engine); // frees those that nobody needs any more
 void lanes_free(struct engine *engine);
 
 // flight.c

@@ -412,6 +412,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         for (struct lane *lane = engine->lanes; lane; lane = lane->next)
             lane_pump(lane);
+    lanes_sweep(engine);
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);

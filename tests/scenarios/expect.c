@@ -474,6 +474,16 @@ static bool expect_metric(struct stage *stage, const struct step *step, struct e
     return !strcmp(wanted, "none") || fail(err, "it is not there");
 }
 
+// expect held any|same: what the engine holds, compared with when that was looked at last.
+static bool expect_held(struct stage *stage, const struct step *step, struct error *err)
+{
+    size_t before = stage->last_held;
+    stage->last_held = engine_held(stage->engine);
+    if (strcmp(step_word(step, 2), "same") || stage->last_held == before)
+        return true;
+    return fail(err, "%zu were, %zu are", before, stage->last_held);
+}
+
 // expect check NAME PART: a line of /readyz that fails.
 static bool expect_check(struct stage *stage, const struct step *step, struct error *err)
 {
@@ -541,6 +551,7 @@ static const struct {
     {"no log", expect_no_log},
     {"refused", expect_refused},
     {"check", expect_check},
+    {"held", expect_held},
     {"metric", expect_metric},
     {"ready", expect_ready},
     {"text", expect_text},
