@@ -10,7 +10,8 @@
 
 // HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
 // limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
-// max_connections (the one whose client has been waited for longest goes), TCP_NODELAY. One handler gets every complete request.
+// max_connections (the one whose client has been waited for longest goes), TCP_NODELAY. One handler
+// gets every complete request.
 
 struct http_exchange; // one request waiting for its reply
 

@@ -38,7 +38,8 @@ def commands():
     (("status", "--output"), "flag --output: expects text|json"),
     (("status", "--ask", "ns1.example"), 'flag --ask: "ns1.example": the host must be an IP address'),
     (("run", "--shutdown-timeout", "soon"), None),
-    (("run", "--controllers", "dnsrecrod"), "--controllers: unknown controller dnsrecrod; did you mean dnsrecord"),
+    (("run", "--controllers", "dnsrecrod"),
+     'flag --controllers: "dnsrecrod": no such controller; did you mean dnsrecord?'),
     (("manifests",), "say what to print: --crd"),
     (("help", "--completion", "tcsh"), 'flag --completion: "tcsh": expected one of bash, zsh, fish'),
 ])
