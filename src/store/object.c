@@ -9,6 +9,7 @@
 #include "base/must.h"
 #include "base/secret.h"
 #include "base/when.h"
+#include "store/status.h"
 
 static bool holds_secrets(const struct kind *kind)
 {
@@ -16,14 +17,6 @@ static bool holds_secrets(const struct kind *kind)
 }
 
 // ---- status -------------------------------------------------------------------------------------
-
-static bool is_listed(const char *const *choices, struct text text)
-{
-    for (; *choices; choices++)
-        if (text_is(text, *choices))
-            return true;
-    return false;
-}
 
 static bool is_own_field(const struct kind *kind, struct text key)
 {
@@ -36,20 +29,12 @@ static bool is_own_field(const struct kind *kind, struct text key)
     return kind_find_field(kind, path) != NULL;
 }
 
-// Types of conditions that are ours, or NULL when the kind's table names none.
-static const char *const *condition_types(const struct kind *kind)
-{
-    const struct field *field = kind_find_field(kind, "status.conditions[].type");
-    return field ? field->choices : NULL;
-}
-
 static bool has_foreign_condition(const struct kind *kind, const struct value *conditions)
 {
-    const char *const *types = condition_types(kind);
-    if (!types || !conditions || conditions->type != VALUE_LIST)
+    if (!conditions || conditions->type != VALUE_LIST)
         return false;
     value_each (condition, conditions) {
-        if (!is_listed(types, value_text_at(condition, "type")))
+        if (!status_is_own_condition(kind, value_text_at(condition, "type")))
             return true;
     }
     return false;
@@ -69,7 +54,7 @@ static struct value *own_conditions(struct arena *arena, const struct kind *kind
 {
     struct value *own = value_make(arena, VALUE_LIST);
     value_each (condition, conditions) {
-        if (is_listed(condition_types(kind), value_text_at(condition, "type")))
+        if (status_is_own_condition(kind, value_text_at(condition, "type")))
             value_append(own, value_copy(arena, condition));
     }
     return own;

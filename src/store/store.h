@@ -120,7 +120,8 @@ static inline void store_apply(struct store *store, const struct store_apply *ap
 {
     store->ops->apply(store, apply, done, context);
 }
-// Merge patch of the status: top-level fields of `status` replace, JSON null removes, others stay.
+// Merge patch of the status: top-level fields of `status` replace, JSON null removes, others stay;
+// so do conditions of types that are not the kind's own.
 // Guarded by resourceVersion: a stale one answers RACE, status 409. `status` may die on return.
 static inline void store_patch_status(struct store *store, const struct object *object,
                                       const struct value *status, store_done *done, void *context)

@@ -23,7 +23,7 @@ static const struct field thing_fields[] = {
     {.path = "status.count", .type = FIELD_INT},
     {.path = "status.conditions", .type = FIELD_LIST},
     {.path = "status.conditions[]", .type = FIELD_MAP},
-    {.path = "status.conditions[].type", .type = FIELD_TEXT, .choices = test_condition_types},
+    {.path = "status.conditions[].type", .type = FIELD_TEXT},
     {.path = "status.conditions[].status", .type = FIELD_TEXT},
 };
 
@@ -54,6 +54,7 @@ static const struct kind thing_kind = {
     .singular = "thing",
     .is_namespaced = true,
     .has_status = true,
+    .condition_types = test_condition_types,
     .fields = thing_fields,
     .field_count = COUNT_OF(thing_fields),
     .doc = "A thing.",

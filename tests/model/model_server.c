@@ -454,6 +454,27 @@ bool model_server_annotate(struct model_server *server, const struct object_ref_
     return true;
 }
 
+bool model_server_judge(struct model_server *server, const struct object_ref_key *key,
+                        const char *type, const char *condition)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct model_object *object = model_server_object(server, key);
+    if (!object)
+        return false;
+    struct value *tree = model_object_read(object, arena);
+    struct value *status = value_find(tree, "status");
+    if (!status || !value_find(status, "conditions"))
+        return false;
+    struct value *conditions = value_copy(arena, value_find(status, "conditions"));
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_set(map, TEXT("type"), value_make_text(arena, text_of(type)));
+    value_set(map, TEXT("status"), value_make_text(arena, text_of(condition)));
+    value_append(conditions, map);
+    value_set(status, TEXT("conditions"), conditions);
+    model_server_write(server, object, tree, arena);
+    return true;
+}
+
 // ---- looking in ---------------------------------------------------------------------------------
 
 struct value *model_server_find(struct model_server *server, struct arena *arena,

@@ -6,6 +6,7 @@
 #include "base/must.h"
 #include "model/model_server_private.h"
 #include "store/cache.h"
+#include "store/status.h"
 
 struct event {
     enum store_event_type type;
@@ -407,18 +408,10 @@ static void model_apply(struct store *store, const struct store_apply *apply, st
 static void do_patch_status(struct model_object *object, struct value *tree, struct arena *arena,
                             const void *what, struct error *err)
 {
-    const struct value *patch = what;
-    (void)object;
     (void)err;
-    struct value *status = child(arena, tree, "status", VALUE_MAP);
-    value_each (item, patch) {
-        if (item->type == VALUE_NULL) {
-            char *key = arena_copy(arena, item->key.at, item->key.len);
-            value_remove(status, key);
-        } else {
-            value_set(status, item->key, value_copy(arena, item));
-        }
-    }
+    value_set(tree, TEXT("status"),
+              value_copy(arena, status_patched(arena, object->type->kind,
+                                               value_find(tree, "status"), what)));
 }
 
 static void model_patch_status(struct store *store, const struct object *object,

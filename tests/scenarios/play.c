@@ -105,6 +105,18 @@ static bool do_annotate(struct play *play, const struct step *step, struct error
     return fail(err, "cannot annotate");
 }
 
+// judge KEY TYPE STATUS: another controller adds a condition.
+static bool do_judge(struct play *play, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!key_arg(play, arena, step, &key, err))
+        return false;
+    return (play->stage->server && model_server_judge(play->stage->server, &key, step_word(step, 2),
+                                                      step_word(step, 3))) ||
+           fail(err, "cannot judge");
+}
+
 static bool do_lose(struct play *play, const struct step *step, struct error *err)
 {
     struct object_ref_key key;
@@ -405,11 +417,11 @@ static const struct {
     {"advance", do_advance}, {"annotate", do_annotate}, {"at", do_at},
     {"compare", do_nothing}, {"disk", do_disk},         {"expect", do_expect},
     {"file", do_file},       {"generate", do_generate}, {"jump", do_jump},
-    {"lead", do_lead},       {"lose", do_lose},         {"only", do_nothing},
-    {"remove", do_remove},   {"replace", do_replace},   {"restart", do_restart},
-    {"server", do_server},   {"setting", do_setting},   {"start", do_start},
-    {"stop", do_stop},       {"store", do_store},       {"torture", do_torture},
-    {"watch", do_watch},
+    {"judge", do_judge},     {"lead", do_lead},         {"lose", do_lose},
+    {"only", do_nothing},    {"remove", do_remove},     {"replace", do_replace},
+    {"restart", do_restart}, {"server", do_server},     {"setting", do_setting},
+    {"start", do_start},     {"stop", do_stop},         {"store", do_store},
+    {"torture", do_torture}, {"watch", do_watch},
 };
 
 static struct step without_first_word(const struct step *step)

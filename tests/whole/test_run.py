@@ -1136,6 +1136,25 @@ def test_taken_ports_are_a_warning(memory):
     assert any(str(memory.health_port) in json.dumps(row) for row in rows)
 
 
+def test_a_condition_that_somebody_else_wrote_is_kept(memory):
+    memory.write("web.yaml", record("www"))
+    memory.start().wait_ready("www")
+    memory.program.stop()
+    path = memory.folder / "web.yaml.status"
+    text = path.read_text()
+    assert text.count("  conditions:\n") == 1
+    path.write_text(text.replace("  conditions:\n", "  conditions:\n"
+                                 "  - type: example.org/Audited\n    status: \"True\"\n"))
+    memory.start()
+    memory.write("web.yaml", record("www", values=["192.0.2.77"]))
+
+    def conditions():
+        status = memory.statuses()["DNSRecord default/www"].get("status", {})
+        return {row["type"]: row.get("reason") for row in status.get("conditions", [])}
+    memory.wait(lambda: conditions().get("Ready") == "RecordUpdated", "the record is updated")
+    assert list(conditions()) == ["example.org/Audited", "Ready", "Accepted"]
+
+
 def test_a_read_only_folder_with_a_state_folder(memory, tmp_path):
     state = tmp_path / "state"
     memory.write("web.yaml", record("www"))

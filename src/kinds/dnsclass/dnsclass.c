@@ -131,14 +131,14 @@ void dnsclass_pack_spec(const struct value *object, struct pack_writer *out)
         pack_text(out, *texts[i]);
 }
 
-static const char *const condition_types[] = {"Ready", NULL};
+const char *const dnsclass_condition_types[] = {"Ready", NULL};
 
 void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
 {
     struct conditions conditions;
     const struct value *status = value_find(object, "status");
-    conditions_decode(&conditions, value_find(status, "conditions"), condition_types);
-    conditions_pack(out, &conditions, condition_types, 0);
+    conditions_decode(&conditions, value_find(status, "conditions"), dnsclass_condition_types);
+    conditions_pack(out, &conditions, dnsclass_condition_types, 0);
     pack_signed(out, status_time_at(status, "lastHealthCheck"));
     pack_signed(out, value_int_at(status, "observedGeneration", 0));
 }
@@ -149,7 +149,7 @@ static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours
     if (ours.len == 0)
         return;
     struct pack_reader in = pack_open_behind(spec, ours);
-    conditions_unpack(&in, &out->conditions, condition_types, 0);
+    conditions_unpack(&in, &out->conditions, dnsclass_condition_types, 0);
     out->last_health_check_s = unpack_signed(&in);
     out->observed_generation = unpack_signed(&in);
 }

@@ -4,6 +4,8 @@
 
 // Inside this folder: what the kind's table points to.
 
+extern const char *const dnsclass_condition_types[]; // NULL-terminated
+
 void dnsclass_pack_spec(const struct value *object, struct pack_writer *out);
 void dnsclass_pack_ours(const struct value *object, struct pack_writer *out);
 void dnsclass_validate(const struct value *object, struct findings *findings);

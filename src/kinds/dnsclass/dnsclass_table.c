@@ -336,6 +336,7 @@ const struct kind dnsclass_kind = {
     .categories = categories,
     .is_namespaced = false,
     .has_status = true,
+    .condition_types = dnsclass_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .rules = rules,

@@ -255,6 +255,7 @@ const struct kind dnsrecord_kind = {
     .categories = categories,
     .is_namespaced = true,
     .has_status = true,
+    .condition_types = dnsrecord_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .rules = rules,

@@ -11,6 +11,7 @@
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
+#include "store/status.h"
 
 enum {
     BATCH_OCTETS = 256 * 1024, // of journal lines that share one append
@@ -417,34 +418,6 @@ void write_get(struct folder *folder, const struct object_ref_key *key, store_do
 
 // ---- status -------------------------------------------------------------------------------------
 
-static struct value *copy_entry(struct arena *arena, const struct value *item)
-{
-    struct value *copy = arena_new_of(arena, struct value);
-    *copy = *item;
-    copy->next = NULL;
-    return copy;
-}
-
-// Top-level fields replace, null removes, others stay.
-static struct value *patched(struct arena *arena, const struct value *status,
-                             const struct value *patch)
-{
-    struct value *result = value_make(arena, VALUE_MAP);
-    value_each (item, status) {
-        value_set(result, item->key, copy_entry(arena, item));
-    }
-    value_each (item, patch) {
-        AUTO_BUFFER key = {0};
-        if (item->type != VALUE_NULL) {
-            value_set(result, item->key, copy_entry(arena, item));
-            continue;
-        }
-        buffer_add(&key, item->key.at, item->key.len);
-        value_remove(result, key.at);
-    }
-    return result;
-}
-
 static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
                          struct error *err)
 {
@@ -463,7 +436,7 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
     if (!check_status(folder, seen, &id, err) || !draft_load(folder, &draft, id, err))
         return false;
     const struct entry *entry = &folder->entries.items[id];
-    const struct value *next = patched(draft.arena, draft.ours.status, status);
+    const struct value *next = status_patched(draft.arena, seen->kind, draft.ours.status, status);
     bool is_same = draft.ours.status ? value_equal(draft.ours.status, next) : !next->count;
     if (!is_same) {
         draft.ours.status = next->count ? next : NULL;
