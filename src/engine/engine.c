@@ -400,6 +400,9 @@ size_t engine_held(const struct engine *engine)
 
 static struct store_check check_of_engine(const struct engine *engine)
 {
+    if (!all_kinds_synced(engine) && engine->is_first_pass_done)
+        return (struct store_check){
+            .name = "synced", .text = "objects cannot be read; nothing is changed until they can"};
     if (!all_kinds_synced(engine))
         return (struct store_check){.name = "synced", .text = "the first list is not complete"};
     if (!engine->is_first_pass_done)
