@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,7 +10,7 @@
 #include "base/memory.h"
 #include "io/disk_private.h"
 
-enum { LOCKS_OCTETS_MAX = 4 * 1024 * 1024, LOCK_LINE_MAX = 256 };
+enum { LOCKS_OCTETS_MAX = 4 * 1024 * 1024 };
 
 static int lock_open(int opened, const char *path, bool *is_held, struct error *err)
 {
@@ -50,33 +49,41 @@ bool disk_lock_is_at(int fd, const char *path)
            locked.st_ino == found.st_ino;
 }
 
-// "1: FLOCK  ADVISORY  WRITE 4711 fd:01:131 0 EOF"; who only waits has "->" in front: proc(5).
-static pid_t holder_in(struct text line, const struct stat *locked)
+static struct text next_word(struct text *rest)
 {
-    char copy[LOCK_LINE_MAX];
-    int pid;
-    unsigned major_number, minor_number;
-    unsigned long long inode;
-    snprintf(copy, sizeof copy, "%.*s", (int)(line.len < sizeof copy ? line.len : 0), line.at);
-    if (sscanf(copy, "%*d: FLOCK %*s %*s %d %x:%x:%llu", &pid, &major_number, &minor_number,
-               &inode) != 4)
-        return 0;
-    bool is_same = major_number == major(locked->st_dev) && minor_number == minor(locked->st_dev) &&
-                   inode == locked->st_ino;
-    return is_same && pid > 0 ? pid : 0;
+    struct text word = {0};
+    while (text_cut(rest, ' ', &word) && !word.len)
+        ;
+    return word;
+}
+
+// "1: FLOCK  ADVISORY  WRITE 4711 fd:01:131 0 EOF"; who only waits has "->" in front: proc(5).
+static pid_t holder_in(struct text line, const char *place)
+{
+    int64_t pid = 0;
+    next_word(&line);
+    bool is_flock = text_is(next_word(&line), "FLOCK");
+    next_word(&line);
+    next_word(&line);
+    bool has_pid = text_to_int64(next_word(&line), &pid);
+    bool is_here = text_is(next_word(&line), place);
+    return is_flock && has_pid && is_here && pid > 0 ? (pid_t)pid : 0;
 }
 
 pid_t disk_lock_holder(const char *path)
 {
     AUTO_BUFFER locks = {0};
+    AUTO_BUFFER place = {0};
     struct stat locked;
     struct text line;
     pid_t pid = 0;
     if (stat(path, &locked) < 0 || !disk_read(&locks, "/proc/locks", LOCKS_OCTETS_MAX, NULL))
         return 0;
+    buffer_printf(&place, "%02x:%02x:%llu", major(locked.st_dev), minor(locked.st_dev),
+                  (unsigned long long)locked.st_ino);
     struct text rest = buffer_text(&locks);
     while (!pid && text_cut(&rest, '\n', &line))
-        pid = holder_in(line, &locked);
+        pid = holder_in(line, place.at);
     return pid;
 }
 
