@@ -6,22 +6,22 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/table.h"
+#include "store/backlog.h"
 
 #define NO_ID UINT32_MAX
 #define NO_TIME INT64_MAX
 
 enum { RISE_MS = 60000, SHRINK_FROM = 4096 };
 
-enum place { PLACE_NOWHERE, PLACE_USER, PLACE_BACKGROUND };
-
-// An id that is due or has a timer. The others cost nothing: after a flood the slots go back.
+// An id that people wait for or that has a timer. The others cost nothing: after a flood the slots
+// go back. Background work comes in floods and stands in a backlog.
 struct entry {
     uint32_t id; // NO_ID: a free slot, chained through next
     uint32_t next;
     uint32_t previous;
     uint32_t added_ms; // wraps around
     int64_t timer_ms;  // NO_TIME: none
-    enum place place;
+    bool is_due;
 };
 
 // Slots in order of coming.
@@ -42,8 +42,9 @@ struct queue {
     uint32_t live;
     uint32_t free;
     struct table by_id;
-    struct line lines[PLACE_BACKGROUND + 1];
-    uint32_t depth;
+    struct line line;
+    uint32_t line_depth;
+    struct backlog background;
     uint64_t adds;
     uint32_t last_wait_ms;
     struct alarm *alarms; // binary heap; stale ones are skipped
@@ -76,8 +77,7 @@ struct queue *queue_new(void)
     queue->free = NO_ID;
     queue->by_id.ops = &slot_ops;
     queue->by_id.context = queue;
-    for (size_t i = 0; i < COUNT_OF(queue->lines); i++)
-        queue->lines[i] = (struct line){NO_ID, NO_ID};
+    queue->line = (struct line){NO_ID, NO_ID};
     return queue;
 }
 
@@ -86,6 +86,7 @@ void queue_free(struct queue *queue)
     if (!queue)
         return;
     table_done(&queue->by_id);
+    backlog_done(&queue->background);
     free(queue->entries);
     free(queue->alarms);
     free(queue);
@@ -109,7 +110,7 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
         mem_reserve(&queue->entries, &queue->capacity, (size_t)queue->used + 1);
         slot = queue->used++;
     }
-    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, PLACE_NOWHERE};
+    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, false};
     table_add(&queue->by_id, id_hash(id), slot);
     queue->live++;
     return slot;
@@ -118,10 +119,10 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
 static void slot_put_back(struct queue *queue, uint32_t slot)
 {
     struct entry *entry = &queue->entries[slot];
-    if (entry->place != PLACE_NOWHERE || entry->timer_ms != NO_TIME)
+    if (entry->is_due || entry->timer_ms != NO_TIME)
         return;
     table_remove(&queue->by_id, id_hash(entry->id), slot);
-    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, PLACE_NOWHERE};
+    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, false};
     queue->free = slot;
     queue->live--;
 }
@@ -129,7 +130,7 @@ static void slot_put_back(struct queue *queue, uint32_t slot)
 static void line_remove(struct queue *queue, uint32_t slot)
 {
     struct entry *entry = &queue->entries[slot];
-    struct line *line = &queue->lines[entry->place];
+    struct line *line = &queue->line;
     if (entry->previous == NO_ID)
         line->first = entry->next;
     else
@@ -138,16 +139,16 @@ static void line_remove(struct queue *queue, uint32_t slot)
         line->last = entry->previous;
     else
         queue->entries[entry->next].previous = entry->previous;
-    entry->place = PLACE_NOWHERE;
+    entry->is_due = false;
     entry->next = entry->previous = NO_ID;
-    queue->depth--;
+    queue->line_depth--;
 }
 
-static void line_append(struct queue *queue, uint32_t slot, enum place place)
+static void line_append(struct queue *queue, uint32_t slot)
 {
     struct entry *entry = &queue->entries[slot];
-    struct line *line = &queue->lines[place];
-    entry->place = place;
+    struct line *line = &queue->line;
+    entry->is_due = true;
     entry->next = NO_ID;
     entry->previous = line->last;
     if (line->last == NO_ID)
@@ -155,23 +156,35 @@ static void line_append(struct queue *queue, uint32_t slot, enum place place)
     else
         queue->entries[line->last].next = slot;
     line->last = slot;
-    queue->depth++;
+    queue->line_depth++;
+}
+
+static void add_for_user(struct queue *queue, uint32_t id, int64_t now_ms)
+{
+    uint32_t slot = slot_get(queue, id);
+    if (queue->entries[slot].is_due)
+        return;
+    queue->entries[slot].added_ms = (uint32_t)now_ms;
+    queue->adds += !backlog_remove(&queue->background, id);
+    line_append(queue, slot);
+}
+
+static void add_in_background(struct queue *queue, uint32_t id, int64_t now_ms)
+{
+    uint32_t slot = slot_find(queue, id);
+    must(id != NO_ID);
+    if (backlog_has(&queue->background, id) || (slot != TABLE_NONE && queue->entries[slot].is_due))
+        return;
+    backlog_add(&queue->background, id, (uint32_t)now_ms);
+    queue->adds++;
 }
 
 void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t now_ms)
 {
-    uint32_t slot = slot_get(queue, id);
-    struct entry *entry = &queue->entries[slot];
-    enum place place = level == QUEUE_USER ? PLACE_USER : PLACE_BACKGROUND;
-    if (entry->place == PLACE_USER || entry->place == place)
-        return;
-    if (entry->place != PLACE_NOWHERE) {
-        line_remove(queue, slot);
-    } else {
-        entry->added_ms = (uint32_t)now_ms;
-        queue->adds++;
-    }
-    line_append(queue, slot, place);
+    if (level == QUEUE_USER)
+        add_for_user(queue, id, now_ms);
+    else
+        add_in_background(queue, id, now_ms);
 }
 
 static bool alarm_before(const struct alarm *a, const struct alarm *b)
@@ -245,10 +258,11 @@ void queue_cancel_timer(struct queue *queue, uint32_t id)
 void queue_forget(struct queue *queue, uint32_t id)
 {
     uint32_t slot = slot_find(queue, id);
+    backlog_remove(&queue->background, id);
     if (slot == TABLE_NONE)
         return;
     queue->entries[slot].timer_ms = NO_TIME;
-    if (queue->entries[slot].place != PLACE_NOWHERE)
+    if (queue->entries[slot].is_due)
         line_remove(queue, slot);
     slot_put_back(queue, slot);
     alarms_trim(queue);
@@ -285,39 +299,45 @@ static void shrink(struct queue *queue)
         table_add(&queue->by_id, id_hash(kept[slot].id), slot);
 }
 
-static bool came_before(const struct queue *queue, uint32_t slot, uint32_t other)
+// Background work rises: once it waited for long it goes before what came later.
+static bool goes_first(const struct queue *queue, const struct backlog_item *item, int64_t now_ms)
 {
-    return (int32_t)(queue->entries[slot].added_ms - queue->entries[other].added_ms) <= 0;
+    if (queue->line.first == NO_ID)
+        return true;
+    uint32_t other_ms = queue->entries[queue->line.first].added_ms;
+    return (uint32_t)now_ms - item->added_ms > RISE_MS && (int32_t)(item->added_ms - other_ms) <= 0;
 }
 
-static bool has_waited(const struct queue *queue, uint32_t slot, int64_t now_ms)
+static void pop_user(struct queue *queue, int64_t now_ms, uint32_t *id)
 {
-    return (uint32_t)now_ms - queue->entries[slot].added_ms > RISE_MS;
+    uint32_t slot = queue->line.first;
+    *id = queue->entries[slot].id;
+    queue->last_wait_ms = (uint32_t)now_ms - queue->entries[slot].added_ms;
+    line_remove(queue, slot);
+    slot_put_back(queue, slot);
 }
 
 bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
 {
     alarms_ring(queue, now_ms);
-    uint32_t user = queue->lines[PLACE_USER].first;
-    uint32_t background = queue->lines[PLACE_BACKGROUND].first;
-    if (user == NO_ID && background == NO_ID) {
+    const struct backlog_item *item = backlog_first(&queue->background);
+    if (!queue_depth(queue)) {
         shrink(queue);
         return false;
     }
-    bool is_background =
-        user == NO_ID || (background != NO_ID && has_waited(queue, background, now_ms) &&
-                          came_before(queue, background, user));
-    uint32_t slot = is_background ? background : user;
-    *id = queue->entries[slot].id;
-    queue->last_wait_ms = (uint32_t)now_ms - queue->entries[slot].added_ms;
-    line_remove(queue, slot);
-    slot_put_back(queue, slot);
+    if (item && goes_first(queue, item, now_ms)) {
+        *id = item->id;
+        queue->last_wait_ms = (uint32_t)now_ms - item->added_ms;
+        backlog_remove(&queue->background, *id);
+    } else {
+        pop_user(queue, now_ms, id);
+    }
     return true;
 }
 
 uint32_t queue_depth(const struct queue *queue)
 {
-    return queue->depth;
+    return queue->line_depth + queue->background.depth;
 }
 
 uint64_t queue_adds(const struct queue *queue)
@@ -332,7 +352,7 @@ int64_t queue_last_wait_ms(const struct queue *queue)
 
 int64_t queue_next_ms(const struct queue *queue)
 {
-    if (queue->depth)
+    if (queue_depth(queue))
         return INT64_MIN;
     return queue->alarm_count ? queue->alarms[0].at_ms : INT64_MAX;
 }

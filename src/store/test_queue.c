@@ -39,6 +39,7 @@ static void an_edit_overtakes_the_start_up_flood(void **state)
     expect_pop(queue, 10, 0);
     expect_pop(queue, 10, 1);
     assert_int_equal(queue_depth(queue), 97);
+    assert_int_equal(queue_adds(queue), 100);
     queue_free(queue);
 }
 
@@ -89,8 +90,11 @@ static void a_forgotten_id_does_not_come_back(void **state)
     uint32_t id;
     queue_add(queue, 1, QUEUE_USER, 0);
     queue_after(queue, 1, 5);
+    queue_add(queue, 2, QUEUE_BACKGROUND, 0);
     queue_forget(queue, 1);
+    queue_forget(queue, 2);
     assert_false(queue_pop(queue, 100, &id));
+    assert_true(queue_next_ms(queue) == INT64_MAX);
     queue_free(queue);
 }
 
