@@ -17,6 +17,7 @@ enum {
     GROW_START = 8,
     GROW_LARGE = 1 << 20,
     LARGE_OCTETS = 256 << 10,
+    RELAXED_OCTETS = 64 << 10,
 };
 
 struct block {
@@ -104,6 +105,15 @@ void *mem_grow(void *array, size_t *capacity, size_t need, size_t size)
     array = mem_resize(array, wanted, size);
     *capacity = wanted;
     return array;
+}
+
+void *mem_relaxed(void *array, size_t *capacity, size_t size)
+{
+    if (*capacity * size <= RELAXED_OCTETS)
+        return array;
+    free(array);
+    *capacity = 0;
+    return NULL;
 }
 
 void mem_release(void)

@@ -36,6 +36,11 @@ void mem_setup(void);
          : (void)0)
 void *mem_grow(void *array, size_t *capacity, size_t need, size_t size);
 
+// Lets go of an array that holds nothing any more, if a flood made it large.
+#define mem_relax(array, capacity)                                                                 \
+    ((void)(*(array) = mem_relaxed(*(array), (capacity), sizeof **(array))))
+void *mem_relaxed(void *array, size_t *capacity, size_t size);
+
 // Cleanup attribute for local owners, handed on with steal(). DEFINE_AUTO(zone, zone_free) defines
 // auto_zone, used as `auto_zone struct zone *zone = zone_new();`.
 #define autofree __attribute__((cleanup(mem_cleanup_free)))

@@ -10,7 +10,8 @@
 #include "base/poison.h"
 
 enum {
-    STEP = 8,
+    STEP = 4,
+    ALIGNMENT = 8,
     SIZES = SLAB_OCTETS_MAX / STEP,
     CHUNK_OCTETS = 256 * 1024, // as large as what malloc maps and unmaps by itself
     SLOT_NONE = UINT32_MAX,
@@ -24,7 +25,7 @@ struct chunk {
     uint32_t used;  // slots
     uint32_t fresh; // this one and those behind were never taken
     uint32_t free;  // the first of those given back; each names the next
-    alignas(STEP) char slots[];
+    alignas(ALIGNMENT) char slots[];
 };
 
 struct slab {

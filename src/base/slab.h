@@ -15,7 +15,7 @@ struct slab;
 struct slab *slab_new(void);
 // NULL is fine. What was not given back stays until it is.
 void slab_free(struct slab *slab);
-// Not zeroed, aligned to 8 octets, never NULL.
+// Not zeroed, never NULL. Aligned to 8 octets where `octets` is a multiple of 8, else to 4.
 void *slab_take(struct slab *slab, size_t octets) __attribute__((returns_nonnull));
 // `octets` as when it was taken.
 void slab_give(void *at, size_t octets);

@@ -188,6 +188,21 @@ static void arena_texts_are_terminated(void **state)
     assert_int_equal(strlen(wide), 20000);
 }
 
+static void only_a_large_array_is_let_go(void **state)
+{
+    (void)state;
+    size_t capacity = 0;
+    int *numbers = NULL;
+    mem_reserve(&numbers, &capacity, 100);
+    int *small = numbers;
+    mem_relax(&numbers, &capacity);
+    assert_ptr_equal(numbers, small);
+    mem_reserve(&numbers, &capacity, 100000);
+    mem_relax(&numbers, &capacity);
+    assert_null(numbers);
+    assert_int_equal(capacity, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test(reset_arena_hands_out_its_blocks_again),
         cmocka_unit_test(many_small_pieces_do_not_overlap),
         cmocka_unit_test(big_piece_leaves_the_open_block_in_use),
+        cmocka_unit_test(only_a_large_array_is_let_go),
         cmocka_unit_test(arena_texts_are_terminated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ void engine_free(struct engine *engine)
 
 static bool is_same_to_us(const struct object *old, const struct object *new_)
 {
-    return old->spec_hash == new_->spec_hash && old->deleted_s == new_->deleted_s &&
+    return object_spec_hash(old) == object_spec_hash(new_) && old->deleted_s == new_->deleted_s &&
            old->generation == new_->generation && old->is_lost == new_->is_lost &&
            !memcmp(old->uid, new_->uid, sizeof old->uid);
 }
@@ -121,8 +121,8 @@ static void batch_add(struct engine *engine, uint32_t id)
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
 {
     struct key *key = &engine->keys[id];
-    if ((key->extra && key->extra->previous) || key->object->spec_hash == new_->spec_hash ||
-        !book_is_settled(engine, id))
+    if ((key->extra && key->extra->previous) ||
+        object_spec_hash(key->object) == object_spec_hash(new_) || !book_is_settled(engine, id))
         return;
     key_extra(key)->previous = object_ref(key->object);
 }
@@ -236,6 +236,7 @@ static void on_batch_end(void *context)
     enum queue_level level = engine_is_synced(engine) ? QUEUE_USER : QUEUE_BACKGROUND;
     queue_by_age(engine, engine->batch, engine->batch_count, level);
     engine->batch_count = 0;
+    mem_relax(&engine->batch, &engine->batch_capacity);
 }
 
 static bool all_kinds_synced(const struct engine *engine)

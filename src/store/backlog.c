@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 
-enum { BITS = 64, KEPT_ITEMS = 1024 };
+enum { BITS = 64 };
 
 static void set_bit(struct backlog *backlog, uint32_t id)
 {
@@ -49,10 +49,7 @@ static void make_room(struct backlog *backlog)
 static void empty(struct backlog *backlog)
 {
     backlog->first = backlog->end = 0;
-    if (backlog->capacity <= KEPT_ITEMS)
-        return;
-    free(steal(backlog->items));
-    backlog->capacity = 0;
+    mem_relax(&backlog->items, &backlog->capacity);
 }
 
 void backlog_done(struct backlog *backlog)

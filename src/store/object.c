@@ -1,6 +1,7 @@
 #include "store/object.h"
 
 #include <inttypes.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,7 +172,8 @@ static size_t data_len(const struct object *object)
 
 static size_t allocated(const struct object *object)
 {
-    size_t octets = object_octets(object);
+    size_t step = alignof(struct object);
+    size_t octets = (object_octets(object) + step - 1) / step * step;
     return octets < sizeof *object ? sizeof *object : octets;
 }
 
@@ -187,7 +189,6 @@ static struct object *make(const struct kind *kind, const struct value *metadata
     struct object frame = {
         .kind = kind,
         .refs = 1,
-        .spec_hash = hash_octets(both.at, bodies->spec_len),
         .namespace_len = (uint8_t)texts[0].len,
         .name_len = (uint8_t)texts[1].len,
         .version_len = (uint8_t)texts[2].len,
@@ -227,7 +228,6 @@ struct object *object_graft(const struct object *metadata, const struct object *
     memcpy((char *)object + head, object_spec(bodies).at, octets);
     object->refs = 1;
     object->is_packed = false;
-    object->spec_hash = bodies->spec_hash;
     object->status_hash = bodies->status_hash;
     object->spec_len = bodies->spec_len;
     object->ours_len = bodies->ours_len;
@@ -300,6 +300,12 @@ struct text object_spec(const struct object *object)
 {
     struct text version = object_version(object);
     return (struct text){version.at + version.len + 1, object->spec_len};
+}
+
+uint64_t object_spec_hash(const struct object *object)
+{
+    struct text spec = object_spec(object);
+    return hash_octets(spec.at, spec.len);
 }
 
 struct text object_ours(const struct object *object)

@@ -13,7 +13,6 @@
 
 struct object {
     const struct kind *kind;
-    uint64_t spec_hash;   // of the spec body: what wakes
     uint64_t status_hash; // value_hash of the stored status, foreign fields left out
     uint8_t uid[16];
     uint32_t refs;
@@ -46,6 +45,7 @@ struct text object_namespace(const struct object *object); // empty when cluster
 struct text object_name(const struct object *object);
 struct text object_version(const struct object *object);
 struct text object_spec(const struct object *object);
+uint64_t object_spec_hash(const struct object *object); // of the spec body: what wakes
 struct text object_ours(const struct object *object);
 // "ns/name", or "name" when cluster-scoped.
 void object_write_name(struct buffer *out, const struct object *object);

@@ -329,7 +329,7 @@ static void describe(void *context, const struct object *object)
     buffer_printf(out, "%s ", object->kind->name);
     object_write_name(out, object);
     buffer_printf(out, " g%u f%d d%d s%llx o%llx\n", object->generation, object->has_finalizer,
-                  object->deleted_s > 0, (unsigned long long)object->spec_hash,
+                  object->deleted_s > 0, (unsigned long long)object_spec_hash(object),
                   (unsigned long long)object->status_hash);
 }
 

@@ -170,7 +170,7 @@ static uint64_t basis_of(const struct turn *turn)
 {
     const struct object *subject = turn->snapshot->subject;
     const struct gathered *secrets = &turn->snapshot->gathers[0];
-    uint64_t parts[4] = {subject->spec_hash, subject->generation};
+    uint64_t parts[4] = {object_spec_hash(subject), subject->generation};
     for (size_t i = 0; i < secrets->count; i++) {
         struct text version = object_version(secrets->objects[i]);
         parts[2] ^= hash_octets(secrets->objects[i]->uid, sizeof secrets->objects[i]->uid);
@@ -213,7 +213,7 @@ static const struct lane_want *lane_make(struct turn *turn)
 static const struct question *question_make(struct turn *turn)
 {
     uint8_t print[8] = {0};
-    uint64_t parts[2] = {turn->snapshot->subject->spec_hash, 0};
+    uint64_t parts[2] = {object_spec_hash(turn->snapshot->subject), 0};
     if (turn->secret)
         secret_fingerprint(turn->secret, print, sizeof print);
     memcpy(&parts[1], print, sizeof print);

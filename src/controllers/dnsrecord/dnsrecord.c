@@ -140,7 +140,7 @@ bool record_is_recalled(const struct record_key *key)
 void record_attempt_hash(const struct record_turn *turn, uint8_t out[8])
 {
     const struct object *object = turn->object;
-    const uint64_t parts[4] = {object->spec_hash, object->generation, object->deleted_s,
+    const uint64_t parts[4] = {object_spec_hash(object), object->generation, object->deleted_s,
                                turn->lane ? turn->lane->basis : 0};
     uint64_t hash = hash_octets(parts, sizeof parts);
     memcpy(out, &hash, sizeof hash);
@@ -271,7 +271,7 @@ static bool is_trusted(const struct record_turn *turn, const struct record_key *
 
 static uint64_t epoch_of(const struct record_turn *turn)
 {
-    const uint64_t parts[2] = {turn->object->spec_hash, turn->object->generation};
+    const uint64_t parts[2] = {object_spec_hash(turn->object), turn->object->generation};
     return hash_octets(parts, sizeof parts);
 }
 

@@ -285,7 +285,7 @@ static bool learn_was(struct record_turn *turn, struct record_key *old)
 static struct text epoch_text(struct record_turn *turn)
 {
     char *text = arena_alloc(turn->arena, EPOCH_DIGITS + 1, 1);
-    snprintf(text, EPOCH_DIGITS + 1, "%016llx", (unsigned long long)turn->object->spec_hash);
+    snprintf(text, EPOCH_DIGITS + 1, "%016llx", (unsigned long long)object_spec_hash(turn->object));
     return text_of(text);
 }
 

@@ -293,7 +293,7 @@ static bool is_unchanged(const struct folder *folder, struct arena *arena,
                          const struct document *document, const struct entry *entry)
 {
     return !folder->pass.is_load && entry->file == folder->pass.file && !entry->flags &&
-           !entry->object->deleted_s && entry->object->spec_hash == spec_hash(document) &&
+           !entry->object->deleted_s && object_spec_hash(entry->object) == spec_hash(document) &&
            entry->body_hash == ours_body_hash(arena, document->tree);
 }
 

@@ -325,10 +325,12 @@ static void write_fired(void *context)
     autofree struct request *batch =
         mem_copy(folder->requests + folder->request_next, taken * sizeof *batch);
     folder->request_next += taken;
-    if (taken == count)
-        folder->request_count = folder->request_next = 0;
-    else
+    if (taken < count) {
         loop_timer_set(folder->world.loop, &folder->write_timer, 0);
+    } else {
+        folder->request_count = folder->request_next = 0;
+        mem_relax(&folder->requests, &folder->request_capacity);
+    }
     write_ahead(folder, batch, taken, buffer_text(&lines));
     for (size_t i = 0; i < taken; i++) {
         answer(folder, &batch[i]);

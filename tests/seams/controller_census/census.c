@@ -95,10 +95,10 @@ static void memo_count(struct memo *memo, struct arena *arena, const struct obje
 {
     struct counted *item = memo_get(memo, object);
     item->round = memo->round;
-    if (item->spec_hash == object->spec_hash)
+    if (item->spec_hash == object_spec_hash(object))
         return;
     memo->sums[item->type]--;
-    item->spec_hash = object->spec_hash;
+    item->spec_hash = object_spec_hash(object);
     item->type = type_of(arena, object);
     memo->sums[item->type]++;
 }
