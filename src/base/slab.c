@@ -14,6 +14,7 @@ enum {
     ALIGNMENT = 8,
     SIZES = SLAB_OCTETS_MAX / STEP,
     CHUNK_OCTETS = 256 * 1024, // as large as what malloc maps and unmaps by itself
+    KEPT_OCTETS = 4096,        // of an empty chunk, so much was ever used
     SLOT_NONE = UINT32_MAX,
 };
 
@@ -128,6 +129,12 @@ static void *take_slot(struct chunk *chunk, size_t octets)
     return at;
 }
 
+// So that a single thing that comes and goes costs nothing. Of what a flood left nothing stays.
+static bool is_kept(const struct chunk *chunk)
+{
+    return !chunk->slab->is_closed && (size_t)chunk->fresh * chunk->size <= KEPT_OCTETS;
+}
+
 static void give_slot(struct chunk *chunk, char *at)
 {
     if (chunk->used-- == capacity_of(chunk))
@@ -137,8 +144,7 @@ static void give_slot(struct chunk *chunk, char *at)
     chunk->free = (uint32_t)((size_t)(at - chunk->slots) / chunk->size);
     ASAN_POISON_MEMORY_REGION(at, chunk->size);
     struct slab *slab = chunk->slab;
-    bool is_kept = !slab->is_closed && *room_of(chunk) == chunk && !chunk->next;
-    if (chunk->used || is_kept)
+    if (chunk->used || is_kept(chunk))
         return;
     chunk_free(chunk);
     maybe_free(slab);
@@ -156,9 +162,12 @@ void slab_free(struct slab *slab)
     if (!slab)
         return;
     for (size_t i = 0; i < SIZES; i++) {
-        struct chunk *left = slab->with_room[i];
-        if (left && !left->used)
-            chunk_free(left);
+        struct chunk *next;
+        for (struct chunk *left = slab->with_room[i]; left; left = next) {
+            next = left->next;
+            if (!left->used)
+                chunk_free(left);
+        }
     }
     slab->is_closed = true;
     maybe_free(slab);
