@@ -87,14 +87,13 @@ static struct join_value *join_find(struct join *join, const char *text)
 
 static uint32_t value_slot(struct join *join)
 {
-    if (join->first_free) {
-        uint32_t id = join->first_free - 1;
-        join->first_free = join->values[id].next_free;
-        return id;
-    }
+    uint32_t id = join->first_free;
     mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
     must(join->values);
-    return (uint32_t)join->value_count++;
+    if (!id)
+        return (uint32_t)join->value_count++;
+    join->first_free = join->values[id - 1].next_free;
+    return id - 1;
 }
 
 static struct join_value *join_get(struct join *join, const char *text)
