@@ -2,34 +2,65 @@
 
 // A record that is to go: delete every key that may exist, then release the finalizer.
 
-static void release(struct record_turn *turn)
+static void note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
+                     const char *reason, const char *what)
 {
+    verdict_note(turn->out, is_warning, reason,
+                 arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
+}
+
+// ---- the log line -------------------------------------------------------------------------------
+
+static const struct {
+    enum log_level level;
+    const char *message;
+} endings[] = {
+    [FATE_OPEN] = {LOG_INFO, "record deleted"},
+    [FATE_DELETED] = {LOG_INFO, "record deleted"},
+    [FATE_TAKEN] = {LOG_INFO, "record gone, another has its name"},
+    [FATE_KEPT] = {LOG_INFO, "record released, kept at the server"},
+    [FATE_LEFT] = {LOG_WARN, "record released, may still exist at the server"},
+};
+
+static const char *left_keys(const struct record_turn *turn)
+{
+    const char *left = NULL;
+    for (size_t i = 0; i < turn->key_count; i++) {
+        if (turn->keys[i].fate < FATE_KEPT)
+            continue;
+        const char *place = record_key_place(turn, &turn->keys[i].claim);
+        left = left ? arena_printf(turn->arena, "%s, %s", left, place) : place;
+    }
+    return left;
+}
+
+static void tell_ending(struct record_turn *turn)
+{
+    enum record_fate fate = FATE_OPEN;
     for (size_t i = 0; i < turn->key_count; i++)
-        turn->keys[i].is_claimed = false;
+        if (turn->keys[i].fate > fate)
+            fate = turn->keys[i].fate;
+    turn->left = left_keys(turn);
+    record_tell_line(turn, endings[fate].level, endings[fate].message);
+}
+
+// ---- letting go ---------------------------------------------------------------------------------
+
+static void release(struct record_turn *turn, enum record_fate fate)
+{
+    for (size_t i = 0; i < turn->key_count; i++) {
+        struct record_key *key = &turn->keys[i];
+        key->is_claimed = false;
+        key->fate = fate;
+        if (fate == FATE_LEFT)
+            note_key(turn, key, true, "RecordOrphaned",
+                     "may still exist: the annotation force-delete released it");
+        else
+            note_key(turn, key, false, "RecordDeleted", "stays: deletionPolicy is Retain");
+    }
     turn->out->finalizer = FINALIZER_REMOVE;
-}
-
-static void note_keys(struct record_turn *turn, bool is_warning, const char *reason,
-                      const char *what)
-{
-    for (size_t i = 0; i < turn->key_count; i++)
-        verdict_note(
-            turn->out, is_warning, reason,
-            arena_printf(turn->arena, "%s %s", record_key_place(turn, &turn->keys[i].claim), what));
-}
-
-static bool give_up_on_demand(struct record_turn *turn)
-{
-    if (turn->record.is_force_deleted)
-        note_keys(turn, true, "RecordOrphaned",
-                  "may still exist: the annotation force-delete released it");
-    else if (turn->record.is_retained)
-        note_keys(turn, false, "RecordDeleted", "stays: deletionPolicy is Retain");
-    else
-        return false;
-    release(turn);
     record_tell(turn, REASON_RECORD_DELETED, "released without a deletion at the server");
-    return true;
+    tell_ending(turn);
 }
 
 // Why nothing can be sent for a key, or NULL: the class or its Secret is gone, or it is unusable.
@@ -61,9 +92,9 @@ static bool has_moved(const struct record_turn *turn, const struct record_key *k
 static void orphan(struct record_turn *turn, struct record_key *key, const char *why)
 {
     key->is_claimed = false;
-    verdict_note(turn->out, true, "RecordOrphaned",
-                 arena_printf(turn->arena, "%s may still exist: %s",
-                              record_key_place(turn, &key->claim), why));
+    key->fate = FATE_LEFT;
+    note_key(turn, key, true, "RecordOrphaned",
+             arena_printf(turn->arena, "may still exist: %s", why));
 }
 
 static void tell_obstacle(struct record_turn *turn, const struct record_key *key,
@@ -84,20 +115,31 @@ static bool is_over(const struct record_turn *turn, const struct record_key *key
     return is_dated && turn->snapshot->now_ms >= record_orphan_ms(turn);
 }
 
+// Its class goes on with what it knew last.
+static bool is_going_on(const struct record_turn *turn, const struct record_key *key)
+{
+    const struct lane_view *lane = record_find_lane(turn, key->claim.class_name);
+    return lane && lane->is_open && lane->is_lingering && text_is(key->claim.server, lane->book);
+}
+
 // True when the key needs nothing any more.
 static bool remove_key(struct record_turn *turn, struct record_key *key)
 {
     enum reason reason = REASON_NONE;
-    if (record_is_lost(key))
+    if (record_is_lost(key)) {
+        key->fate = FATE_TAKEN;
         return true;
+    }
     if (has_moved(turn, key)) {
         orphan(turn, key, "its class has another server now");
         return true;
     }
     key->intent = CLAIM_REMOVE;
     key->is_held = !record_may_send(turn, key);
-    if (record_is_settled(key))
+    if (record_is_settled(key)) {
+        key->fate = key->receipt->is_inherited ? FATE_TAKEN : FATE_DELETED;
         return true;
+    }
     const char *why = obstacle_of(turn, key, &reason);
     if (why && is_over(turn, key)) {
         orphan(turn, key, why);
@@ -107,35 +149,23 @@ static bool remove_key(struct record_turn *turn, struct record_key *key)
         record_wake_at(turn, record_orphan_ms(turn));
     if (record_has_failed(key))
         record_tell_failure(turn, key->receipt, "deletion: ");
-    else if (why && !turn->told.attempt)
+    else if (why && !turn->told.attempt && !is_going_on(turn, key))
         tell_obstacle(turn, key, reason, why);
     return false;
 }
 
-static void note_uncertain(struct record_turn *turn)
+static void note_endings(struct record_turn *turn)
 {
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (turn->keys[i].is_claimed && turn->keys[i].receipt &&
-            turn->keys[i].receipt->is_uncertain)
-            verdict_note(turn->out, true, "DeleteUncertain",
-                         arena_printf(turn->arena,
-                                      "%s may still exist: the server's answer to its deletion "
-                                      "was unclear",
-                                      record_key_place(turn, &turn->keys[i].claim)));
-}
-
-static void line_deleted(struct record_turn *turn)
-{
-    const struct snapshot *snapshot = turn->snapshot;
-    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, 4);
-    attrs[0] =
-        LOG_TEXT("record", arena_printf(turn->arena, "%.*s/%.*s", TEXT_ARGS(snapshot->namespace_),
-                                        TEXT_ARGS(snapshot->name)));
-    attrs[1] = LOG_SLICE("fqdn", turn->fqdn);
-    attrs[2] = LOG_SLICE("class", turn->record.class_name);
-    attrs[3] = LOG_END;
-    turn->out->lines[turn->out->line_count++] =
-        (struct verdict_line){.level = LOG_INFO, .message = "record deleted", .attrs = attrs};
+    for (size_t i = 0; i < turn->key_count; i++) {
+        const struct record_key *key = &turn->keys[i];
+        if (key->fate == FATE_TAKEN)
+            note_key(turn, key, false, "RecordDeleted", "is another record's now");
+        else if (key->fate == FATE_DELETED && key->receipt->is_uncertain)
+            note_key(turn, key, true, "DeleteUncertain",
+                     "may still exist: the server's answer to its deletion was unclear");
+        else if (key->fate == FATE_DELETED)
+            note_key(turn, key, false, "RecordDeleted", "is deleted");
+    }
 }
 
 void record_gone(struct record_turn *turn)
@@ -149,18 +179,16 @@ void record_gone(struct record_turn *turn)
         record_tell(turn, REASON_RECORD_DELETED, "nothing of it is left to delete");
         return;
     }
-    if (give_up_on_demand(turn)) {
-        line_deleted(turn);
+    if (turn->record.is_force_deleted || turn->record.is_retained) {
+        release(turn, turn->record.is_force_deleted ? FATE_LEFT : FATE_KEPT);
         return;
     }
     for (size_t i = 0; i < turn->key_count; i++)
         is_done &= remove_key(turn, &turn->keys[i]);
     if (!is_done)
         return;
-    note_uncertain(turn);
-    if (turn->key_count && !turn->out->note_count)
-        note_keys(turn, false, "RecordDeleted", "is deleted");
-    line_deleted(turn);
+    note_endings(turn);
     turn->out->finalizer = FINALIZER_REMOVE;
     record_tell(turn, REASON_RECORD_DELETED, "deleted at the server");
+    tell_ending(turn);
 }

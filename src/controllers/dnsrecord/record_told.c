@@ -233,11 +233,13 @@ static const struct log_attr *attrs_make(const struct record_turn *turn)
         attrs[count++] = LOG_INT("attempts", told->attempt->attempts);
         attrs[count++] = LOG_TEXT("trace", told->attempt->trace);
     }
+    if (turn->left)
+        attrs[count++] = LOG_TEXT("left", turn->left);
     attrs[count] = LOG_END;
     return attrs;
 }
 
-static void add_line(struct record_turn *turn, enum log_level level, const char *message)
+void record_tell_line(struct record_turn *turn, enum log_level level, const char *message)
 {
     turn->out->lines[turn->out->line_count++] =
         (struct verdict_line){.level = level, .message = message, .attrs = attrs_make(turn)};
@@ -260,10 +262,10 @@ static void note_success(struct record_turn *turn)
     const char *place = turn->told.message;
     if (turn->told.is_created) {
         verdict_note(turn->out, false, "RecordCreated", place);
-        add_line(turn, LOG_INFO, "record created");
+        record_tell_line(turn, LOG_INFO, "record created");
     } else if (turn->told.is_updated) {
         verdict_note(turn->out, false, "RecordUpdated", place);
-        add_line(turn, LOG_INFO, "record updated");
+        record_tell_line(turn, LOG_INFO, "record updated");
     }
 }
 
@@ -279,7 +281,7 @@ static void note_told(struct record_turn *turn)
         return;
     verdict_note(turn->out, true, is_conflict ? "RecordConflict" : "RecordFailed",
                  arena_printf(turn->arena, "%s: %s", reason_name(told->reason), told->message));
-    add_line(turn, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
+    record_tell_line(turn, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
 }
 
 static void fault_make(struct record_turn *turn)

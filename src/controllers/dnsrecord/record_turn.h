@@ -13,6 +13,15 @@
 // annotation only after it was dealt with. The engine decides again when the claims of a verdict
 // change the receipts, so a receipt that still speaks of an earlier wish does no harm.
 
+// What became of a key with its record's deletion; the last speaks for all.
+enum record_fate {
+    FATE_OPEN,
+    FATE_DELETED,
+    FATE_TAKEN, // another record has it now
+    FATE_KEPT,  // stays at the server as wanted
+    FATE_LEFT,  // given up: may still exist at the server
+};
+
 struct record_key {
     struct dnsrecord_claim claim; // as it shall stand in the annotation
     bool is_stored;               // stands there now, whatever its class, was and refused
@@ -23,6 +32,7 @@ struct record_key {
     const struct record_set *content; // of a SET
     const struct receipt *receipt;    // or NULL
     const struct dnsrecord_applied *applied;
+    enum record_fate fate;
 };
 
 // What the status says. NONE: it is left as it is.
@@ -66,6 +76,7 @@ struct record_turn {
     size_t key_count;
     struct record_key *wanted; // the key of the spec, when it competes
     struct record_told told;
+    const char *left; // keys that the deletion leaves at a server, or NULL
 };
 
 // ---- dnsrecord.c --------------------------------------------------------------------------------
@@ -107,5 +118,6 @@ void record_tell(struct record_turn *turn, enum reason reason, const char *messa
 void record_tell_failure(struct record_turn *turn, const struct receipt *receipt,
                          const char *prefix);
 void record_tell_success(struct record_turn *turn, const struct record_key *key);
+void record_tell_line(struct record_turn *turn, enum log_level level, const char *message);
 // Status, notes and lines from what was told.
 void record_tell_verdict(struct record_turn *turn);
