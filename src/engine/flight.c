@@ -275,6 +275,25 @@ static const struct error *first_error(const struct job *job)
     return NULL;
 }
 
+static bool has_done(const struct job *job)
+{
+    for (size_t i = 0; i < job->change_count; i++)
+        if (job->changes[i].outcome.is_done)
+            return true;
+    return false;
+}
+
+// The backend was said to be out of reach, or to refuse us, and now this.
+static bool contradicts_health(const struct flight *flight)
+{
+    const struct lane_view *view = &flight->lane->view;
+    if (!view->answered_s || view->is_answer_ok)
+        return false;
+    bool was_unreachable = view->answer_error.fault == FAULT_AGAIN && !view->answer_error.status;
+    bool was_refused = view->answer_error.fault == FAULT_AUTH;
+    return was_unreachable || (was_refused && has_done(&flight->job));
+}
+
 static void lane_judge(struct flight *flight)
 {
     struct lane *lane = flight->lane;
@@ -283,6 +302,8 @@ static void lane_judge(struct flight *flight)
     const struct error *error = first_error(&flight->job);
     if (!flight->job.is_transport_failure) {
         lane->transport_failures = 0;
+        if (contradicts_health(flight))
+            lane_ask_anew(lane);
         if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)
             lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + error->retry_ms;
         return;

@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/must.h"
 
-enum { PREVIOUS_SECRET_MS = 10 * 60 * 1000 };
+enum { PREVIOUS_SECRET_MS = 10 * 60 * 1000, ASK_ANEW_MS = 1000 };
 
 struct lane *lane_find(const struct engine *engine, const char *name)
 {
@@ -456,6 +456,15 @@ void lane_ask(struct lane *lane, const struct question *question)
     int64_t due_ms = lane->asked_ms ? lane->asked_ms + lane->good_for_ms : now_ms;
     loop_timer_set(lane->engine->loop, &lane->question_timer,
                    due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+void lane_ask_anew(struct lane *lane)
+{
+    int64_t due_ms = lane->asked_ms + ASK_ANEW_MS;
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    if (lane->has_question && lane->seat && !lane->reading)
+        loop_timer_set(lane->engine->loop, &lane->question_timer,
+                       due_ms > now_ms ? due_ms - now_ms : 0);
 }
 
 void lane_answered(struct lane *lane, const struct job *job)

@@ -431,6 +431,7 @@ bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owne
               struct lane **out, struct error *err);
 void lane_release(struct engine *engine, struct lane *lane); // its owner is gone
 void lane_ask(struct lane *lane, const struct question *question);
+void lane_ask_anew(struct lane *lane); // soon, however good the last answer is for
 bool lane_can_send(const struct lane *lane, enum claim_intent intent);
 void lane_queue(struct lane *lane, uint32_t claim); // due now
 void lane_unqueue(struct lane *lane, uint32_t claim);

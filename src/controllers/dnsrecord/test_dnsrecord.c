@@ -1219,9 +1219,9 @@ static void without_class_or_secret_a_deletion_waits_and_then_gives_up(void **st
         const char *ready;
     } rows[] = {
         {false, false, "", "False/DNSClassNotFound"},
-        {false, true, "", "False/DNSClassNotFound"},
-        {true, true, "SecretNotFound", "False/SecretNotFound"},
-        {true, true, "InvalidConfiguration", "False/InvalidConfiguration"},
+        {false, true, "", ""},
+        {true, true, "SecretNotFound", ""},
+        {true, true, "InvalidConfiguration", ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         world.receipt_count = 0;
@@ -1232,7 +1232,7 @@ static void without_class_or_secret_a_deletion_waits_and_then_gives_up(void **st
         error_set(&world.lanes[0].fault, FAULT_WAIT, rows[i].reason, "gone");
         world.now_ms = NOW_S * 1000LL + 599 * 1000;
         const struct verdict *verdict = decide();
-        // Through a lane that lingers it still goes out.
+        // Through a lane that lingers it still goes out: there is nothing to complain of.
         assert_string_equal(www_intent(verdict), "REMOVE");
         assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
         assert_int_equal(verdict->wake_ms, NOW_S * 1000LL + 600 * 1000);

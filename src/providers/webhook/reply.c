@@ -145,7 +145,7 @@ static const struct error *transport_error(struct arena *arena, const struct htt
 }
 
 static const char *status_advice(struct arena *arena, const struct http_reply *reply,
-                                 enum change_op op)
+                                 enum change_op op, struct text code)
 {
     int status = reply->status;
     if (status >= 300 && status < 400)
@@ -153,6 +153,9 @@ static const char *status_advice(struct arena *arena, const struct http_reply *r
                             status);
     if ((status == 404 || status == 410) && op == CHANGE_SET)
         return arena_printf(arena, "HTTP %d: check spec.server", status);
+    if ((status == 401 || status == 403) && (!code.len || text_is(code, "AUTH_FAILED")))
+        return arena_printf(arena, "HTTP %d: compare the key and hmacAuth.algorithm at both ends",
+                            status);
     return arena_printf(arena, "HTTP %d", status);
 }
 
@@ -175,7 +178,7 @@ static const struct error *status_error(struct arena *arena, const struct http_r
     struct text code = value_text_at(tree, "error.code");
     const struct meaning *meaning = meaning_of(reply->status, code);
     const char *message = message_of(arena, reply, tree);
-    const char *text = with_message(arena, status_advice(arena, reply, op), message);
+    const char *text = with_message(arena, status_advice(arena, reply, op, code), message);
     if (text_is(code, "TIMESTAMP_STALE")) {
         const char *advice = clock_advice(arena, reply, now_s);
         if (advice)
