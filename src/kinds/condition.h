@@ -46,8 +46,8 @@ struct value *conditions_encode(struct arena *arena, const struct conditions *co
 // From status.conditions; types not in `types` (NULL-terminated) are left out. Message is not kept.
 // A `type` of the result is the literal of `types`.
 void conditions_decode(struct conditions *out, const struct value *list, const char *const *types);
-// Compact, in the order of `types`; observed_generation is not kept either. Times near `base_s` take
-// an octet or two.
+// Compact, in the order of `types`; observed_generation is not kept either. Times near `base_s`
+// take an octet or two.
 void conditions_pack(struct pack_writer *out, const struct conditions *conditions,
                      const char *const *types, int64_t base_s);
 void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types,
