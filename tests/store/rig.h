@@ -39,8 +39,9 @@ struct rig {
     struct error error; // of the last operation
     bool is_answered;
     bool is_ok;
-    const struct object *object; // of the last reply; own reference
-    struct buffer json;          // of the last get
+    const struct object *object;  // of the last reply; own reference
+    struct buffer json;           // of the last get
+    const char *patched_in_event; // a thing whose status is patched with the next event; NULL: none
 };
 
 #define THING(name, spec)                                                                          \

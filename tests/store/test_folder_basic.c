@@ -371,6 +371,20 @@ static void files_that_are_no_manifests_are_skipped(void **state)
     assert_string_equal(rig_told(rig), "ADDED Thing shop/yml\n.\n");
 }
 
+static void a_reply_does_not_lead_back_behind_an_edit(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("a", "value: a") THING("b", "value: b"));
+    rig_open(rig);
+    rig->patched_in_event = "b";
+    rig->is_answered = false;
+    rig_change(rig, "web.yaml", THING("a", "value: c") THING("b", "value: d"));
+    rig_run(rig, 1000);
+    assert_true(rig->is_answered && rig->is_ok);
+    assert_ptr_equal(rig->object, rig_thing(rig, "b"));
+    assert_int_equal(rig->object->generation, 2);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make, clear)
@@ -397,6 +411,7 @@ int main(void)
         CASE(new_folder_is_watched),
         CASE(list_objects_are_opened),
         CASE(files_that_are_no_manifests_are_skipped),
+        CASE(a_reply_does_not_lead_back_behind_an_edit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,19 @@ static void answer_get(struct folder *folder, const struct request *request)
     request->done(request->context, &reply);
 }
 
+// What it is by now: an edit may have been read and told since, and a reply must not lead back. One
+// that leaves does so behind the reply.
+static const struct object *object_of_reply(const struct folder *folder,
+                                            const struct request *request)
+{
+    const struct object *known = is_written_ahead(request) ? request->next : request->object;
+    if (is_written_ahead(request) && !request->body)
+        return known;
+    const struct object *now =
+        cache_find(folder->store.cache, known->kind, object_namespace(known), object_name(known));
+    return now && !memcmp(now->uid, known->uid, sizeof now->uid) ? now : NULL;
+}
+
 static void answer(struct folder *folder, const struct request *request)
 {
     if (request->type == REQUEST_GET) {
@@ -294,7 +307,7 @@ static void answer(struct folder *folder, const struct request *request)
     if (request->error)
         reply.error = *request->error;
     else
-        reply.object = is_written_ahead(request) ? request->next : request->object;
+        reply.object = object_of_reply(folder, request);
     request->done(request->context, &reply);
 }
 
