@@ -36,7 +36,9 @@ bool message_query(struct buffer *out, uint16_t id, struct text name, uint16_t r
 struct update;
 struct update *update_new(struct text zone, struct error *err);
 void update_free(struct update *update);
-// Prerequisites of RFC 2136 2.4.
+// Prerequisites of RFC 2136 2.4: they look into the zone itself, past wildcards and delegations.
+bool update_require_present(struct update *update, struct text name, enum record_type type,
+                            struct error *err);
 bool update_require_absent(struct update *update, struct text name, enum record_type type,
                            struct error *err);
 bool update_delete_set(struct update *update, struct text name, enum record_type type,

@@ -99,7 +99,7 @@ void update_free(struct update *update)
     free(update);
 }
 
-// RFC 2136 2.4.3 and 2.5.2: class and type say it all, there is no rdata.
+// RFC 2136 2.4.1, 2.4.3 and 2.5.2: class and type say it all, there is no rdata.
 static bool push_bare(struct update *update, ldns_pkt_section section, struct text name,
                       enum record_type type, ldns_rr_class class, struct error *err)
 {
@@ -108,6 +108,12 @@ static bool push_bare(struct update *update, ldns_pkt_section section, struct te
         return false;
     must(ldns_pkt_push_rr(update->packet, section, rr));
     return true;
+}
+
+bool update_require_present(struct update *update, struct text name, enum record_type type,
+                            struct error *err)
+{
+    return push_bare(update, LDNS_SECTION_ANSWER, name, type, LDNS_RR_CLASS_ANY, err);
 }
 
 bool update_require_absent(struct update *update, struct text name, enum record_type type,

@@ -143,6 +143,18 @@ static void update_holds_prerequisites_deletions_and_additions(void **state)
                      "00000001c0a2000500010000012c001103615f62076578616d706c65036e657400");
 }
 
+static void required_sets_stand_before_the_changes(void **state)
+{
+    (void)state;
+    AUTO_BUFFER out = {0};
+    CLEANUP(update) struct update *update = update_new(TEXT("example.com"), NULL);
+    assert_true(update_delete_set(update, TEXT("www.example.com"), RECORD_A, NULL));
+    assert_true(update_require_present(update, TEXT("www.example.com"), RECORD_A, NULL));
+    assert_true(update_write(&out, update, 0x4321, NULL));
+    expect_hex(&out, "432128000001000100010000076578616d706c6503636f6d0000060001037777"
+                     "77c00c000100ff000000000000c01d000100ff000000000000");
+}
+
 static void txt_is_cut_into_strings_of_255_octets(void **state)
 {
     (void)state;
@@ -619,6 +631,7 @@ int main(void)
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(update_without_changes_names_its_zone),
         cmocka_unit_test(update_holds_prerequisites_deletions_and_additions),
+        cmocka_unit_test(required_sets_stand_before_the_changes),
         cmocka_unit_test(txt_is_cut_into_strings_of_255_octets),
         cmocka_unit_test(numbers_that_ldns_would_wrap_are_refused),
         cmocka_unit_test(ttl_over_31_bits_is_refused),

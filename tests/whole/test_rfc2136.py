@@ -106,6 +106,48 @@ def test_name_servers_of_a_delegation(pair, name):
     assert client.get("NS", ZONE, name).status == 404
 
 
+def test_a_record_that_a_delegation_came_to_hide_can_be_removed(pair, name):
+    server, client = pair
+    host = f"host.{name}"
+    assert client.upsert("A", ZONE, host, ["192.0.2.1"]).status == 200
+    assert client.upsert("NS", ZONE, name, ["ns1.example.net"]).status == 200
+    hidden = client.get("A", ZONE, host)
+    assert (hidden.status, hidden.code) == (400, "INVALID_RECORD")
+    assert f"below the delegation {name}.{ZONE}" in hidden.message
+    assert client.delete("A", ZONE, host).status == 200
+    assert client.get("A", ZONE, host).status == 404
+    assert client.delete("A", ZONE, host).status == 404
+    assert client.delete("NS", ZONE, name).status == 200
+    assert server.ask(host, "A") == set()
+
+
+def test_a_record_that_a_delegation_would_hide_is_refused_and_not_made(pair, name):
+    server, client = pair
+    assert client.upsert("NS", ZONE, name, ["ns1.example.net"]).status == 200
+    for kind, owner, value in (("A", f"host.{name}", "192.0.2.1"), ("TXT", name, "at the cut"),
+                               ("NS", f"deep.{name}", "ns2.example.net")):
+        reply = client.upsert(kind, ZONE, owner, [value])
+        assert (reply.status, reply.code) == (400, "INVALID_RECORD")
+        assert f"below the delegation {name}.{ZONE}" in reply.message
+    assert client.delete("NS", ZONE, name).status == 200
+    assert server.ask(f"host.{name}", "A") == set()
+    assert client.upsert("A", ZONE, f"host.{name}", ["192.0.2.1"]).status == 200
+
+
+def test_glue_of_a_delegation_is_made_read_and_removed(pair, name):
+    server, client = pair
+    ns = f"ns.{name}"
+    assert client.upsert("NS", ZONE, name, [f"{ns}.{ZONE}", "ns1.example.net"]).status == 200
+    assert client.get("A", ZONE, ns).status == 404
+    assert client.upsert("A", ZONE, ns, ["192.0.2.53"]).message == "Record created successfully"
+    assert client.upsert("A", ZONE, ns, ["192.0.2.54"]).message == "Record updated successfully"
+    assert client.get("A", ZONE, ns).json["record"]["values"] == ["192.0.2.54"]
+    assert client.delete("A", ZONE, ns).status == 200
+    assert client.delete("A", ZONE, ns).status == 404
+    assert client.delete("NS", ZONE, name).status == 200
+    assert server.ask(ns, "A") == set()
+
+
 def test_metadata_of_mx_and_srv_reaches_the_answer(pair, name):
     server, client = pair
     client.upsert("MX", ZONE, name, ["mail.example.net"], metadata={"priority": 7})
@@ -162,6 +204,17 @@ def test_delete_beside_a_wildcard(pair, name):
     client.upsert("A", ZONE, f"own.{name}", ["192.0.2.9"])
     assert client.delete("A", ZONE, f"own.{name}").status == 200
     assert server.ask(f"own.{name}", "A") == {"192.0.2.8"}
+    assert client.delete("A", ZONE, f"own.{name}").status == 404
+
+
+def test_delete_of_a_record_that_equals_the_wildcard(pair, name):
+    server, client = pair
+    client.upsert("A", ZONE, f"*.{name}", ["192.0.2.8"])
+    client.upsert("A", ZONE, f"own.{name}", ["192.0.2.8"])
+    assert client.delete("A", ZONE, f"own.{name}").status == 200
+    assert client.delete("A", ZONE, f"own.{name}").status == 404
+    assert client.delete("A", ZONE, f"*.{name}").status == 200
+    assert server.ask(f"own.{name}", "A") == set()
 
 
 def test_a_ttl_change_rewrites_the_set(pair, name):

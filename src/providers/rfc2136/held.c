@@ -27,15 +27,26 @@ static bool read_referral(struct arena *arena, struct text octets, struct messag
     return message_read(arena, (struct text){copy, octets.len}, out, NULL);
 }
 
-// A cut between the zone's apex and the name.
-static bool has_cut(const struct message *message, struct text zone, struct text name)
+// The name servers at a cut between the zone's apex and the name, or NULL.
+static const struct record_set *cut_of(const struct message *message, struct text zone,
+                                       struct text name)
 {
     for (size_t i = 0; i < message->answer_count; i++) {
         const struct record_set *set = &message->answers[i];
         if (set->type == RECORD_NS && name_is_within(set->domain, zone) &&
             !text_equal(set->domain, zone) && name_is_within(name, set->domain))
-            return true;
+            return set;
     }
+    return NULL;
+}
+
+static bool is_glue(const struct record_set *cut, struct text name, enum record_type type)
+{
+    if (type != RECORD_A && type != RECORD_AAAA)
+        return false;
+    for (size_t i = 0; i < cut->value_count; i++)
+        if (text_equal_nocase(cut->values[i], name))
+            return true;
     return false;
 }
 
@@ -95,7 +106,10 @@ struct held held_read(struct arena *arena, struct text octets, const struct mess
     struct message referral;
     struct held held = {.is_authoritative = message->is_authoritative, .shown = "nothing"};
     if (is_referral(message) && read_referral(arena, octets, &referral)) {
-        held.is_authoritative = has_cut(&referral, zone, name);
+        const struct record_set *cut = cut_of(&referral, zone, name);
+        held.is_authoritative = cut;
+        held.delegation = cut ? cut->domain : (struct text){0};
+        held.is_glue = cut && is_glue(cut, name, type);
         message = &referral;
     }
     if (held.is_authoritative)

@@ -3,7 +3,7 @@
 
 #include "base/must.h"
 #include "providers/rfc2136/exchange.h"
-#include "providers/rfc2136/held.h"
+#include "providers/rfc2136/item.h"
 
 enum {
     UDP_OCTETS_MAX = 1232,
@@ -22,17 +22,8 @@ enum step {
     STEP_UPDATE,
     STEP_CHECK, // what stands there afterwards
     STEP_SHOW,  // what else does, for the error's text
-    STEP_PROBE, // is it really there, or does a wildcard answer?
+    STEP_PROBE, // is it really there, or does a wildcard or a delegation answer?
     STEP_DONE,
-};
-
-// One change. It is open until its outcome is known.
-struct item {
-    struct change *change;
-    struct text name;
-    bool was_there;
-    bool is_sent;                    // an UPDATE with it was answered NOERROR
-    const struct record_set *before; // REMOVE: what was there
 };
 
 // Items [from, to) that go into one UPDATE.
@@ -58,36 +49,12 @@ struct talk {
     struct arena *arena; // of one answer
 };
 
-static bool is_open(const struct item *item)
-{
-    return !item->change->outcome.is_done && !item->change->outcome.error;
-}
-
 static void fail(struct talk *talk, struct item *item, const struct error *error)
 {
-    struct error *copy = arena_new_of(talk->job->arena, struct error);
-    *copy = *error;
-    item->change->outcome = (struct outcome){.error = copy};
+    item_fail(item, talk->job->arena, error);
 }
 
 // ---- beginning ----------------------------------------------------------------------------------
-
-static bool accept(struct talk *talk, struct item *item, struct error *err)
-{
-    const struct record_set *set = &item->change->set;
-    struct error cause;
-    if (!record_name_join(talk->job->arena, set->domain, set->subdomain, &item->name, &cause))
-        return exchange_spec_error(err, "INVALID_DOMAIN", "%s", cause.text);
-    if (!name_is_within(item->name, talk->zone))
-        return exchange_spec_error(err, "INVALID_DOMAIN", "%.*s lies outside of the zone %s",
-                                   TEXT_ARGS(item->name), talk->seat->zone);
-    if (item->change->op == CHANGE_SET && set->type == RECORD_CNAME &&
-        text_equal(item->name, talk->zone))
-        return exchange_spec_error(err, "INVALID_RECORD",
-                                   "a CNAME cannot stand at the zone's apex %s: use A and AAAA",
-                                   talk->seat->zone);
-    return true;
-}
 
 void *rfc2136_begin(void *seat, struct job *job)
 {
@@ -103,7 +70,7 @@ void *rfc2136_begin(void *seat, struct job *job)
     for (size_t i = 0; i < talk->count; i++) {
         talk->items[i].change = &job->changes[i];
         job->changes[i].outcome = (struct outcome){0};
-        if (!accept(talk, &talk->items[i], &err))
+        if (!item_accept(&talk->items[i], job->arena, seat, &err))
             fail(talk, &talk->items[i], &err);
     }
     return talk;
@@ -127,14 +94,13 @@ static void fail_rest(struct talk *talk, const struct error *error)
         talk->job->health = (struct outcome){.error = copy};
     }
     for (size_t i = 0; i < talk->count; i++)
-        if (is_open(&talk->items[i]))
+        if (item_is_open(&talk->items[i]))
             fail(talk, &talk->items[i], error);
 }
 
 static const char *about(struct talk *talk, const struct item *item)
 {
-    return arena_printf(talk->arena, "%.*s %s", TEXT_ARGS(item->name),
-                        record_type_name(item->change->set.type));
+    return item_about(talk->arena, item);
 }
 
 // ---- updates ------------------------------------------------------------------------------------
@@ -147,34 +113,6 @@ static void push_range(struct talk *talk, size_t from, size_t to)
     talk->ranges[talk->range_count++] = (struct range){from, to};
 }
 
-// No less than what the item takes in a message, names written out.
-static size_t octets_of(const struct item *item)
-{
-    enum { RR_FIXED = 10, NUMBERS = 6, ADDRESS = 16 };
-    const struct record_set *set = &item->change->set;
-    size_t bare = item->name.len + 2 + RR_FIXED;
-    size_t octets = bare;
-    if (item->change->op != CHANGE_SET)
-        return octets;
-    for (size_t i = 0; i < set->value_count; i++)
-        octets += bare + NUMBERS + ADDRESS + set->values[i].len + txt_string_count(set->values[i]);
-    return octets;
-}
-
-static bool add_item(struct update *update, const struct item *item, struct error *err)
-{
-    const struct record_set *set = &item->change->set;
-    return update_delete_set(update, item->name, set->type, err) &&
-           (item->change->op != CHANGE_SET || update_add_set(update, item->name, set, err));
-}
-
-static void refuse_item(struct talk *talk, struct item *item, const struct error *cause)
-{
-    struct error error;
-    exchange_spec_error(&error, "INVALID_RECORD", "%s", cause->text);
-    fail(talk, item, &error);
-}
-
 // As many open items as fit into one message; the rest of the range goes back. False when an item
 // had to be refused (begin again), or none is open.
 static bool fill_update(struct talk *talk, struct update *update, struct range range)
@@ -183,13 +121,13 @@ static bool fill_update(struct talk *talk, struct update *update, struct range r
     size_t octets = 0, count = 0, i = range.from;
     for (; i < range.to; i++) {
         struct item *item = &talk->items[i];
-        if (!is_open(item))
+        if (!item_is_open(item))
             continue;
-        octets += octets_of(item);
+        octets += item_octets(item);
         if (count && octets > UPDATE_OCTETS_MAX)
             break;
-        if (!add_item(update, item, &err)) {
-            refuse_item(talk, item, &err);
+        if (!item_add(update, item, &err)) {
+            item_refuse(item, talk->job->arena, &err);
             push_range(talk, range.from, range.to);
             return false;
         }
@@ -219,8 +157,8 @@ static bool fits(const struct talk *talk, struct error *err)
 static void refuse_sent(struct talk *talk, const struct error *cause)
 {
     for (size_t i = talk->sent.from; i < talk->sent.to; i++)
-        if (is_open(&talk->items[i]))
-            refuse_item(talk, &talk->items[i], cause);
+        if (item_is_open(&talk->items[i]))
+            item_refuse(&talk->items[i], talk->job->arena, cause);
 }
 
 static bool write_update(struct talk *talk, const struct moment *moment)
@@ -273,7 +211,7 @@ static bool write_probe(struct talk *talk, const struct moment *moment)
 static bool seek(struct talk *talk, bool is_sent)
 {
     while (talk->at < talk->count &&
-           (!is_open(&talk->items[talk->at]) || talk->items[talk->at].is_sent != is_sent))
+           (!item_is_open(&talk->items[talk->at]) || talk->items[talk->at].is_sent != is_sent))
         talk->at++;
     return talk->at < talk->count;
 }
@@ -414,6 +352,28 @@ static bool apex_would_keep_more(const struct talk *talk, const struct item *ite
     return false;
 }
 
+static bool is_hidden(const struct held *held)
+{
+    return held->delegation.at && !held->set;
+}
+
+// A referral says nothing of what else the zone holds below the cut. Whether there is something to
+// read or to remove shows in the UPDATE.
+static void hear_hidden(struct talk *talk, struct item *item, const struct held *held)
+{
+    struct error err;
+    bool is_set = item->change->op == CHANGE_SET;
+    if (is_set && held->is_glue)
+        return;
+    if (is_set) {
+        item_hidden_error(item, held->delegation, "never with this record", &err);
+        fail(talk, item, &err);
+        return;
+    }
+    item->delegation =
+        text_of(arena_copy(talk->job->arena, held->delegation.at, held->delegation.len));
+}
+
 static void hear_query(struct talk *talk, const struct answer *answer)
 {
     struct item *item = &talk->items[talk->at++];
@@ -424,9 +384,9 @@ static void hear_query(struct talk *talk, const struct answer *answer)
         return;
     }
     item->was_there = held.set;
-    if (item->change->op == CHANGE_REMOVE && held.set)
-        item->before = copy_set(talk->job->arena, held.set);
-    if (item->change->op == CHANGE_READ)
+    if (is_hidden(&held))
+        hear_hidden(talk, item, &held);
+    else if (item->change->op == CHANGE_READ)
         take_found(talk, item->change, &held);
     else if (item->change->op == CHANGE_REMOVE && !held.set)
         item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
@@ -448,25 +408,44 @@ static size_t open_count(const struct talk *talk, struct range range)
 {
     size_t count = 0;
     for (size_t i = range.from; i < range.to; i++)
-        count += is_open(&talk->items[i]);
+        count += item_is_open(&talk->items[i]);
     return count;
+}
+
+// A READ that goes into an UPDATE is one whose data no query shows.
+static void take_sent(struct talk *talk, struct item *item)
+{
+    struct error err;
+    item->is_sent = true;
+    if (item->change->op != CHANGE_READ)
+        return;
+    item_hidden_error(item, item->delegation, "never with the record that the zone holds", &err);
+    fail(talk, item, &err);
 }
 
 static void mark_sent(struct talk *talk)
 {
     for (size_t i = talk->sent.from; i < talk->sent.to; i++)
-        if (is_open(&talk->items[i]))
-            talk->items[i].is_sent = true;
+        if (item_is_open(&talk->items[i]))
+            take_sent(talk, &talk->items[i]);
 }
 
-static void fail_sent(struct talk *talk, unsigned rcode)
+static void end_item(struct talk *talk, struct item *item, unsigned rcode)
 {
     struct error err;
+    if (rcode == RCODE_NXRRSET && item->change->op != CHANGE_SET) {
+        item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
+        return;
+    }
+    exchange_rcode_error(talk->seat, rcode, about(talk, item), &err);
+    fail(talk, item, &err);
+}
+
+static void end_sent(struct talk *talk, unsigned rcode)
+{
     for (size_t i = talk->sent.from; i < talk->sent.to; i++)
-        if (is_open(&talk->items[i])) {
-            exchange_rcode_error(talk->seat, rcode, about(talk, &talk->items[i]), &err);
-            fail(talk, &talk->items[i], &err);
-        }
+        if (item_is_open(&talk->items[i]))
+            end_item(talk, &talk->items[i], rcode);
 }
 
 static void hear_update(struct talk *talk, const struct answer *answer)
@@ -483,7 +462,7 @@ static void hear_update(struct talk *talk, const struct answer *answer)
         return;
     }
     if (open_count(talk, talk->sent) < 2) {
-        fail_sent(talk, rcode);
+        end_sent(talk, rcode);
         return;
     }
     size_t middle = talk->sent.from + (talk->sent.to - talk->sent.from) / 2;
@@ -498,7 +477,6 @@ static void finish(struct talk *talk)
     item->change->outcome = (struct outcome){
         .is_done = true,
         .was_created = item->change->op == CHANGE_SET && !item->was_there,
-        .was_absent = item->change->op == CHANGE_REMOVE && !item->was_there,
     };
 }
 
@@ -518,25 +496,33 @@ static void refuse_dropped(struct talk *talk, const char *shown)
     fail_check(talk, &err);
 }
 
-// If it is really gone then a wildcard answers; if that answered before, nothing was there.
-static void suspect_wildcard(struct talk *talk, struct item *item, const struct record_set *after)
+static void refuse_hidden(struct talk *talk, struct text delegation)
 {
-    item->was_there = !record_set_equal(item->before, after);
-    talk->step = STEP_PROBE;
+    struct error err;
+    item_hidden_error(&talk->items[talk->at], delegation,
+                      "not with this record, which it took: delete one of the two", &err);
+    fail_check(talk, &err);
+}
+
+static bool holds(const struct held *held, const struct record_set *set)
+{
+    return held->set && !held->is_split && record_set_equal(held->set, set);
 }
 
 static void hear_check(struct talk *talk, const struct answer *answer)
 {
-    struct item *item = &talk->items[talk->at];
+    const struct item *item = &talk->items[talk->at];
+    bool is_removal = item->change->op == CHANGE_REMOVE;
     struct held held;
     struct error err;
     if (!read_held(talk, answer, item, &held, &err))
         fail_check(talk, &err);
-    else if (item->change->op == CHANGE_REMOVE && held.set)
-        suspect_wildcard(talk, item, held.set);
-    else if (item->change->op == CHANGE_REMOVE ||
-             (held.set && !held.is_split && record_set_equal(held.set, &item->change->set)))
+    else if (is_removal && (held.set || is_hidden(&held)))
+        talk->step = STEP_PROBE;
+    else if (is_removal || holds(&held, &item->change->set))
         finish(talk);
+    else if (is_hidden(&held))
+        refuse_hidden(talk, held.delegation);
     else if (held.set || item->change->set.type != RECORD_CNAME)
         refuse_dropped(talk, held.shown);
     else

@@ -36,6 +36,7 @@ struct bench {
     struct tsig_key key;
     struct ask asked;
     struct message request; // an UPDATE's added records count as answers
+    size_t required;        // its prerequisites that a set exists
     struct tsig_mac mac;    // of the request
 };
 
@@ -132,7 +133,9 @@ static void read_request(struct bench *bench, struct text octets)
 {
     char *copy = arena_copy(bench->arena, octets.at, octets.len);
     unsigned changes = u16_of(copy + 8);
+    bench->required = u16_of(copy + 6);
     if (bench->request.opcode == 5) {
+        changes += bench->required;
         copy[6] = (char)(changes >> 8);
         copy[7] = (char)changes;
         copy[8] = copy[9] = 0;
@@ -174,7 +177,14 @@ static void expect_update(struct bench *bench, size_t added, size_t deleted)
     assert_int_equal(bench->request.opcode, 5);
     assert_true(text_is(bench->request.question_name, "example.com"));
     assert_int_equal(bench->request.answer_count, added);
-    assert_int_equal(bench->request.skipped_count, deleted);
+    assert_int_equal(bench->request.skipped_count - bench->required, deleted);
+}
+
+// Prerequisites that sets exist, and deletions.
+static void expect_removal(struct bench *bench, size_t required, size_t deleted)
+{
+    expect_update(bench, 0, deleted);
+    assert_int_equal(bench->required, required);
 }
 
 static void expect_done(struct bench *bench)
@@ -396,7 +406,7 @@ static void removing_deletes_and_reads_back(void **state)
     begin(bench);
     expect_query(bench, "www.example.com", A);
     say_set(bench, "www.example.com", www());
-    expect_update(bench, 0, 1);
+    expect_removal(bench, 1, 1);
     say_rcode(bench, RCODE_NOERROR);
     expect_query(bench, "www.example.com", A);
     say_rcode(bench, RCODE_NXDOMAIN);
@@ -551,45 +561,218 @@ static void referral_upward_is_no_authority(void **state)
     check_change(bench, 0, 503, "SERVER_ERROR", "is not authoritative");
 }
 
-static void remove_below_wildcard(struct bench *bench, struct record_set before)
+static void remove_below_wildcard(struct bench *bench)
 {
     want(bench, CHANGE_REMOVE, www());
     begin(bench);
     expect_query(bench, "www.example.com", A);
-    say_set(bench, "www.example.com", before);
-    expect_update(bench, 0, 1);
+    say_set(bench, "www.example.com", www());
+    expect_removal(bench, 1, 1);
+}
+
+static void read_back_below_wildcard(struct bench *bench)
+{
     say_rcode(bench, RCODE_NOERROR);
     expect_query(bench, "www.example.com", A);
-    say_set(bench, "www.example.com", set_of(RECORD_A, "@", 60, other, 1));
+    say_set(bench, "www.example.com", www());
     expect_update(bench, 0, 0); // a prerequisite alone
 }
 
 static void wildcard_that_answers_afterwards_is_told_by_a_prerequisite(void **state)
 {
     struct bench *bench = *state;
-    remove_below_wildcard(bench, www());
+    remove_below_wildcard(bench);
+    read_back_below_wildcard(bench);
     say_rcode(bench, RCODE_NOERROR);
     expect_done(bench);
     assert_true(bench->changes[0].outcome.is_done);
     assert_false(bench->changes[0].outcome.was_absent);
 }
 
-static void wildcard_that_answered_before_hides_nothing(void **state)
+static void removing_what_only_a_wildcard_feigns_finds_nothing(void **state)
 {
     struct bench *bench = *state;
-    remove_below_wildcard(bench, set_of(RECORD_A, "@", 60, other, 1));
+    remove_below_wildcard(bench);
+    say_rcode(bench, RCODE_NXRRSET);
+    expect_done(bench);
+    assert_true(bench->changes[0].outcome.is_done);
+    assert_true(bench->changes[0].outcome.was_absent);
+}
+
+static void absent_set_fails_no_removal_beside_it(void **state)
+{
+    struct bench *bench = *state;
+    want(bench, CHANGE_REMOVE, www());
+    want(bench, CHANGE_SET, set_of(RECORD_A, "b", 300, one, 1));
+    begin(bench);
+    expect_query(bench, "www.example.com", A);
+    say_set(bench, "www.example.com", www());
+    expect_query(bench, "b.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_update(bench, 1, 2);
+    say_rcode(bench, RCODE_NXRRSET);
+    expect_removal(bench, 1, 1);
+    say_rcode(bench, RCODE_NXRRSET);
+    expect_update(bench, 1, 1);
     say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "b.example.com", A);
+    say_set(bench, "b.example.com", bench->changes[1].set);
     expect_done(bench);
     assert_true(bench->changes[0].outcome.was_absent);
+    assert_true(bench->changes[1].outcome.was_created);
 }
 
 static void record_that_will_not_go_is_an_invalid_record(void **state)
 {
     struct bench *bench = *state;
-    remove_below_wildcard(bench, www());
+    remove_below_wildcard(bench);
+    read_back_below_wildcard(bench);
     say_rcode(bench, RCODE_YXRRSET);
     expect_done(bench);
     check_change(bench, 0, 400, "INVALID_RECORD", "it holds the record set still");
+}
+
+// ---- below a delegation -------------------------------------------------------------------------
+
+static const struct text cut_servers[] = {{"ns.sub.example.com", 18}, {"ns.example.net", 14}};
+
+static void refer(struct bench *bench, struct record_set glue)
+{
+    struct record_set cut = set_of(RECORD_NS, "@", 300, cut_servers, 2);
+    cut.domain = TEXT("sub.example.com");
+    glue.domain = TEXT("ns.sub.example.com");
+    say(bench, (struct said){.sets = {cut, glue}, .is_referral = true});
+}
+
+static const struct record_set no_glue;
+
+static void begin_below_the_cut(struct bench *bench, enum change_op op, const char *subdomain,
+                                const char *name, unsigned type)
+{
+    want(bench, op,
+         type == NS ? set_of(RECORD_NS, subdomain, 300, target, 1)
+                    : set_of(RECORD_A, subdomain, 300, one, 1));
+    begin(bench);
+    expect_query(bench, name, type);
+}
+
+static void removal_below_a_delegation_is_always_sent(void **state)
+{
+    struct bench *bench = *state;
+    begin_below_the_cut(bench, CHANGE_REMOVE, "host.sub", "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_removal(bench, 1, 1);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_update(bench, 0, 0); // a prerequisite alone
+    say_rcode(bench, RCODE_NOERROR);
+    expect_done(bench);
+    assert_true(bench->changes[0].outcome.is_done);
+    assert_false(bench->changes[0].outcome.was_absent);
+}
+
+static void removal_below_a_delegation_finds_nothing_only_in_the_zone_itself(void **state)
+{
+    struct bench *bench = *state;
+    begin_below_the_cut(bench, CHANGE_REMOVE, "host.sub", "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_removal(bench, 1, 1);
+    say_rcode(bench, RCODE_NXRRSET);
+    expect_done(bench);
+    assert_true(bench->changes[0].outcome.is_done);
+    assert_true(bench->changes[0].outcome.was_absent);
+}
+
+static void removal_below_a_delegation_that_is_refused_is_no_success(void **state)
+{
+    struct bench *bench = *state;
+    begin_below_the_cut(bench, CHANGE_REMOVE, "host.sub", "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_removal(bench, 1, 1);
+    say_rcode(bench, RCODE_REFUSED);
+    expect_done(bench);
+    check_change(bench, 0, 500, "SERVER_ERROR", "REFUSED");
+}
+
+static void record_that_a_delegation_would_hide_is_refused_before_sending(void **state)
+{
+    static const struct {
+        const char *subdomain, *name;
+        unsigned type;
+    } rows[] = {
+        {"host.sub", "host.sub.example.com", A},
+        {"sub", "sub.example.com", A},
+        {"deep.sub", "deep.sub.example.com", NS},
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bench->job.change_count = 0;
+        begin_below_the_cut(bench, CHANGE_SET, rows[i].subdomain, rows[i].name, rows[i].type);
+        refer(bench, no_glue);
+        expect_done(bench);
+        check_change(bench, 0, 400, "INVALID_RECORD", "below the delegation sub.example.com:");
+        rfc2136_provider.end(steal(bench->talk));
+    }
+}
+
+static void glue_of_a_delegation_can_be_added_and_removed(void **state)
+{
+    struct bench *bench = *state;
+    const struct record_set glue = set_of(RECORD_A, "@", 300, one, 1);
+    begin_below_the_cut(bench, CHANGE_SET, "ns.sub", "ns.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_update(bench, 1, 1);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "ns.sub.example.com", A);
+    refer(bench, glue);
+    expect_done(bench);
+    assert_true(bench->changes[0].outcome.was_created);
+    rfc2136_provider.end(steal(bench->talk));
+    bench->job.change_count = 0;
+    begin_below_the_cut(bench, CHANGE_REMOVE, "ns.sub", "ns.sub.example.com", A);
+    refer(bench, glue);
+    expect_removal(bench, 1, 1);
+}
+
+static void delegation_that_comes_in_between_is_named(void **state)
+{
+    struct bench *bench = *state;
+    begin_below_the_cut(bench, CHANGE_SET, "host.sub", "host.sub.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_update(bench, 1, 1);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_done(bench);
+    check_change(bench, 0, 400, "INVALID_RECORD",
+                 "below the delegation sub.example.com: the server answers with that delegation's "
+                 "name servers, not with this record, which it took");
+}
+
+static void reading_below_a_delegation_tells_what_can_be_known(void **state)
+{
+    struct bench *bench = *state;
+    begin_below_the_cut(bench, CHANGE_READ, "host.sub", "host.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_removal(bench, 1, 0);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_done(bench);
+    check_change(bench, 0, 400, "INVALID_RECORD", "below the delegation sub.example.com:");
+    rfc2136_provider.end(steal(bench->talk));
+    bench->job.change_count = 0;
+    begin_below_the_cut(bench, CHANGE_READ, "ns.sub", "ns.sub.example.com", A);
+    refer(bench, set_of(RECORD_A, "@", 300, one, 1));
+    expect_done(bench);
+    assert_non_null(bench->changes[0].outcome.found);
+    rfc2136_provider.end(steal(bench->talk));
+    bench->job.change_count = 0;
+    begin_below_the_cut(bench, CHANGE_READ, "ns.sub", "ns.sub.example.com", A);
+    refer(bench, no_glue);
+    expect_removal(bench, 1, 0);
+    say_rcode(bench, RCODE_NXRRSET);
+    expect_done(bench);
+    assert_true(bench->changes[0].outcome.was_absent);
 }
 
 // ---- refusals -----------------------------------------------------------------------------------
@@ -1097,8 +1280,16 @@ int main(void)
         TEST(delegation_is_read_from_the_referral),
         TEST(referral_upward_is_no_authority),
         TEST(wildcard_that_answers_afterwards_is_told_by_a_prerequisite),
-        TEST(wildcard_that_answered_before_hides_nothing),
+        TEST(removing_what_only_a_wildcard_feigns_finds_nothing),
+        TEST(absent_set_fails_no_removal_beside_it),
         TEST(record_that_will_not_go_is_an_invalid_record),
+        TEST(removal_below_a_delegation_is_always_sent),
+        TEST(removal_below_a_delegation_finds_nothing_only_in_the_zone_itself),
+        TEST(removal_below_a_delegation_that_is_refused_is_no_success),
+        TEST(record_that_a_delegation_would_hide_is_refused_before_sending),
+        TEST(glue_of_a_delegation_can_be_added_and_removed),
+        TEST(delegation_that_comes_in_between_is_named),
+        TEST(reading_below_a_delegation_tells_what_can_be_known),
         TEST(cname_at_the_apex_and_foreign_names_are_refused_before_sending),
         TEST(cname_at_the_apex_can_be_removed),
         TEST(name_servers_of_the_apex_are_only_added_to),

@@ -1,0 +1,81 @@
+#include "providers/rfc2136/item.h"
+
+#include "providers/rfc2136/exchange.h"
+
+bool item_is_open(const struct item *item)
+{
+    return !item->change->outcome.is_done && !item->change->outcome.error;
+}
+
+const char *item_about(struct arena *arena, const struct item *item)
+{
+    return arena_printf(arena, "%.*s %s", TEXT_ARGS(item->name),
+                        record_type_name(item->change->set.type));
+}
+
+bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_seat *seat,
+                 struct error *err)
+{
+    const struct record_set *set = &item->change->set;
+    const struct text zone = text_of(seat->zone);
+    struct error cause;
+    if (!record_name_join(arena, set->domain, set->subdomain, &item->name, &cause))
+        return exchange_spec_error(err, "INVALID_DOMAIN", "%s", cause.text);
+    if (!name_is_within(item->name, zone))
+        return exchange_spec_error(err, "INVALID_DOMAIN", "%.*s lies outside of the zone %s",
+                                   TEXT_ARGS(item->name), seat->zone);
+    if (item->change->op == CHANGE_SET && set->type == RECORD_CNAME && text_equal(item->name, zone))
+        return exchange_spec_error(err, "INVALID_RECORD",
+                                   "a CNAME cannot stand at the zone's apex %s: use A and AAAA",
+                                   seat->zone);
+    return true;
+}
+
+size_t item_octets(const struct item *item)
+{
+    enum { RR_FIXED = 10, NUMBERS = 6, ADDRESS = 16 };
+    const struct record_set *set = &item->change->set;
+    size_t bare = item->name.len + 2 + RR_FIXED;
+    if (item->change->op != CHANGE_SET)
+        return 2 * bare;
+    size_t octets = bare;
+    for (size_t i = 0; i < set->value_count; i++)
+        octets += bare + NUMBERS + ADDRESS + set->values[i].len + txt_string_count(set->values[i]);
+    return octets;
+}
+
+bool item_add(struct update *update, const struct item *item, struct error *err)
+{
+    const struct record_set *set = &item->change->set;
+    if (item->change->op != CHANGE_SET &&
+        !update_require_present(update, item->name, set->type, err))
+        return false;
+    if (item->change->op == CHANGE_READ)
+        return true;
+    return update_delete_set(update, item->name, set->type, err) &&
+           (item->change->op != CHANGE_SET || update_add_set(update, item->name, set, err));
+}
+
+void item_fail(struct item *item, struct arena *arena, const struct error *error)
+{
+    struct error *copy = arena_new_of(arena, struct error);
+    *copy = *error;
+    item->change->outcome = (struct outcome){.error = copy};
+}
+
+void item_refuse(struct item *item, struct arena *arena, const struct error *cause)
+{
+    struct error error;
+    exchange_spec_error(&error, "INVALID_RECORD", "%s", cause->text);
+    item_fail(item, arena, &error);
+}
+
+bool item_hidden_error(const struct item *item, struct text delegation, const char *what,
+                       struct error *err)
+{
+    return exchange_spec_error(err, "INVALID_RECORD",
+                               "%.*s %s lies below the delegation %.*s: the server answers with "
+                               "that delegation's name servers, %s",
+                               TEXT_ARGS(item->name), record_type_name(item->change->set.type),
+                               TEXT_ARGS(delegation), what);
+}

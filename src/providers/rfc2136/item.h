@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "dns/message.h"
+#include "providers/rfc2136/held.h"
+#include "providers/rfc2136/seat.h"
+
+// One change on its way through the steps of a talk. It is open until its outcome is known. Errors
+// of an item live in the job's arena.
+
+struct item {
+    struct change *change;
+    struct text name; // whole and normalised
+    bool was_there;
+    bool is_sent;           // an UPDATE with it was answered NOERROR
+    struct text delegation; // that hides it from queries, or absent
+};
+
+bool item_is_open(const struct item *item);
+const char *item_about(struct arena *arena, const struct item *item); // "www.example.com A"
+
+// Joins the name; refuses what the zone can never hold.
+bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_seat *seat,
+                 struct error *err);
+// No less octets than what the item takes in a message, names written out.
+size_t item_octets(const struct item *item);
+// What an UPDATE does for it. REMOVE and READ hold only if the set is in the zone (RFC 2136
+// 2.4.1), which no wildcard and no delegation can feign or hide; READ changes nothing.
+bool item_add(struct update *update, const struct item *item, struct error *err);
+
+void item_fail(struct item *item, struct arena *arena, const struct error *error);
+// 400 INVALID_RECORD with the cause's text.
+void item_refuse(struct item *item, struct arena *arena, const struct error *cause);
+// The delegation hides it: `what` comes of that.
+bool item_hidden_error(const struct item *item, struct text delegation, const char *what,
+                       struct error *err);
