@@ -14,9 +14,9 @@
 
 enum {
     SHOWN_LOG = 200 * 160,
-    END_MS = 2 * 60 * 60 * 1000, // all retries are over
-    POINTS_MAX = 20,             // of one sort and scenario; evenly spread if there are more
-    POINTS_MIN = 2,              // of a scenario with many calls; between the two:
+    END_MS = 40 * 60 * 1000, // all retries are over
+    POINTS_MAX = 20,         // of one sort and scenario; evenly spread if there are more
+    POINTS_MIN = 1,          // of a scenario with many calls; between the two:
     CALLS_OF_ALL_POINTS = 1500,
 };
 
@@ -360,13 +360,13 @@ static bool run_point(struct tally *tally, const struct script *script,
     return is_same;
 }
 
-// What no memo changes is tortured in half as many places without them.
+// What no memo changes is tortured in a third as many places without them.
 static size_t points_limit(const struct totals *totals, const struct variant *variant)
 {
     size_t calls = totals->requests + totals->writes + totals->disk;
     size_t limit = CALLS_OF_ALL_POINTS / (calls + 1);
     limit = limit < POINTS_MIN ? POINTS_MIN : limit > POINTS_MAX ? POINTS_MAX : limit;
-    return variant->drops_memos ? (limit + 1) / 2 : limit;
+    return variant->drops_memos ? (limit + 2) / 3 : limit;
 }
 
 static bool run_torment(struct tally *tally, const struct script *script,
