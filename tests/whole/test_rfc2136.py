@@ -207,10 +207,12 @@ def test_delete_beside_a_wildcard(pair, name):
     assert client.delete("A", ZONE, f"own.{name}").status == 404
 
 
-def test_delete_of_a_record_that_equals_the_wildcard(pair, name):
+def test_what_a_wildcard_answers_is_no_record(pair, name):
     server, client = pair
     client.upsert("A", ZONE, f"*.{name}", ["192.0.2.8"])
+    assert client.get("A", ZONE, f"own.{name}").status == 404
     client.upsert("A", ZONE, f"own.{name}", ["192.0.2.8"])
+    assert client.get("A", ZONE, f"own.{name}").status == 200
     assert client.delete("A", ZONE, f"own.{name}").status == 200
     assert client.delete("A", ZONE, f"own.{name}").status == 404
     assert client.delete("A", ZONE, f"*.{name}").status == 200

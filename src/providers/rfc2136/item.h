@@ -14,8 +14,9 @@ struct item {
     struct change *change;
     struct text name; // whole and normalised
     bool was_there;
-    bool is_sent;           // an UPDATE with it was answered NOERROR
-    struct text delegation; // that hides it from queries, or absent
+    bool is_sent;                   // an UPDATE with it was answered NOERROR
+    struct text delegation;         // that hides it from queries, or absent
+    const struct record_set *found; // READ: what the query showed, a wildcard's data perhaps
 };
 
 bool item_is_open(const struct item *item);

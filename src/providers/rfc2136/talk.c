@@ -319,16 +319,22 @@ static struct record_set *copy_set(struct arena *arena, const struct record_set 
     return copy;
 }
 
-static void take_found(struct talk *talk, struct change *change, const struct held *held)
+static void keep_found(struct talk *talk, struct item *item, const struct held *held)
 {
-    change->outcome.is_done = true;
-    change->outcome.was_absent = !held->set;
-    if (!held->set)
-        return;
     struct record_set *found = copy_set(talk->job->arena, held->set);
-    found->domain = change->set.domain;
-    found->subdomain = change->set.subdomain;
-    change->outcome.found = found;
+    found->domain = item->change->set.domain;
+    found->subdomain = item->change->set.subdomain;
+    item->found = found;
+}
+
+static void take_found(struct item *item)
+{
+    item->change->outcome = (struct outcome){.is_done = true, .found = item->found};
+}
+
+static void take_absent(struct item *item)
+{
+    item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
 }
 
 static bool has_name(struct arena *arena, const struct record_set *set, struct text name)
@@ -374,6 +380,14 @@ static void hear_hidden(struct talk *talk, struct item *item, const struct held 
         text_of(arena_copy(talk->job->arena, held->delegation.at, held->delegation.len));
 }
 
+// Below a delegation no wildcard answers. Elsewhere the UPDATE tells.
+static void hear_found(struct talk *talk, struct item *item, const struct held *held)
+{
+    keep_found(talk, item, held);
+    if (held->delegation.at)
+        take_found(item);
+}
+
 static void hear_query(struct talk *talk, const struct answer *answer)
 {
     struct item *item = &talk->items[talk->at++];
@@ -386,10 +400,10 @@ static void hear_query(struct talk *talk, const struct answer *answer)
     item->was_there = held.set;
     if (is_hidden(&held))
         hear_hidden(talk, item, &held);
+    else if (item->change->op != CHANGE_SET && !held.set)
+        take_absent(item);
     else if (item->change->op == CHANGE_READ)
-        take_found(talk, item->change, &held);
-    else if (item->change->op == CHANGE_REMOVE && !held.set)
-        item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
+        hear_found(talk, item, &held);
     else if (apex_would_keep_more(talk, item, &held)) {
         exchange_spec_error(&err, "INVALID_RECORD",
                             "%s: an UPDATE cannot remove name servers from the zone's apex, which "
@@ -412,13 +426,16 @@ static size_t open_count(const struct talk *talk, struct range range)
     return count;
 }
 
-// A READ that goes into an UPDATE is one whose data no query shows.
 static void take_sent(struct talk *talk, struct item *item)
 {
     struct error err;
     item->is_sent = true;
     if (item->change->op != CHANGE_READ)
         return;
+    if (item->found) {
+        take_found(item);
+        return;
+    }
     item_hidden_error(item, item->delegation, "never with the record that the zone holds", &err);
     fail(talk, item, &err);
 }
@@ -430,15 +447,34 @@ static void mark_sent(struct talk *talk)
             take_sent(talk, &talk->items[i]);
 }
 
+static bool sends_change(const struct talk *talk)
+{
+    for (size_t i = talk->sent.from; i < talk->sent.to; i++)
+        if (item_is_open(&talk->items[i]) && talk->items[i].change->op != CHANGE_READ)
+            return true;
+    return false;
+}
+
 static void end_item(struct talk *talk, struct item *item, unsigned rcode)
 {
     struct error err;
     if (rcode == RCODE_NXRRSET && item->change->op != CHANGE_SET) {
-        item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
+        take_absent(item);
+        return;
+    }
+    if (rcode == RCODE_REFUSED && item->found) { // who may not update can still read
+        take_found(item);
         return;
     }
     exchange_rcode_error(talk->seat, rcode, about(talk, item), &err);
     fail(talk, item, &err);
+}
+
+static void believe_queries(struct talk *talk)
+{
+    for (size_t i = 0; i < talk->count; i++)
+        if (item_is_open(&talk->items[i]) && talk->items[i].found)
+            take_found(&talk->items[i]);
 }
 
 static void end_sent(struct talk *talk, unsigned rcode)
@@ -457,6 +493,7 @@ static void hear_update(struct talk *talk, const struct answer *answer)
         return;
     }
     if (concerns_all(rcode)) {
+        believe_queries(talk);
         exchange_rcode_error(talk->seat, rcode, talk->seat->zone, &err);
         fail_rest(talk, &err);
         return;
@@ -580,12 +617,14 @@ static void hear_answer(struct talk *talk, const struct answer *answer)
     hearers[talk->step](talk, answer);
 }
 
-// A query may go out again; an UPDATE whose fate is unknown may not.
+// What changes nothing may go out again; an UPDATE whose fate is unknown may not.
 static bool try_tcp(struct talk *talk, bool is_worth_it)
 {
-    bool is_update = talk->step == STEP_UPDATE || talk->step == STEP_PROBE;
-    if (talk->is_tcp || is_update || !is_worth_it)
+    bool is_update = talk->step == STEP_UPDATE;
+    if (talk->is_tcp || !is_worth_it || (is_update && sends_change(talk)))
         return false;
+    if (is_update)
+        push_range(talk, talk->sent.from, talk->sent.to);
     talk->is_tcp = true;
     return true;
 }
