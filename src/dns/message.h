@@ -43,6 +43,9 @@ bool update_require_absent(struct update *update, struct text name, enum record_
                            struct error *err);
 bool update_delete_set(struct update *update, struct text name, enum record_type type,
                        struct error *err);
+// Deletes these values alone (RFC 2136 2.5.4).
+bool update_delete_values(struct update *update, struct text name, const struct record_set *set,
+                          struct error *err);
 // Adds every value with the set's TTL; TXT over 255 octets is cut into character-strings; MX and
 // SRV take their numbers from the set.
 bool update_add_set(struct update *update, struct text name, const struct record_set *set,

@@ -225,15 +225,32 @@ static push_rdata *const pushers[RECORD_TYPES] = {
 };
 
 static bool push_value(struct update *update, struct text name, const struct record_set *set,
-                       struct text value, struct error *err)
+                       struct text value, ldns_rr_class class, struct error *err)
 {
-    AUTO_RR *rr = rr_new(name, (ldns_rr_type)record_type_number(set->type), LDNS_RR_CLASS_IN, err);
+    AUTO_RR *rr = rr_new(name, (ldns_rr_type)record_type_number(set->type), class, err);
     if (!rr || !pushers[set->type](rr, set, value, err))
         return false;
-    ldns_rr_set_ttl(rr, set->ttl_s);
+    ldns_rr_set_ttl(rr, class == LDNS_RR_CLASS_IN ? set->ttl_s : 0);
     must(ldns_pkt_push_rr(update->packet, LDNS_SECTION_AUTHORITY, rr));
     rr = NULL;
     return true;
+}
+
+static bool push_values(struct update *update, struct text name, const struct record_set *set,
+                        ldns_rr_class class, struct error *err)
+{
+    for (size_t i = 0; i < set->value_count; i++) {
+        struct text value = set->values[i].at ? set->values[i] : TEXT("");
+        if (!push_value(update, name, set, value, class, err))
+            return error_prefix(err, "%.*s %s: ", TEXT_ARGS(name), record_type_name(set->type));
+    }
+    return true;
+}
+
+bool update_delete_values(struct update *update, struct text name, const struct record_set *set,
+                          struct error *err)
+{
+    return push_values(update, name, set, LDNS_RR_CLASS_NONE, err);
 }
 
 bool update_add_set(struct update *update, struct text name, const struct record_set *set,
@@ -242,12 +259,7 @@ bool update_add_set(struct update *update, struct text name, const struct record
     if (set->ttl_s > INT32_MAX)
         return error_set(err, FAULT_SPEC, REASON, "TTL is %u: at most 2147483647 is allowed",
                          set->ttl_s);
-    for (size_t i = 0; i < set->value_count; i++) {
-        struct text value = set->values[i].at ? set->values[i] : TEXT("");
-        if (!push_value(update, name, set, value, err))
-            return error_prefix(err, "%.*s %s: ", TEXT_ARGS(name), record_type_name(set->type));
-    }
-    return true;
+    return push_values(update, name, set, LDNS_RR_CLASS_IN, err);
 }
 
 bool update_write(struct buffer *out, const struct update *update, uint16_t id, struct error *err)

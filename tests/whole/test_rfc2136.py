@@ -265,14 +265,18 @@ def test_an_apex_cname_is_refused(pair):
     assert server.ask("@", "CNAME") == set()
 
 
-def test_name_servers_of_the_apex_stay(pair):
+def test_name_servers_of_the_apex_are_changed_and_never_removed(pair):
     server, client = pair
-    assert client.delete("NS", ZONE, "@").status == 400
-    reply = client.upsert("NS", ZONE, "@", ["ns.example.net"])
+    own = f"ns.{ZONE}"
+    for values, ttl in ((["ns.example.net"], 300), ([own, "ns2.example.net"], 60), ([own], 3600)):
+        reply = client.upsert("NS", ZONE, "@", values, ttl)
+        assert (reply.status, reply.message) == (200, "Record updated successfully")
+        assert server.ask("@", "NS") == {f"{value}." for value in values}
+        assert ask_ttl(server.port, ZONE, "NS") == [ttl]
+    reply = client.delete("NS", ZONE, "@")
     assert (reply.status, reply.code) == (400, "INVALID_RECORD")
-    assert f"ns.{ZONE}." in server.ask("@", "NS")
-    assert client.upsert("NS", ZONE, "@", [f"ns.{ZONE}", "ns2.example.net"]).status == 200
-    assert server.ask("@", "NS") == {f"ns.{ZONE}.", "ns2.example.net."}
+    assert "deletionPolicy: Retain" in reply.message and "force-delete" in reply.message
+    assert server.ask("@", "NS") == {f"{own}."}
 
 
 def test_a_name_outside_of_the_zone_is_400(pair):

@@ -24,36 +24,54 @@ bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_se
     if (!name_is_within(item->name, zone))
         return exchange_spec_error(err, "INVALID_DOMAIN", "%.*s lies outside of the zone %s",
                                    TEXT_ARGS(item->name), seat->zone);
-    if (item->change->op == CHANGE_SET && set->type == RECORD_CNAME && text_equal(item->name, zone))
+    if (!text_equal(item->name, zone))
+        return true;
+    if (item->change->op == CHANGE_SET && set->type == RECORD_CNAME)
         return exchange_spec_error(err, "INVALID_RECORD",
                                    "a CNAME cannot stand at the zone's apex %s: use A and AAAA",
+                                   seat->zone);
+    if (item->change->op == CHANGE_REMOVE && set->type == RECORD_NS)
+        return exchange_spec_error(err, "INVALID_RECORD",
+                                   "the zone's apex %s keeps a name server: its NS set can be "
+                                   "changed, not removed. Set deletionPolicy: Retain, or the "
+                                   "annotation dns.homelab.mortenolsen.pro/force-delete: \"true\"",
                                    seat->zone);
     return true;
 }
 
-size_t item_octets(const struct item *item)
+static size_t values_octets(const struct item *item, const struct record_set *set)
 {
     enum { RR_FIXED = 10, NUMBERS = 6, ADDRESS = 16 };
-    const struct record_set *set = &item->change->set;
-    size_t bare = item->name.len + 2 + RR_FIXED;
-    if (item->change->op != CHANGE_SET)
-        return 2 * bare;
-    size_t octets = bare;
-    for (size_t i = 0; i < set->value_count; i++)
+    size_t bare = item->name.len + 2 + RR_FIXED, octets = bare;
+    for (size_t i = 0; set && i < set->value_count; i++)
         octets += bare + NUMBERS + ADDRESS + set->values[i].len + txt_string_count(set->values[i]);
     return octets;
 }
 
-bool item_add(struct update *update, const struct item *item, struct error *err)
+size_t item_octets(const struct item *item)
+{
+    if (item->change->op != CHANGE_SET)
+        return 2 * values_octets(item, NULL);
+    return values_octets(item, &item->change->set) + values_octets(item, item->surplus);
+}
+
+static bool add_wanted(struct update *update, const struct item *item, struct error *err)
 {
     const struct record_set *set = &item->change->set;
-    if (item->change->op != CHANGE_SET &&
-        !update_require_present(update, item->name, set->type, err))
-        return false;
-    if (item->change->op == CHANGE_READ)
-        return true;
+    if (item->surplus)
+        return update_add_set(update, item->name, set, err) &&
+               update_delete_values(update, item->name, item->surplus, err);
     return update_delete_set(update, item->name, set->type, err) &&
-           (item->change->op != CHANGE_SET || update_add_set(update, item->name, set, err));
+           update_add_set(update, item->name, set, err);
+}
+
+bool item_add(struct update *update, const struct item *item, struct error *err)
+{
+    enum record_type type = item->change->set.type;
+    if (item->change->op == CHANGE_SET)
+        return add_wanted(update, item, err);
+    return update_require_present(update, item->name, type, err) &&
+           (item->change->op == CHANGE_READ || update_delete_set(update, item->name, type, err));
 }
 
 void item_fail(struct item *item, struct arena *arena, const struct error *error)

@@ -14,9 +14,10 @@ struct item {
     struct change *change;
     struct text name; // whole and normalised
     bool was_there;
-    bool is_sent;                   // an UPDATE with it was answered NOERROR
-    struct text delegation;         // that hides it from queries, or absent
-    const struct record_set *found; // READ: what the query showed, a wildcard's data perhaps
+    bool is_sent;                     // an UPDATE with it was answered NOERROR
+    struct text delegation;           // that hides it from queries, or absent
+    const struct record_set *surplus; // SET at the apex: name servers that must go
+    const struct record_set *found;   // READ: what the query showed, a wildcard's data perhaps
 };
 
 bool item_is_open(const struct item *item);
@@ -27,8 +28,10 @@ bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_se
                  struct error *err);
 // No less octets than what the item takes in a message, names written out.
 size_t item_octets(const struct item *item);
-// What an UPDATE does for it. REMOVE and READ hold only if the set is in the zone (RFC 2136
-// 2.4.1), which no wildcard and no delegation can feign or hide; READ changes nothing.
+// What an UPDATE does for it. Name servers of the zone's apex never go as a set (RFC 2136 3.4.2.4):
+// the wanted ones are added, then `surplus` is deleted. REMOVE and READ hold only if the set is in
+// the zone (RFC 2136 2.4.1), which no wildcard and no delegation can feign or hide; READ changes
+// nothing.
 bool item_add(struct update *update, const struct item *item, struct error *err);
 
 void item_fail(struct item *item, struct arena *arena, const struct error *error);

@@ -345,17 +345,25 @@ static bool has_name(struct arena *arena, const struct record_set *set, struct t
     return false;
 }
 
-// RFC 2136 3.4.2: an UPDATE never takes the apex's NS set away, it only adds to it.
-static bool apex_would_keep_more(const struct talk *talk, const struct item *item,
-                                 const struct held *held)
+static bool is_apex_servers(const struct talk *talk, const struct item *item)
 {
-    const struct record_set *set = &item->change->set;
-    if (set->type != RECORD_NS || !held->set || !text_equal(item->name, talk->zone))
-        return false;
-    for (size_t i = 0; i < held->set->value_count; i++)
-        if (item->change->op == CHANGE_REMOVE || !has_name(talk->arena, set, held->set->values[i]))
-            return true;
-    return false;
+    return item->change->set.type == RECORD_NS && text_equal(item->name, talk->zone);
+}
+
+static const struct record_set *surplus_of(const struct talk *talk, const struct item *item,
+                                           const struct record_set *held)
+{
+    struct arena *arena = talk->job->arena;
+    struct record_set *surplus = arena_new_of(arena, struct record_set);
+    struct text *values = arena_new_array(arena, struct text, held->value_count);
+    *surplus = record_set_copy(arena, held);
+    size_t count = 0;
+    for (size_t i = 0; i < surplus->value_count; i++)
+        if (!has_name(arena, &item->change->set, surplus->values[i]))
+            values[count++] = surplus->values[i];
+    surplus->values = values;
+    surplus->value_count = count;
+    return surplus;
 }
 
 static bool is_hidden(const struct held *held)
@@ -404,13 +412,8 @@ static void hear_query(struct talk *talk, const struct answer *answer)
         take_absent(item);
     else if (item->change->op == CHANGE_READ)
         hear_found(talk, item, &held);
-    else if (apex_would_keep_more(talk, item, &held)) {
-        exchange_spec_error(&err, "INVALID_RECORD",
-                            "%s: an UPDATE cannot remove name servers from the zone's apex, which "
-                            "holds %s",
-                            about(talk, item), held.shown);
-        fail(talk, item, &err);
-    }
+    else if (is_apex_servers(talk, item) && held.set)
+        item->surplus = surplus_of(talk, item, held.set);
 }
 
 static bool concerns_all(unsigned rcode)

@@ -857,23 +857,31 @@ static void cname_at_the_apex_can_be_removed(void **state)
     expect_query(bench, "example.com", 5);
 }
 
-static void name_servers_of_the_apex_are_only_added_to(void **state)
+static void name_servers_of_the_apex_are_replaced_one_by_one(void **state)
 {
     struct bench *bench = *state;
-    const struct text held[] = {TEXT("ns1.example.com")};
-    const struct text more[] = {TEXT("ns2.example.com"), TEXT("NS1.example.com.")};
-    struct record_set apex = set_of(RECORD_NS, "@", 300, held, 1);
-    want(bench, CHANGE_REMOVE, apex);
-    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 300, target, 1));
-    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 300, more, 2));
+    const struct text held[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
+    const struct text wanted[] = {TEXT("ns3.example.com"), TEXT("NS1.example.com.")};
+    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 300, wanted, 2));
     begin(bench);
-    for (size_t i = 0; i < 3; i++) {
-        expect_query(bench, "example.com", NS);
-        say_set(bench, "example.com", apex);
-    }
+    expect_query(bench, "example.com", NS);
+    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, held, 2));
     expect_update(bench, 1, 1);
-    check_change(bench, 0, 400, "INVALID_RECORD", "NS ns1.example.com");
-    check_change(bench, 1, 400, "INVALID_RECORD", "NS ns1.example.com");
+    assert_int_equal(bench->request.answers[0].value_count, 2);
+    struct text octets = bench->asked.dns.octets;
+    static const char class_none[] = "\x00\x02\x00\xfe\x00\x00\x00\x00";
+    assert_non_null(memmem(octets.at, octets.len, class_none, sizeof class_none - 1));
+}
+
+static void last_name_server_of_the_apex_stays_and_the_text_says_what_to_do(void **state)
+{
+    struct bench *bench = *state;
+    want(bench, CHANGE_REMOVE, set_of(RECORD_NS, "@", 300, target, 1));
+    begin(bench);
+    expect_done(bench);
+    check_change(bench, 0, 400, "INVALID_RECORD", "apex example.com keeps a name server");
+    check_change(bench, 0, 400, "INVALID_RECORD", "deletionPolicy: Retain");
+    check_change(bench, 0, 400, "INVALID_RECORD", "dns.homelab.mortenolsen.pro/force-delete");
 }
 
 static void rcode_of_an_update_decides_the_answer(void **state)
@@ -1354,7 +1362,8 @@ int main(void)
         TEST(reading_below_a_delegation_tells_what_can_be_known),
         TEST(cname_at_the_apex_and_foreign_names_are_refused_before_sending),
         TEST(cname_at_the_apex_can_be_removed),
-        TEST(name_servers_of_the_apex_are_only_added_to),
+        TEST(name_servers_of_the_apex_are_replaced_one_by_one),
+        TEST(last_name_server_of_the_apex_stays_and_the_text_says_what_to_do),
         TEST(rcode_of_an_update_decides_the_answer),
         TEST(refused_query_fails_its_change_alone),
         TEST(one_bad_record_is_found_by_halving),
