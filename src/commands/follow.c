@@ -7,6 +7,7 @@
 
 enum {
     EVERY_MS = 5,
+    LATE_MS = 1000, // what did not come in time, or waits for a retry
     LIMIT_MS = 5000,
     TIMEOUT_MS = 500,
     ITEMS_MAX = 1024,
@@ -18,6 +19,11 @@ struct followed {
     struct arena *arena;
     struct change change;
     int64_t until_ms; // on the loop's clock
+    int64_t next_ms;  // to be asked
+    bool is_asked;    // in this round
+    bool is_late;     // told as such, and still waited for
+    bool was_late;
+    bool was_acted_on; // by `signpost run`, when it got late
 };
 
 struct heard {
@@ -74,8 +80,8 @@ static struct followed *find_item(const struct follow *follow, const struct view
 static bool is_followed(const struct follow *follow, const char *object)
 {
     for (size_t i = 0; i < follow->count; i++) {
-        const struct change *change = &follow->items[i]->change;
-        if (!change->is_quiet && !strcmp(change->row.object, object))
+        const struct followed *item = follow->items[i];
+        if (!item->change.is_quiet && !item->is_late && !strcmp(item->change.row.object, object))
             return true;
     }
     return false;
@@ -158,11 +164,21 @@ static const char *known_answer(const struct view *view, const struct view_row *
     return NULL;
 }
 
+static bool drop_late(struct follow *follow)
+{
+    for (size_t i = 0; i < follow->count; i++)
+        if (follow->items[i]->is_late) {
+            drop(follow, i);
+            return true;
+        }
+    return false;
+}
+
 // NULL: too many are followed already.
 static struct followed *begin(struct follow *follow, const struct view *old,
                               const struct view_row *row)
 {
-    if (follow->count == ITEMS_MAX) {
+    if (follow->count == ITEMS_MAX && !drop_late(follow)) {
         follow->unfollowed_count++;
         return NULL;
     }
@@ -249,7 +265,7 @@ static void begin_removed(struct follow *follow, const struct view *old, const s
 // Records that wait for a name may get it.
 static void begin_quiet(struct follow *follow, const struct view *old, const struct view *now)
 {
-    for (size_t i = 0; follow->count && i < now->count; i++) {
+    for (size_t i = 0; follow_is_busy(follow) && i < now->count; i++) {
         const struct view_row *row = &now->rows[i];
         if (follow->quiet_count == QUIET_MAX || follow->count == ITEMS_MAX)
             return;
@@ -371,7 +387,7 @@ static bool is_pending(const struct follow *follow, const struct save *save)
 static void mark_followed(struct follow *follow)
 {
     for (size_t i = 0; i < follow->count; i++)
-        if (!follow->items[i]->change.is_quiet)
+        if (!follow->items[i]->change.is_quiet && !follow->items[i]->is_late)
             mark_told(follow, follow->items[i]->change.row.path);
 }
 
@@ -417,6 +433,9 @@ static void set_told(struct follow *follow, const struct change *change)
     row->answer = change->row.answer;
     row->answer_text = arena_copy_text(arena, change->row.answer_text);
     row->answer_ttl_s = change->row.answer_ttl_s;
+    row->is_ahead = !row->is_right && !row->is_pending;
+    if (row->is_ahead)
+        return;
     news_write_ready(&line, row);
     row->told = arena_copy(arena, line.at, line.len);
 }
@@ -431,24 +450,44 @@ static bool is_taken_over(const struct follow *follow, const struct view_row *ro
     return false;
 }
 
+static bool is_acted_on(const struct follow *follow, const struct change *change)
+{
+    const struct view_row *row = view_find(follow->now, change->row.object);
+    return change->is_removal ? !row : row && row->is_right;
+}
+
+static void make_late(const struct follow *follow, struct followed *item)
+{
+    item->is_late = item->was_late = true;
+    item->was_acted_on = is_acted_on(follow, &item->change);
+}
+
+// True: it is given up.
+static bool settle_waiting(struct follow *follow, struct followed *item)
+{
+    AUTO_BUFFER line = {0};
+    if (item->is_late || loop_mono_ms(follow->options.loop) < item->until_ms)
+        return false;
+    if (item->change.is_quiet)
+        return true;
+    news_write_overdue(&line, &item->change, LIMIT_MS / 1000);
+    if (!item->was_late)
+        tell(follow, &line);
+    make_late(follow, item);
+    return false;
+}
+
 // True: there is nothing more to wait for.
-static bool settle(struct follow *follow, const struct followed *item)
+static bool settle(struct follow *follow, struct followed *item)
 {
     AUTO_BUFFER line = {0};
     const struct change *change = &item->change;
     enum change_state state = news_judge(change);
-    bool is_overdue = loop_mono_ms(follow->options.loop) >= item->until_ms;
-    if (state == CHANGE_WAITING && !is_overdue)
-        return false;
-    bool is_silent = (state == CHANGE_REPLACED && is_taken_over(follow, &change->row)) ||
-                     (state == CHANGE_WAITING && change->is_quiet);
-    if (state != CHANGE_WAITING) {
-        news_write_change(&line, change, loop_unix_ms(follow->options.loop));
-        set_told(follow, change);
-    } else {
-        news_write_overdue(&line, change, LIMIT_MS / 1000);
-    }
-    if (!is_silent)
+    if (state == CHANGE_WAITING)
+        return settle_waiting(follow, item);
+    news_write_change(&line, change, loop_unix_ms(follow->options.loop));
+    set_told(follow, change);
+    if (state != CHANGE_REPLACED || !is_taken_over(follow, &change->row))
         tell(follow, &line);
     return true;
 }
@@ -480,46 +519,105 @@ static void stop_round(struct follow *follow)
     loop_timer_cancel(follow->options.loop, &follow->timer);
 }
 
+static void set_timer(struct follow *follow)
+{
+    int64_t next_ms = INT64_MAX;
+    int64_t now_ms = loop_mono_ms(follow->options.loop);
+    for (size_t i = 0; i < follow->count; i++)
+        if (follow->items[i]->next_ms < next_ms)
+            next_ms = follow->items[i]->next_ms;
+    if (follow->count)
+        loop_timer_set(follow->options.loop, &follow->timer,
+                       next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
 static void end_round(void *context)
 {
     struct follow *follow = context;
+    int64_t now_ms = loop_mono_ms(follow->options.loop);
+    size_t row = 0;
     stop_round(follow);
-    for (size_t i = 0; i < follow->count; i++)
-        take_answer(follow->items[i], &follow->round.rows[i]);
+    for (size_t i = 0; i < follow->count; i++) {
+        struct followed *item = follow->items[i];
+        if (!item->is_asked)
+            continue;
+        take_answer(item, &follow->round.rows[row++]);
+        item->next_ms = now_ms + (item->is_late ? LATE_MS : EVERY_MS);
+    }
     settle_all(follow, true);
     settle_all(follow, false);
-    if (follow->count)
-        loop_timer_set(follow->options.loop, &follow->timer, EVERY_MS);
+    set_timer(follow);
 }
 
 static void begin_round(void *context)
 {
     struct follow *follow = context;
     struct view *round = &follow->round;
-    if (!follow->count)
-        return;
+    int64_t now_ms = loop_mono_ms(follow->options.loop);
     view_done(round);
-    mem_reserve(&round->rows, &round->capacity, follow->count);
-    for (size_t i = 0; i < follow->count; i++)
-        round->rows[round->count++] = follow->items[i]->change.row;
-    follow->ask = ask_new(&follow->options, round, end_round, follow);
+    if (follow->count)
+        mem_reserve(&round->rows, &round->capacity, follow->count);
+    for (size_t i = 0; i < follow->count; i++) {
+        struct followed *item = follow->items[i];
+        item->is_asked = item->next_ms <= now_ms;
+        if (item->is_asked)
+            round->rows[round->count++] = item->change.row;
+    }
+    if (round->count)
+        follow->ask = ask_new(&follow->options, round, end_round, follow);
+    else
+        set_timer(follow);
 }
 
 // ---- looking ------------------------------------------------------------------------------------
 
-// What the status says of a followed record may be the end of it.
-static bool is_refused(const struct follow *follow, const struct change *change)
+static const struct view_row *find_failed(const struct follow *follow, const struct change *change)
 {
     const struct view_row *row = view_find(follow->now, change->row.object);
-    return !change->is_removal && !change->is_quiet && row && !row->is_pending && !row->is_right &&
-           !row->is_refused && !strcmp(row->ready, "False");
+    bool is_failed = !change->is_removal && !change->is_quiet && row && !row->is_pending &&
+                     !row->is_right && !row->is_refused && !strcmp(row->ready, "False");
+    return is_failed ? row : NULL;
 }
 
-static void settle_by_status(struct follow *follow)
+static void wake(const struct follow *follow, struct followed *item)
+{
+    item->is_late = false;
+    item->next_ms = loop_mono_ms(follow->options.loop);
+    item->until_ms = item->next_ms + LIMIT_MS;
+}
+
+// True: the status is the end of it.
+static bool settle_by_status(struct follow *follow, struct followed *item)
+{
+    const struct view_row *failed = find_failed(follow, &item->change);
+    if (failed && !news_is_retried(failed))
+        return true;
+    if (failed && !item->is_late)
+        make_late(follow, item);
+    if (item->is_late && !item->was_acted_on && is_acted_on(follow, &item->change))
+        wake(follow, item);
+    return false;
+}
+
+static void settle_all_by_status(struct follow *follow)
 {
     for (size_t i = follow->count; i-- > 0;)
-        if (is_refused(follow, &follow->items[i]->change))
+        if (settle_by_status(follow, follow->items[i]))
             drop(follow, i);
+}
+
+// What was asked for all rows is known of the late ones, too.
+static void take_answers(struct follow *follow)
+{
+    for (size_t i = 0; i < follow->count; i++) {
+        struct followed *item = follow->items[i];
+        const struct view_row *row = view_find(follow->now, item->change.row.object);
+        if (item->is_late && row && row->has_question && row->answer != ANSWER_NOT_ASKED &&
+            news_is_same_question(row, &item->change.row))
+            take_answer(item, row);
+    }
+    settle_all(follow, true);
+    settle_all(follow, false);
 }
 
 void follow_look(struct follow *follow, const struct view *old, struct view *now)
@@ -530,7 +628,9 @@ void follow_look(struct follow *follow, const struct view *old, struct view *now
         news_carry(now, old);
         begin_changed(follow, old, now);
         begin_removed(follow, old, now);
-        settle_by_status(follow);
+        settle_all_by_status(follow);
+        if (old == now)
+            take_answers(follow);
         if (follow->save_count)
             begin_quiet(follow, old, now);
         tell_gone(follow, old);
@@ -548,7 +648,10 @@ void follow_look(struct follow *follow, const struct view *old, struct view *now
 
 bool follow_is_busy(const struct follow *follow)
 {
-    return follow->count > 0;
+    for (size_t i = 0; i < follow->count; i++)
+        if (!follow->items[i]->is_late)
+            return true;
+    return false;
 }
 
 struct follow *follow_new(const struct ask_options *options, follow_tell *tell_line, void *context)

@@ -3,6 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kinds/condition.h"
+
+enum { LONG_MS = 10000 };
+
 // ---- from view to view --------------------------------------------------------------------------
 
 static void carry_answer(struct view *now, struct view_row *row, const struct view_row *old)
@@ -38,8 +42,10 @@ static void carry(struct view *now, struct view_row *row, const struct view_row 
         return;
     if (!row->has_question)
         carry_question(now, row, old);
-    if (!news_is_declared_anew(old, row))
-        carry_answer(now, row, old);
+    if (news_is_declared_anew(old, row))
+        return;
+    carry_answer(now, row, old);
+    row->is_ahead = old->is_ahead && !row->is_right;
 }
 
 void news_carry(struct view *now, const struct view *old)
@@ -80,6 +86,18 @@ static bool has_ttl_come(const struct change *change)
     return !change->before_ttl_s || change->row.answer_ttl_s != change->before_ttl_s;
 }
 
+bool news_is_retried(const struct view_row *row)
+{
+    static const enum reason retried[] = {
+        REASON_SERVER_UNREACHABLE, REASON_SERVER_ERROR,   REASON_AUTHENTICATION_FAILED,
+        REASON_RATE_LIMITED,       REASON_QUOTA_EXCEEDED,
+    };
+    for (size_t i = 0; i < COUNT_OF(retried); i++)
+        if (!strcmp(row->reason, reason_name(retried[i])))
+            return true;
+    return false;
+}
+
 enum change_state news_judge(const struct change *change)
 {
     enum answer answer = change->row.answer;
@@ -118,13 +136,20 @@ static void write_values(struct buffer *out, const struct change *change, const 
         buffer_printf(out, " (TTL now %" PRIu32 ")", change->row.answer_ttl_s);
 }
 
+static void write_latency(struct buffer *out, int64_t latency_ms)
+{
+    if (latency_ms >= LONG_MS)
+        buffer_printf(out, " %.1f s", (double)latency_ms / 1000);
+    else
+        buffer_printf(out, " %" PRId64 " ms", latency_ms > 0 ? latency_ms : 0);
+}
+
 void news_write_change(struct buffer *out, const struct change *change, int64_t answered_ms)
 {
     write_values(out, change, show_answer(&change->row));
     buffer_add_text(out, "  answered");
     if (change->save) {
-        int64_t latency_ms = answered_ms - change->save->at_ms;
-        buffer_printf(out, " %" PRId64 " ms", latency_ms > 0 ? latency_ms : 0);
+        write_latency(out, answered_ms - change->save->at_ms);
         write_save(out, change->save);
     }
     if (change->is_quiet)
@@ -163,6 +188,6 @@ void news_write_row(struct buffer *out, const struct view_row *row)
         buffer_printf(out, "ready, but answered: %s", show_answer(row));
     else
         buffer_printf(out, "%s: %s", row->reason, row->message);
-    if (!row->is_right && row->answer == ANSWER_OK)
+    if (!row->is_right && row->answer == ANSWER_OK && !row->is_ahead)
         buffer_printf(out, "; still answered: %s", row->answer_text);
 }

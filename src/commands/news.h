@@ -33,6 +33,8 @@ bool news_is_declared_anew(const struct view_row *old, const struct view_row *no
 bool news_is_same_question(const struct view_row *a, const struct view_row *b);
 // Of the answer in change->row. REPLACED: a removed record's name answers something else already.
 enum change_state news_judge(const struct change *change);
+// Does `signpost run` try again by itself, so that the change may still come about?
+bool news_is_retried(const struct view_row *row);
 bool news_save_covers(const struct save *save, const char *path);
 
 // "www.example.com A  192.0.2.1 -> 192.0.2.2  answered 131 ms after the save of web.yaml"

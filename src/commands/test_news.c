@@ -104,6 +104,17 @@ static void new_ttl_of_the_same_values_is_told(void **state)
                            "answered 131 ms after the save of web.yaml");
 }
 
+static void long_latency_is_told_in_seconds(void **state)
+{
+    (void)state;
+    struct save early = web_saved;
+    early.at_ms = 1131 - 72345;
+    struct change change = {
+        .row = answered(ANSWER_OK, "192.0.2.1"), .before = "192.0.2.9", .save = &early};
+    assert_change(&change, "www.example.com A  192.0.2.9 -> 192.0.2.1  "
+                           "answered 72.3 s after the save of web.yaml");
+}
+
 static void record_that_takes_a_name_over_is_named(void **state)
 {
     (void)state;
@@ -141,6 +152,8 @@ static void rows_say_what_is_wrong(void **state)
     row.answer_text = "192.0.2.1";
     assert_row(&row, "DNSRecord/default/web  www.example.com A  Conflict: held by default/other; "
                      "still answered: 192.0.2.1");
+    row.is_ahead = true;
+    assert_row(&row, "DNSRecord/default/web  www.example.com A  Conflict: held by default/other");
 }
 
 // ---- judging ------------------------------------------------------------------------------------
@@ -164,6 +177,18 @@ static void declared_ttl_is_waited_for(void **state)
     assert_int_equal(news_judge(&change), CHANGE_WAITING);
     change.row.answer_ttl_s = 300;
     assert_int_equal(news_judge(&change), CHANGE_DONE);
+}
+
+static void failures_of_the_far_side_are_tried_again(void **state)
+{
+    (void)state;
+    struct view_row row = row_of(&one);
+    row.reason = "ServerUnreachable";
+    assert_true(news_is_retried(&row));
+    row.reason = "ValidationFailed";
+    assert_false(news_is_retried(&row));
+    row.reason = "Conflict";
+    assert_false(news_is_retried(&row));
 }
 
 static void ttl_that_is_no_longer_declared_has_to_go(void **state)
@@ -306,11 +331,13 @@ int main(void)
         cmocka_unit_test(removed_record_is_told_from_the_deletion_of_its_file),
         cmocka_unit_test(clock_that_steps_back_gives_no_negative_latency),
         cmocka_unit_test(new_ttl_of_the_same_values_is_told),
+        cmocka_unit_test(long_latency_is_told_in_seconds),
         cmocka_unit_test(record_that_takes_a_name_over_is_named),
         cmocka_unit_test(change_that_does_not_come_says_what_is_answered),
         cmocka_unit_test(rows_say_what_is_wrong),
         cmocka_unit_test(change_is_done_when_the_answer_is_as_declared),
         cmocka_unit_test(declared_ttl_is_waited_for),
+        cmocka_unit_test(failures_of_the_far_side_are_tried_again),
         cmocka_unit_test(ttl_that_is_no_longer_declared_has_to_go),
         cmocka_unit_test(removal_is_done_when_nothing_is_answered),
         cmocka_unit_test(save_covers_its_file_and_what_was_in_its_folder),

@@ -34,6 +34,7 @@ struct view_row {
     int64_t generation;  // 0: none yet
     uint64_t spec_hash;  // of what the manifest says
     uint64_t acted_hash; // of what has this generation, as far as news.h knows
+    bool is_ahead;       // by news.h: the answer is newer than the failure that the status tells
     const char *told;    // by news.h; NULL: nothing yet
 };
 

@@ -316,7 +316,18 @@ def test_silent_name_server_is_no_reply_after_two_tries(folder, answers):
 # ---- watching -----------------------------------------------------------------------------------
 
 @pytest.fixture
+def watched(programs, provider, tmp_path, answers):
+    backend = provider()
+    folder = Folder(programs, tmp_path / "manifests", f"http://{LOOPBACK}:{backend.port}")
+    return folder, start_watch(folder, programs, answers), backend
+
+
+@pytest.fixture
 def watch(folder, programs, answers):
+    return start_watch(folder, programs, answers)
+
+
+def start_watch(folder, programs, answers):
     """Follows a folder of one settled record to the answers of a name server."""
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.start().settle(web="RecordCreated", home="ServerHealthy")
@@ -398,7 +409,22 @@ def test_watch_gives_up_after_five_seconds_and_tells_the_rest_later(folder, watc
     time.sleep(1)
     assert len(answers.seen) - asked < 5
     answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
-    sees(watch, r"DNSRecord/default/web  www\.example\.test A  ready")
+    sees(watch, r"www\.example\.test A  192\.0\.2\.1 -> 192\.0\.2\.2  "
+                r"answered [\d.]+ m?s after the save of web\.yaml")
+
+
+def test_watch_follows_a_change_over_the_retries(watched, answers):
+    folder, watch, provider = watched
+    provider.kill()
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    sees(watch, r"DNSRecord/default/web  www\.example\.test A  ServerUnreachable: .*")
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    provider.start()
+    sees(watch, r"www\.example\.test A  192\.0\.2\.1 -> 192\.0\.2\.2  "
+                r"answered [\d.]+ m?s after the save of web\.yaml")
+    wait_until(lambda: folder.rows()["web"]["ready"] == "True", watch.tail)
+    time.sleep(0.3)
+    assert "still" not in watch.log()
 
 
 def test_watch_tells_a_save_that_changes_nothing(folder, watch):
