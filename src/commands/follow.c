@@ -322,15 +322,6 @@ static void mark_faulty(struct follow *follow, const char *fault)
             follow->saves[i].save.is_told = true;
 }
 
-static bool has_good_ones(const struct view *view, const char *fault)
-{
-    for (size_t i = 0; i < view->count; i++)
-        if (view->rows[i].is_refused && view->rows[i].told &&
-            text_starts(text_of(fault), view->rows[i].path))
-            return true;
-    return false;
-}
-
 // "web.yaml:7:3" of a fault that is gone; all of one that is new.
 static void write_fault(struct buffer *out, const struct follow *follow, const struct view *view,
                         const char *fault)
@@ -339,7 +330,7 @@ static void write_fault(struct buffer *out, const struct follow *follow, const s
     bool is_new = view == follow->now;
     if (is_new || !end)
         buffer_printf(out, "refused  %s%s", fault,
-                      has_good_ones(view, fault) ? "; the last good records stay" : "");
+                      view_has_good(view, fault) ? "; the last good records stay" : "");
     else
         buffer_printf(out, "no longer refused  %.*s", (int)(end - fault), fault);
 }

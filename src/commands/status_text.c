@@ -252,6 +252,20 @@ static void add_rows(struct buffer *out, const struct layout *layout)
         buffer_printf(out, "and %zu more\n", view->count - max);
 }
 
+static const char *what_stays(const struct view *view)
+{
+    size_t good = 0;
+    bool is_all = true;
+    for (size_t i = 0; i < view->count; i++)
+        is_all = is_all && (!view->rows[i].is_refused || view->rows[i].has_good);
+    for (size_t i = 0; i < view->fault_count; i++)
+        good += view_has_good(view, view->faults[i]);
+    if (!good)
+        return "nothing of what is refused is published";
+    return is_all && good == view->fault_count ? "their last good objects stay"
+                                               : "last good objects stay where there are any";
+}
+
 static void add_faults(struct buffer *out, const struct layout *layout)
 {
     const struct view *view = layout->view;
@@ -260,7 +274,7 @@ static void add_faults(struct buffer *out, const struct layout *layout)
     if (layout->look->rows_max && shown > SCREEN_FAULTS_MAX)
         shown = SCREEN_FAULTS_MAX;
     if (shown)
-        buffer_add_text(out, "\nRefused manifests; their last good objects stay:\n");
+        buffer_printf(out, "\nRefused manifests; %s:\n", what_stays(view));
     for (size_t i = 0; i < shown; i++) {
         AUTO_BUFFER clean = {0};
         text_clean(&clean, text_of(view->faults[i]), SHOWN_OCTETS_MAX);

@@ -16,6 +16,20 @@ static const char *copy(struct view *view, struct text text)
 
 // ---- what an object is about --------------------------------------------------------------------
 
+static const char *join_written(struct view *view, const struct dnsrecord *record)
+{
+    const struct text parts[] = {text_is(record->subdomain, "@") ? (struct text){0}
+                                                                 : record->subdomain,
+                                 record->domain, record->type};
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (out.len && parts[i].len)
+            buffer_add_char(&out, i == 1 ? '.' : ' ');
+        buffer_add(&out, parts[i].at, parts[i].len);
+    }
+    return copy(view, buffer_text(&out));
+}
+
 // As `signpost run` resolves it; a record that it would refuse is shown as written.
 static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
 {
@@ -29,12 +43,8 @@ static void describe_record(struct view *view, struct view_row *row, const struc
     if (row->has_question)
         row->what = arena_printf(view->arena, "%.*s %s", TEXT_ARGS(row->fqdn),
                                  record_type_name(row->want.type));
-    else if (text_is(record.subdomain, "@"))
-        row->what = arena_printf(view->arena, "%.*s %.*s", TEXT_ARGS(record.domain),
-                                 TEXT_ARGS(record.type));
     else
-        row->what = arena_printf(view->arena, "%.*s.%.*s %.*s", TEXT_ARGS(record.subdomain),
-                                 TEXT_ARGS(record.domain), TEXT_ARGS(record.type));
+        row->what = join_written(view, &record);
 }
 
 static void describe_class(struct view *view, struct view_row *row, const struct value *tree)
@@ -121,7 +131,9 @@ static void read_refused(struct view *view, struct view_row *row)
 {
     row->is_right = false;
     row->is_refused = true;
-    row->message = arena_printf(view->arena, "%s is refused; the last good one stays", row->path);
+    row->message =
+        arena_printf(view->arena, "%s is refused; %s", row->path,
+                     row->has_good ? "the last good one stays" : "nothing of it is published");
 }
 
 static bool is_broken(const struct view *view, const char *path)
@@ -146,6 +158,7 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .namespace_ = copy(view, value_text_at(entry->tree, "metadata.namespace")),
         .name = copy(view, value_text_at(entry->tree, "metadata.name")),
         .path = arena_copy_text(view->arena, entry->path),
+        .has_good = entry->has_good,
         .answer_text = "",
     };
     describe(view, &row, entry->tree);
@@ -234,6 +247,17 @@ size_t view_ready(const struct view *view)
     for (size_t i = 0; i < view->count; i++)
         count += view->rows[i].is_right;
     return count;
+}
+
+bool view_has_good(const struct view *view, const char *fault)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct view_row *row = &view->rows[i];
+        if (row->is_refused && row->has_good && text_starts(text_of(fault), row->path) &&
+            fault[strlen(row->path)] == ':')
+            return true;
+    }
+    return false;
 }
 
 bool view_is_right(const struct view *view)

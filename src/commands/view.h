@@ -22,7 +22,8 @@ struct view_row {
     bool is_right;       // Ready, and nothing left to do
     bool is_pending;     // `signpost run` has not acted on what the manifest says
     bool is_gone;        // its manifest is
-    bool is_refused;     // its manifest is: the last good object stays
+    bool is_refused;     // its manifest is: the last good object stays, if there is one
+    bool has_good;       // there is
 
     bool has_question; // what a name server ought to answer is known
     struct record_set want;
@@ -56,4 +57,6 @@ bool view_read(struct view *view, const struct folder_options *options, struct e
 void view_done(struct view *view); // resets the arena; ready to be read into again
 struct view_row *view_find(const struct view *view, const char *object); // or NULL
 size_t view_ready(const struct view *view);
+// Does the last good object of the manifest stay that this fault ("web.yaml:7:3: ...") speaks of?
+bool view_has_good(const struct view *view, const char *fault);
 bool view_is_right(const struct view *view); // all Ready, nothing refused, all answers right

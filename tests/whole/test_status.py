@@ -191,6 +191,24 @@ def test_refused_manifest_is_listed_and_its_last_good_object_stays(folder):
     assert "1 fault in manifests" in out.splitlines()[-1]
 
 
+def test_refused_manifest_that_was_never_good_says_that_nothing_is_published(folder):
+    folder.write("bad.yaml", "apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\n"
+                             "metadata:\n  name: bad\nspec: null\n")
+    folder.start()
+    wait_until(lambda: "bad.yaml:5:1: " in folder.status()[1], folder.status)
+    _, out, _ = folder.status()
+    assert "\nRefused manifests; nothing of what is refused is published:\n  bad.yaml:5:1: " in out
+    row = folder.rows()["bad"]
+    assert row["message"] == "bad.yaml is refused; nothing of it is published"
+    assert row["what"] == ""
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.settle(web="RecordCreated")
+    folder.write("web.yaml", "a: [\n")
+    wait_until(lambda: "web.yaml:2:1" in folder.status()[1], folder.status)
+    assert folder.rows()["web"]["message"] == "web.yaml is refused; the last good one stays"
+    assert "Refused manifests; last good objects stay where there are any:" in folder.status()[1]
+
+
 def test_duplicate_has_one_row_and_a_line_that_says_who_holds_the_object(folder):
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.write("zz.yaml", record_text("web", "A", "www", ["192.0.2.2"]))

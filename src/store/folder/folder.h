@@ -32,6 +32,7 @@ struct folder_entry {
     const struct value *tree; // NULL when unreadable. What the manifest says, also when refused
     const char *path;         // relative to dir
     bool is_gone;             // its document is gone; the tree has the last good one
+    bool has_good;            // a good document of it was taken once, and is kept
     bool is_duplicate;        // another document has the object: an entry before this one
     const char *fault;        // NULL, or "web.yaml:7:3: spec.ttl: ..."
 };

@@ -114,6 +114,7 @@ static void tell_known(struct reading *reading, struct arena *arena, struct docu
         bool is_refused = draft.ours.fault.len && !document->fault;
         entry.fault = is_refused ? arena_copy(arena, draft.ours.fault.at, draft.ours.fault.len)
                                  : document->fault;
+        entry.has_good = draft.ours.last_good || draft.unread.len;
         draft.ours.last_good = ours_last_good(arena, document->tree);
         entry.tree = ours_tree(arena, &draft.subject, &draft.ours);
     }
@@ -140,6 +141,7 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
          (struct folder_entry){.kind = type->kind,
                                .tree = ours_tree(draft->arena, &draft->subject, &draft->ours),
                                .path = reading->folder->entries.files[file].path,
+                               .has_good = draft->ours.last_good || draft->unread.len,
                                .is_gone = true});
 }
 
