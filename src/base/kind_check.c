@@ -51,7 +51,7 @@ static void add_choices(struct buffer *out, const char *const *choices)
     for (size_t i = 0; choices[i]; i++) {
         if (i)
             buffer_add_text(out, choices[i + 1] ? ", " : " or ");
-        buffer_add_text(out, choices[i]);
+        value_write_yaml_text(out, text_of(choices[i]));
     }
 }
 

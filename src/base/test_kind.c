@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 static const char *const types[] = {"A", "AAAA", "CNAME", NULL};
-static const char *const policies[] = {"Delete", "Retain", NULL};
+static const char *const policies[] = {"Delete", "Retain", "Off", NULL};
 static const char *const algorithms[] = {"SHA256", "SHA512", NULL};
 
 static const struct field record_fields[] = {
@@ -245,7 +245,7 @@ static void choices_and_patterns_use_the_words_of_the_table(void **state)
 {
     assert_finds(*state, &record, HEAD "spec: {type: XYZ, domain: a, values: [x], policy: x}\n",
                  "6:8: unsupported record type: XYZ\n"
-                 "6:43: spec.policy must be Delete or Retain\n");
+                 "6:43: spec.policy must be Delete, Retain or \"Off\"\n");
     assert_finds(*state, &record, SPEC "  server: ftp://x\n  word: Abc\n  algorithm: hush\n",
                  "10:3: spec.server must be a valid HTTP or HTTPS URL\n"
                  "11:3: spec.word: must match ^[a-z]*$\n"

@@ -108,6 +108,7 @@ DEFINE_CLEANUP(yaml_reader, yaml_reader_free)
 // Block style YAML that value reads back equal; strings are quoted where kubectl would misread
 // them. No document marker; ends with a line feed.
 void value_write_yaml(struct buffer *out, const struct value *value, unsigned indent);
+void value_write_yaml_text(struct buffer *out, struct text text); // one such string
 
 // Canonical 64-bit hash: independent of map order, line and column.
 uint64_t value_hash(const struct value *value);

@@ -192,7 +192,7 @@ static void write_quoted(struct buffer *out, struct text text)
     buffer_add_char(out, '"');
 }
 
-static void write_yaml_text(struct buffer *out, struct text text)
+void value_write_yaml_text(struct buffer *out, struct text text)
 {
     if (is_plain(text) || is_plain_digits(text))
         buffer_add(out, text.at, text.len);
@@ -255,7 +255,7 @@ static void write_leaf(struct buffer *out, const struct value *value, unsigned i
         return;
     }
     if (value->type == VALUE_TEXT)
-        write_yaml_text(out, value->text);
+        value_write_yaml_text(out, value->text);
     else if (value->type == VALUE_LIST)
         buffer_add_text(out, "[]");
     else if (value->type == VALUE_MAP)
@@ -270,7 +270,7 @@ static void write_key(struct buffer *out, struct text key, unsigned indent)
     bool is_long = key.len > SIMPLE_KEY_MAX;
     if (is_long)
         buffer_add_text(out, "? ");
-    write_yaml_text(out, key);
+    value_write_yaml_text(out, key);
     if (is_long) {
         buffer_add_char(out, '\n');
         pad(out, indent);

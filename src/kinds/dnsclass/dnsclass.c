@@ -269,9 +269,12 @@ static void check_unbuilt(const struct dnsclass *dnsclass, struct findings *find
         if (!(dnsclass->unsupported & 1U << i))
             continue;
         const char *path = unbuilt[i].choice ? unbuilt[i].choice : unbuilt[i].path;
+        AUTO_BUFFER off = {0};
+        if (unbuilt[i].off)
+            value_write_yaml_text(&off, text_of(unbuilt[i].off));
         if (unbuilt[i].off)
             findings_add(findings, FINDING_ERROR, path,
-                         "%s is not supported by this version: set it to %s", path, unbuilt[i].off);
+                         "%s is not supported by this version: set it to %s", path, off.at);
         else
             findings_add(findings, FINDING_ERROR, path,
                          "%s is not supported by this version: remove it", path);

@@ -110,17 +110,18 @@ static void a_field_that_is_not_built_yet_is_an_error(void **state)
         {"'domains':['example.com']", "spec.domains is not supported by this version: remove it"},
         {"'verify':{'timeoutSeconds':9}",
          "spec.verify is not supported by this version: remove it"},
-        {"'preflight':'Warn'", "spec.preflight is not supported by this version: set it to Off"},
+        {"'preflight':'Warn'",
+         "spec.preflight is not supported by this version: set it to \"Off\""},
         {"'drift':{'policy':'Report'}",
-         "spec.drift.policy is not supported by this version: set it to Off"},
+         "spec.drift.policy is not supported by this version: set it to \"Off\""},
         {"'drift':{'intervalSeconds':60}",
-         "spec.drift.policy is not supported by this version: set it to Off"},
+         "spec.drift.policy is not supported by this version: set it to \"Off\""},
         {"'domains':[]", ""},
         {"'preflight':'Off','drift':{'policy':'Off','intervalSeconds':60}", ""},
         {"'batch':'Auto','maxInFlight':8,'signedPath':'Full','metadataStyle':'Inline'", ""},
         {"'preflight':'Warn','verify':{}",
          "spec.verify is not supported by this version: remove it; "
-         "spec.preflight is not supported by this version: set it to Off"},
+         "spec.preflight is not supported by this version: set it to \"Off\""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *spec = arena_printf(arena, "{" SERVER ",%s}", rows[i].spec);
