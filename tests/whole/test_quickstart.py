@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -58,6 +59,7 @@ class Terminal:
     def __init__(self, command, **options):
         ours, theirs = pty.openpty()
         self.terminal = ours
+        self.is_open = True
         self.output = ""
 
         def become_foreground():
@@ -71,7 +73,9 @@ class Terminal:
         self.reader.start()
 
     def read(self):
-        while True:
+        while self.is_open:
+            if not select.select([self.terminal], [], [], 0.1)[0]:
+                continue
             try:
                 octets = os.read(self.terminal, 65536)
             except OSError:
@@ -89,6 +93,11 @@ class Terminal:
             return re.search(pattern, self.output)
         return wait_until(seen, lambda: f"{pattern!r} in\n{self.output}", seconds)
 
+    def hang_up(self):
+        self.is_open = False
+        self.reader.join(2)
+        os.close(self.terminal)
+
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -98,7 +107,8 @@ class Terminal:
                 self.process.kill()
         self.process.wait()
         self.reader.join(2)
-        os.close(self.terminal)
+        if self.is_open:
+            os.close(self.terminal)
 
 
 @pytest.fixture
@@ -149,6 +159,69 @@ def test_a_second_one_in_the_same_folder_is_refused(place, terminal):
     assert ask_dns(int(place["KNOT_PORT"]), f"www.{ZONE}", "A") == {"192.0.2.10", "192.0.2.11"}
     first.process.send_signal(signal.SIGTERM)
     first.process.wait(20)
+    assert nothing_is_left(place)
+
+
+def loose(tmp_path):
+    """A PATH on which what the script starts outlives it."""
+    shim = tmp_path / "bin" / "setpriv"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\nexit 1\n")
+    shim.chmod(0o755)
+    return {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
+
+
+def children_of(place):
+    pids = (pathlib.Path(place["RUN_DIR"]) / "pids").read_text().split()[::2]
+    return [int(pid) for pid in pids[1:]]
+
+
+def is_alive(pid):
+    return os.path.exists(f"/proc/{pid}")
+
+
+def test_what_a_killed_one_left_is_ended_by_the_next(place, terminal, tmp_path):
+    first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place, **loose(tmp_path)))
+    first.wait_for("watching")
+    left = children_of(place)
+    assert len(left) == 4
+    first.process.kill()
+    first.process.wait()
+    assert all(is_alive(pid) for pid in left)
+    result = make_run(place, "ONCE=1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"left in {place['RUN_DIR']}: processes {' '.join(map(str, left))}\n" in result.stdout
+    assert not any(is_alive(pid) for pid in left)
+    assert nothing_is_left(place)
+
+
+def test_a_process_that_has_an_old_number_is_left_alone(place):
+    folder = pathlib.Path(place["RUN_DIR"])
+    folder.mkdir()
+    (folder / "made-by-make-run").touch()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (folder / "pids").write_text(f"1 1\n{other.pid} 1\n")
+        result = make_run(place, "ONCE=1")
+        assert other.poll() is None
+        other.kill()
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_what_was_started_ends_with_a_script_that_is_killed(place, terminal):
+    first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place))
+    first.wait_for("watching")
+    left = children_of(place)
+    first.process.kill()
+    first.process.wait()
+    wait_until(lambda: not any(is_alive(pid) for pid in left), lambda: str(processes_in(place)))
+
+
+def test_a_lost_terminal_ends_everything(place, terminal):
+    shell = terminal(["make", "run"], cwd=harness.ROOT, env=environment(place))
+    shell.wait_for("watching")
+    shell.hang_up()
+    wait_until(lambda: not os.path.exists(place["RUN_DIR"]), lambda: str(processes_in(place)), 20)
+    shell.process.wait(10)
     assert nothing_is_left(place)
 
 
