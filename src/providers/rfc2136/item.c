@@ -52,15 +52,26 @@ size_t item_octets(const struct item *item)
 {
     if (item->change->op != CHANGE_SET)
         return 2 * values_octets(item, NULL);
-    return values_octets(item, &item->change->set) + values_octets(item, item->surplus);
+    size_t octets = values_octets(item, &item->change->set);
+    return item->surplus ? 2 * octets + values_octets(item, item->surplus) : octets;
+}
+
+// Not every server gives a record that it has another TTL: those go and come anew. The last one
+// never goes, so they do while the surplus stands.
+static bool replace_values(struct update *update, const struct item *item, struct error *err)
+{
+    const struct record_set *set = &item->change->set;
+    bool is_same_ttl = item->surplus->ttl_s == set->ttl_s;
+    return (is_same_ttl || update_delete_values(update, item->name, set, err)) &&
+           update_add_set(update, item->name, set, err) &&
+           update_delete_values(update, item->name, item->surplus, err);
 }
 
 static bool add_wanted(struct update *update, const struct item *item, struct error *err)
 {
     const struct record_set *set = &item->change->set;
     if (item->surplus)
-        return update_add_set(update, item->name, set, err) &&
-               update_delete_values(update, item->name, item->surplus, err);
+        return replace_values(update, item, err);
     return update_delete_set(update, item->name, set->type, err) &&
            update_add_set(update, item->name, set, err);
 }

@@ -16,7 +16,7 @@ struct item {
     bool was_there;
     bool is_sent;                     // an UPDATE with it was answered NOERROR
     struct text delegation;           // that hides it from queries, or absent
-    const struct record_set *surplus; // SET at the apex: name servers that must go
+    const struct record_set *surplus; // SET at the apex: name servers that must go, and their TTL
     const struct record_set *found;   // READ: what the query showed, a wildcard's data perhaps
 };
 

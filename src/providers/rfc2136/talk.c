@@ -354,9 +354,8 @@ static const struct record_set *surplus_of(const struct talk *talk, const struct
                                            const struct record_set *held)
 {
     struct arena *arena = talk->job->arena;
-    struct record_set *surplus = arena_new_of(arena, struct record_set);
+    struct record_set *surplus = copy_set(arena, held);
     struct text *values = arena_new_array(arena, struct text, held->value_count);
-    *surplus = record_set_copy(arena, held);
     size_t count = 0;
     for (size_t i = 0; i < surplus->value_count; i++)
         if (!has_name(arena, &item->change->set, surplus->values[i]))

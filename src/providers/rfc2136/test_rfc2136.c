@@ -873,6 +873,18 @@ static void name_servers_of_the_apex_are_replaced_one_by_one(void **state)
     assert_non_null(memmem(octets.at, octets.len, class_none, sizeof class_none - 1));
 }
 
+static void name_servers_of_the_apex_with_another_ttl_go_and_come_anew(void **state)
+{
+    struct bench *bench = *state;
+    const struct text held[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
+    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 60, held, 1));
+    begin(bench);
+    expect_query(bench, "example.com", NS);
+    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, held, 2));
+    expect_update(bench, 1, 2);
+    assert_int_equal(bench->request.answers[0].value_count, 1);
+}
+
 static void last_name_server_of_the_apex_stays_and_the_text_says_what_to_do(void **state)
 {
     struct bench *bench = *state;
@@ -1363,6 +1375,7 @@ int main(void)
         TEST(cname_at_the_apex_and_foreign_names_are_refused_before_sending),
         TEST(cname_at_the_apex_can_be_removed),
         TEST(name_servers_of_the_apex_are_replaced_one_by_one),
+        TEST(name_servers_of_the_apex_with_another_ttl_go_and_come_anew),
         TEST(last_name_server_of_the_apex_stays_and_the_text_says_what_to_do),
         TEST(rcode_of_an_update_decides_the_answer),
         TEST(refused_query_fails_its_change_alone),
