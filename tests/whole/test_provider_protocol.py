@@ -286,6 +286,33 @@ def test_refusals_come_before_the_request_is_read(client):
 
 # ---- time stamps --------------------------------------------------------------------------------
 
+def test_refused_requests_are_logged_and_a_flood_in_few_lines(provider):
+    server = provider("--log-level", "debug")
+    client = server.client
+    for _ in range(20):
+        assert client.ask("GET", "/records/A/example.com/www?token=hidden",
+                          key=b"other").status == 400
+        assert client.ask("GET", "/records/A/example.com/www", key=b"other").status == 401
+    headers = client.headers("GET", "/health")
+    assert client.send("GET", "/health", headers=headers).status == 200
+    assert client.send("GET", "/health", headers=headers).status == 401
+    assert client.get("A", "example.com", "www").status == 404
+    rows = server.program.lines("request refused")
+    found = [(row["level"], row["path"], row["code"], row["error"], row["count"]) for row in rows]
+    for count in (1, 2, 4, 8, 16):
+        assert ("WARN", "/records/A/example.com/www", "AUTH_FAILED",
+                "signature verification failed", count) in found
+    assert ("WARN", "/health", "NONCE_REUSED", "nonce has been reused", 1) in found
+    assert ("DEBUG", "/records/A/example.com/www", "RECORD_NOT_FOUND", "Record does not exist",
+            1) in found
+    assert [row[0] for row in found if row[2] == "INVALID_RECORD"] == ["INFO"] * 5
+    assert len(found) == 12
+    assert {row["peer"] for row in rows} == {harness.LOOPBACK}
+    log = server.program.log()
+    assert "hidden" not in log
+    assert not any(value in log for value in headers.values())
+
+
 def test_a_stamp_within_300_s_passes_and_300_s_is_out(old_client):
     client = old_client
     for shift in (-298, 298):

@@ -7,13 +7,14 @@
 #include "base/metric.h"
 #include "base/must.h"
 #include "base/when.h"
+#include "doors/provider_api/refusals.h"
 #include "doors/provider_api/request.h"
 #include "doors/provider_api/state_log.h"
 #include "doors/provider_api/verify.h"
 #include "io/http_server.h"
 #include "providers/webhook/body.h"
 
-enum { NONCES_MAX = 1000000, WISH_MS = 28000, PATH_MAX_OCTETS = 2048 };
+enum { NONCES_MAX = 1000000, WISH_MS = 28000, PATH_MAX_OCTETS = 2048, PATH_SHOWN_OCTETS = 300 };
 
 enum operation { OP_HEALTH, OP_UPSERT, OP_DELETE, OP_GET, OP_OTHER, OPS };
 static const char *const operation_names[OPS] = {"health", "upsert", "delete", "get", "other"};
@@ -25,6 +26,7 @@ struct provider_api {
     struct http_server *server;
     struct verifier verifier;
     struct state_log *state;
+    struct refusals *refusals;
     uint64_t requests[OPS][CODES];
     struct histogram seconds[OPS];
     size_t *records; // of each zone, or of all; NULL: they don't live here
@@ -94,13 +96,53 @@ static void answer_error(struct ask_state *ask, const struct error *error)
     buffer_done(&body);
 }
 
-static void answer_refusal(struct ask_state *ask, int status, const char *code, const char *text)
+static enum log_level level_of(int status)
+{
+    if (status == 401 || status == 403)
+        return LOG_WARN;
+    return status == 404 ? LOG_DEBUG : LOG_INFO;
+}
+
+// A query string may hold what is not for a log.
+static void log_refusal(const struct ask_state *ask, const struct error *error)
+{
+    const struct provider_api *api = ask->api;
+    struct text path = text_of(http_exchange_target(ask->exchange)), shown;
+    if (!log_has(api->options.log, level_of(status_of(error))))
+        return;
+    const char *peer = http_exchange_peer(ask->exchange);
+    const struct refusal refusal =
+        refusals_count(api->refusals, peer, error->code, loop_mono_ms(api->options.world->loop));
+    if (!refusal.is_worth_telling)
+        return;
+    text_cut(&path, '?', &shown);
+    log_line(api->options.log, level_of(status_of(error)), "request refused",
+             LOG_TEXT("peer", refusal.is_of_many ? "other peers" : peer),
+             LOG_SLICE("path", utf8_prefix(shown, PATH_SHOWN_OCTETS)),
+             LOG_TEXT("code", error->code), LOG_TEXT("error", error->text),
+             LOG_INT("count", (int64_t)refusal.count), LOG_TEXT("turn", ask->trace), LOG_END);
+}
+
+static void refuse(struct ask_state *ask, const struct error *error)
+{
+    if (ask->exchange)
+        log_refusal(ask, error);
+    answer_error(ask, error);
+}
+
+static struct error error_of(int status, const char *code, const char *text)
 {
     struct error error = {0};
     error_set(&error, FAULT_SPEC, "", "%s", text);
     error.status = status;
     snprintf(error.code, sizeof error.code, "%s", code);
-    answer_error(ask, &error);
+    return error;
+}
+
+static void refuse_with(struct ask_state *ask, int status, const char *code, const char *text)
+{
+    const struct error error = error_of(status, code, text);
+    refuse(ask, &error);
 }
 
 static void write_record(struct buffer *out, const struct record_set *set)
@@ -171,7 +213,8 @@ static bool remember_record(struct ask_state *ask, bool is_removed)
         return true;
     log_line(api->options.log, LOG_ERROR, "state cannot be written", LOG_TEXT("error", err.text),
              LOG_END);
-    answer_refusal(ask, 500, "SERVER_ERROR", "state cannot be written");
+    const struct error error = error_of(500, "SERVER_ERROR", "state cannot be written");
+    answer_error(ask, &error);
     return false;
 }
 
@@ -190,7 +233,7 @@ static void upserted(struct ask_state *ask, const struct outcome *outcome)
 static void deleted(struct ask_state *ask, const struct outcome *outcome)
 {
     if (outcome->was_absent) {
-        answer_refusal(ask, 404, "RECORD_NOT_FOUND", "Record does not exist");
+        refuse_with(ask, 404, "RECORD_NOT_FOUND", "Record does not exist");
         return;
     }
     count_record(ask->api, &ask->change.set, true);
@@ -203,7 +246,7 @@ static void deleted(struct ask_state *ask, const struct outcome *outcome)
 static void got(struct ask_state *ask, const struct outcome *outcome)
 {
     if (outcome->was_absent || !outcome->found)
-        answer_refusal(ask, 404, "RECORD_NOT_FOUND", "Record does not exist");
+        refuse_with(ask, 404, "RECORD_NOT_FOUND", "Record does not exist");
     else
         answer_done(ask, outcome->found, NULL);
 }
@@ -369,7 +412,7 @@ static bool is_let_in(struct ask_state *ask, const char *path)
     if (is_good && api->state)
         is_good = state_log_nonce(api->state, text_of(input.nonce), stamp_s, &err);
     if (!is_good)
-        answer_error(ask, &err);
+        refuse(ask, &err);
     return is_good;
 }
 
@@ -391,7 +434,7 @@ static bool is_within_rate(struct ask_state *ask)
     error.status = 429;
     error.retry_ms = 1000;
     snprintf(error.code, sizeof error.code, "RATE_LIMITED");
-    answer_error(ask, &error);
+    refuse(ask, &error);
     return false;
 }
 
@@ -419,7 +462,7 @@ static void serve_record(struct ask_state *ask, const char *path)
     ask->change.op = ask->operation == OP_DELETE ? CHANGE_REMOVE : CHANGE_READ;
     if (!request_read_path(ask->arena, &ask->api->scope, percent_decode(ask->arena, path),
                            &ask->change, &err))
-        answer_error(ask, &err);
+        refuse(ask, &err);
     else
         submit(ask);
 }
@@ -429,7 +472,7 @@ static void serve_upsert(struct ask_state *ask)
     struct error err;
     if (!request_read_upsert(ask->arena, &ask->api->scope, http_exchange_body(ask->exchange),
                              &ask->change, &err))
-        answer_error(ask, &err);
+        refuse(ask, &err);
     else
         submit(ask);
 }
@@ -439,7 +482,7 @@ static void serve(struct ask_state *ask, const char *path)
     bool is_known =
         !strcmp(path, "/health") || !strcmp(path, "/records") || !strncmp(path, "/records/", 9);
     if (!is_known) {
-        answer_refusal(ask, 404, "SERVER_ERROR", "no such path: /health, /records");
+        refuse_with(ask, 404, "SERVER_ERROR", "no such path: /health, /records");
         return;
     }
     switch (ask->operation) {
@@ -455,7 +498,7 @@ static void serve(struct ask_state *ask, const char *path)
         return;
     case OP_OTHER:
     case OPS:
-        answer_refusal(ask, 405, "SERVER_ERROR", "this path does not take that method");
+        refuse_with(ask, 405, "SERVER_ERROR", "this path does not take that method");
         return;
     }
 }
@@ -473,8 +516,8 @@ static void handle(void *context, struct http_exchange *exchange)
     take_trace(ask);
     ask->operation = operation_of(http_exchange_method(exchange), below_base(api, target));
     if (strlen(target) > PATH_MAX_OCTETS || strchr(target, '?') || strchr(target, '#')) {
-        answer_refusal(ask, 400, "INVALID_RECORD",
-                       "a path of at most 2048 octets without a query is expected");
+        refuse_with(ask, 400, "INVALID_RECORD",
+                    "a path of at most 2048 octets without a query is expected");
         return;
     }
     if (is_within_rate(ask) && is_let_in(ask, target))
@@ -550,6 +593,7 @@ struct provider_api *provider_api_new(const struct provider_api_options *options
     api->verifier = (struct verifier){.algorithm = options->algorithm,
                                       .base_path = options->base_path,
                                       .nonces = nonces_new(NONCES_MAX)};
+    api->refusals = refusals_new();
     if (options->keeps_records)
         api->records = mem_new_array(size_t, options->zone_count + 1);
     if (!open_state(api, err) || !listen_on(api, err)) {
@@ -576,6 +620,7 @@ void provider_api_free(struct provider_api *api)
     state_log_free(api->state);
     drop_keys(api);
     nonces_free(api->verifier.nonces);
+    refusals_free(api->refusals);
     free(api->records);
     free(api);
 }
