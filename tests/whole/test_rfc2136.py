@@ -319,6 +319,17 @@ def test_one_bad_among_many_fails_alone(pair, name):
     assert all(server.ask(f"c{i}.{name}", "A") == {f"10.2.0.{i}"} for i in range(100) if i != 50)
 
 
+def test_a_host_name_that_bind_refuses_is_blamed_on_the_record_too(served, name):
+    server, provider = served("bind")
+    client = provider.client
+    assert client.upsert("A", ZONE, name, ["192.0.2.1"]).status == 200
+    reply = client.upsert("A", f"{name}.{ZONE}", "-x-", ["192.0.2.1"])
+    assert (reply.status, reply.code) == (500, "SERVER_ERROR")
+    assert "REFUSED to this record, though it took others" in reply.message
+    assert "check-names" in reply.message and "TSIG key signpost" in reply.message
+    assert server.ask(f"-x-.{name}", "A") == set()
+
+
 def test_changes_of_one_name_are_done_in_the_order_of_their_arrival(pair, name):
     server, client = pair
     answered = []

@@ -84,6 +84,19 @@ void exchange_rcode_error(const struct rfc2136_seat *seat, unsigned rcode, const
     mark(err, meaning->status, meaning->code);
 }
 
+void exchange_refused_record_error(const struct rfc2136_seat *seat, const char *about,
+                                   struct error *err)
+{
+    const struct meaning *meaning = meaning_of(RCODE_REFUSED);
+    error_set(err, meaning->fault, meaning->reason,
+              "%s: %s answered REFUSED to this record%s: it does not allow such a name or value "
+              "(BIND: check-names), or the TSIG key %.*s may not change it; the server's log says "
+              "which",
+              about, seat->address, seat->has_updated ? ", though it took others" : "",
+              TEXT_ARGS(tsig_key_shown(&seat->key)));
+    mark(err, meaning->status, meaning->code);
+}
+
 // ---- TSIG ---------------------------------------------------------------------------------------
 
 bool exchange_sign(struct exchange *exchange, const struct rfc2136_seat *seat, int64_t unix_ms,

@@ -42,6 +42,9 @@ enum exchange_result exchange_read(const struct exchange *exchange, const struct
 // An RCODE as error; what it was about stands in front ("www.example.com A").
 void exchange_rcode_error(const struct rfc2136_seat *seat, unsigned rcode, const char *about,
                           struct error *err);
+// REFUSED as answer to one record's UPDATE alone: it may be about the record, or about the key.
+void exchange_refused_record_error(const struct rfc2136_seat *seat, const char *about,
+                                   struct error *err);
 // Fault SPEC, reason ValidationFailed, status 400.
 bool exchange_spec_error(struct error *err, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -13,6 +13,7 @@ struct rfc2136_seat {
     char *address; // "IP:port", for texts
     char *zone;    // normalised, no final dot
     struct tsig_key key;
+    bool has_updated; // the server has taken a change under this key
 };
 
 extern const struct provider rfc2136_provider;

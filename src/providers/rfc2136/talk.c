@@ -442,19 +442,20 @@ static void take_sent(struct talk *talk, struct item *item)
     fail(talk, item, &err);
 }
 
-static void mark_sent(struct talk *talk)
-{
-    for (size_t i = talk->sent.from; i < talk->sent.to; i++)
-        if (item_is_open(&talk->items[i]))
-            take_sent(talk, &talk->items[i]);
-}
-
 static bool sends_change(const struct talk *talk)
 {
     for (size_t i = talk->sent.from; i < talk->sent.to; i++)
         if (item_is_open(&talk->items[i]) && talk->items[i].change->op != CHANGE_READ)
             return true;
     return false;
+}
+
+static void mark_sent(struct talk *talk)
+{
+    talk->seat->has_updated |= sends_change(talk);
+    for (size_t i = talk->sent.from; i < talk->sent.to; i++)
+        if (item_is_open(&talk->items[i]))
+            take_sent(talk, &talk->items[i]);
 }
 
 static void end_item(struct talk *talk, struct item *item, unsigned rcode)
@@ -468,7 +469,10 @@ static void end_item(struct talk *talk, struct item *item, unsigned rcode)
         take_found(item);
         return;
     }
-    exchange_rcode_error(talk->seat, rcode, about(talk, item), &err);
+    if (rcode == RCODE_REFUSED)
+        exchange_refused_record_error(talk->seat, about(talk, item), &err);
+    else
+        exchange_rcode_error(talk->seat, rcode, about(talk, item), &err);
     fail(talk, item, &err);
 }
 

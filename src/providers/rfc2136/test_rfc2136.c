@@ -983,6 +983,28 @@ static void one_bad_record_is_found_by_halving(void **state)
     check_change(bench, 2, 503, "SERVER_ERROR", "c.example.com A");
 }
 
+static void record_that_is_refused_beside_others_is_blamed_with_the_key(void **state)
+{
+    struct bench *bench = *state;
+    want(bench, CHANGE_SET, www());
+    want(bench, CHANGE_SET, set_of(RECORD_A, "-x-", 300, one, 1));
+    begin(bench);
+    expect_query(bench, "www.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_query(bench, "-x-.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
+    expect_update(bench, 2, 2);
+    say_rcode(bench, RCODE_REFUSED);
+    expect_update(bench, 1, 1);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_update(bench, 1, 1);
+    say_rcode(bench, RCODE_REFUSED);
+    expect_query(bench, "www.example.com", A);
+    check_change(bench, 1, 500, "SERVER_ERROR", "REFUSED to this record, though it took others");
+    check_change(bench, 1, 500, "SERVER_ERROR", "check-names");
+    check_change(bench, 1, 500, "SERVER_ERROR", "the TSIG key signpost.key may not");
+}
+
 static void zone_that_is_not_there_is_not_halved(void **state)
 {
     struct bench *bench = *state;
@@ -1380,6 +1402,7 @@ int main(void)
         TEST(rcode_of_an_update_decides_the_answer),
         TEST(refused_query_fails_its_change_alone),
         TEST(one_bad_record_is_found_by_halving),
+        TEST(record_that_is_refused_beside_others_is_blamed_with_the_key),
         TEST(zone_that_is_not_there_is_not_halved),
         TEST(unsigned_answer_is_none_and_names_the_key),
         TEST(answer_signed_otherwise_is_none),
