@@ -422,6 +422,37 @@ static void warn_of_sha1(const struct provider_process *provider)
              LOG_TEXT("key", option_text(provider->invocation, "tsig-name")), LOG_END);
 }
 
+static bool is_loopback(const char *host)
+{
+    return !strncmp(host, "127.", strlen("127.")) || !strcmp(host, "::1");
+}
+
+static void warn_of_no_key(const struct provider_process *provider)
+{
+    struct hostport at;
+    const char *listen = option_text(provider->invocation, "listen");
+    if (!option_flag(provider->invocation, "insecure-no-auth"))
+        return;
+    bool is_local = hostport_parse(&at, text_of(listen), 0, false, NULL) && is_loopback(at.host);
+    log_line(provider->process.log, LOG_WARN,
+             is_local ? "requests need no key: every program on this machine can change records"
+                      : "requests need no key and come from the network: anybody who reaches the "
+                        "port can change and remove every record; give --hmac-secret-file, or "
+                        "listen on 127.0.0.1",
+             LOG_TEXT("listen", listen), LOG_END);
+}
+
+static void tell_of_memory(const struct provider_process *provider)
+{
+    const struct invocation *invocation = provider->invocation;
+    if (strcmp(option_text(invocation, "backend"), "memory") != 0 ||
+        option_text(invocation, "state"))
+        return;
+    log_line(provider->process.log, LOG_INFO,
+             "records live in memory alone: a restart forgets them all; --state DIR keeps them",
+             LOG_END);
+}
+
 static bool provider_open(struct provider_process *provider, struct error *err)
 {
     const struct engine_options options = {.world = &provider->process.world,
@@ -429,10 +460,12 @@ static bool provider_open(struct provider_process *provider, struct error *err)
                                            .providers = providers,
                                            .provider_count = provider_count};
     provider->engine = engine_new(&options);
+    warn_of_no_key(provider);
     if (!read_zones(provider, err) || !open_lanes(provider, err) || !open_api(provider, err) ||
         !open_probes(provider, err))
         return false;
     warn_of_sha1(provider);
+    tell_of_memory(provider);
     provider->reread = (struct loop_timer){.call = reread_keys, .context = provider};
     loop_timer_set(provider->process.world.loop, &provider->reread, REREAD_MS);
     process_world_on_signal(&provider->process, leave, provider);

@@ -697,6 +697,31 @@ def test_without_authentication_everybody_is_served(provider):
     assert client.send("POST", "/records", body).status == 200
 
 
+@pytest.mark.parametrize("address, text, code", [
+    (harness.LOOPBACK, "every program on this machine", None),
+    ("[::1]", "every program on this machine", None),
+    ("192.0.2.1", "come from the network", 2)])  # nobody's address: it cannot listen there
+def test_serving_without_a_key_is_warned_of_once(programs, address, text, code):
+    program = programs.start("open", [
+        harness.SIGNPOST, "provider", "--backend", "memory", "--insecure-no-auth", "--listen",
+        f"{address}:{harness.free_port()}", "--metrics-listen", "0", "--log-format", "json"])
+    if code is None:
+        wait_until(lambda: program.lines("serving the webhook"), "it serves", 10, [program])
+    else:
+        assert program.wait() == code
+    row, = program.lines("requests need no key")
+    assert row["level"] == "WARN" and text in row["msg"]
+
+
+@pytest.mark.parametrize("words, count", [([], 1), (["--state", "STATE"], 0)])
+def test_memory_without_state_says_that_it_forgets(provider, tmp_path, words, count):
+    words = [tmp_path / "state" if word == "STATE" else word for word in words]
+    program = provider(*words).program
+    wait_until(lambda: program.lines("serving the webhook"), "it serves", 10, [program])
+    assert len(program.lines("a restart forgets")) == count
+    assert program.lines("requests need no key") == []
+
+
 @pytest.mark.parametrize("words, text", [
     ([], "--hmac-secret-file"),
     (["--hmac-secret-file", "KEY"], "--backend"),
