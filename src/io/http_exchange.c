@@ -116,8 +116,10 @@ void http_exchange_begin(struct evhttp_request *request, void *context)
     exchange->data = NULL;
     exchange->must_close = leaves_body(exchange);
     if (!has_clear_length(exchange) || !has_clean_target(exchange)) {
+        AUTO_BUFFER body = {0};
+        const char *type = http_refusal_write(exchange, 400, "bad request", &body);
         exchange->must_close = true;
-        http_answer(exchange, 400, "text/plain", TEXT("bad request\n"), NULL, 0);
+        http_answer(exchange, 400, type, buffer_text(&body), NULL, 0);
         return;
     }
     server->options.handle(server->options.context, exchange);

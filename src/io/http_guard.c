@@ -201,9 +201,22 @@ static int64_t refused_status(const struct http_exchange *exchange)
     return exchange->has_line ? 431 : 414;
 }
 
+const char *http_refusal_write(const struct http_exchange *exchange, int status, const char *text,
+                               struct buffer *out)
+{
+    const struct http_server_options *options = &exchange->server->options;
+    if (options->write_refusal) {
+        options->write_refusal(options->context, exchange, status, text, out);
+        return "application/json";
+    }
+    buffer_printf(out, "%s\n", text);
+    return "text/plain";
+}
+
 // Nothing of evhttp's page has been written yet: that takes a turn of the loop.
 void http_guard_refuse(struct http_exchange *exchange)
 {
+    AUTO_BUFFER body = {0};
     struct evbuffer *output = bufferevent_get_output(exchange->stream);
     int64_t status = refused_status(exchange);
     // The last is for unknown methods, which evhttp gives the status 0.
@@ -215,10 +228,12 @@ void http_guard_refuse(struct http_exchange *exchange)
     evbuffer_unfreeze(output, 1);
     evbuffer_drain(output, evbuffer_get_length(output));
     evbuffer_freeze(output, 1);
+    const char *type = http_refusal_write(exchange, refusal->status, refusal->text, &body);
     evbuffer_add_printf(output,
-                        "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
-                        "Connection: close\r\n\r\n%s\n",
-                        refusal->status, refusal->text, strlen(refusal->text) + 1, refusal->text);
+                        "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                        "Connection: close\r\n\r\n",
+                        refusal->status, refusal->text, type, body.len);
+    evbuffer_add(output, body.at, body.len);
     exchange->phase = PHASE_REJECTED;
     // evhttp would close as soon as the page is written.
     bufferevent_setcb(exchange->stream, drop_input, NULL, on_refused_end, exchange);

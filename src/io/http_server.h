@@ -26,6 +26,10 @@ struct http_server_options {
     void (*handle)(void *context, struct http_exchange *exchange);
     // The client went away before the answer: forget the exchange, http_answer must not follow.
     void (*gone)(void *context, struct http_exchange *exchange);
+    // Writes the body (application/json) of a reply that the server itself makes: 400, 413, 414,
+    // 417, 431, 501; `text` says why. Only the exchange's peer is known. NULL: the text, in plain.
+    void (*write_refusal)(void *context, const struct http_exchange *exchange, int status,
+                          const char *text, struct buffer *out);
     void *context;
 };
 

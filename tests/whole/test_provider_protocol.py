@@ -201,8 +201,30 @@ def test_a_body_above_1_mib_is_413(client):
     size = 1 << 20
     reply = client.ask("POST", "/records", b" " * (size + 1))
     assert reply.status == 413
+    assert reply.json == {"success": False, "error": {"code": "INVALID_RECORD",
+                                                      "message": "body too large", "details": {}}}
     assert client.ask("POST", "/records", b" " * size).status == 400
     assert client.health().status == 200
+
+
+@pytest.mark.parametrize("octets, status, code", [
+    (b"GET /" + b"a" * 20000, 414, "SERVER_ERROR"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20000 + b"\r\n\r\n", 431, "SERVER_ERROR"),
+    (b"BREW / HTTP/1.1\r\nHost: x\r\n\r\n", 501, "SERVER_ERROR"),
+    (b"POST /records HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n12",
+     400, "INVALID_RECORD")], ids=["target", "header", "method", "lengths"])
+def test_what_the_http_server_turns_away_is_answered_in_the_protocols_json(provider, octets, status,
+                                                                           code):
+    server = provider()
+    with socket.create_connection((harness.LOOPBACK, server.port), timeout=10) as connection:
+        connection.sendall(octets)
+        reply = http.client.HTTPResponse(connection)
+        reply.begin()
+        body = json.loads(reply.read())
+    assert (reply.status, reply.getheader("Content-Type")) == (status, "application/json")
+    assert (body["success"], body["error"]["code"], body["error"]["details"]) == (False, code, {})
+    row, = server.program.lines("request refused")
+    assert (row["peer"], row["code"], row["level"]) == (harness.LOOPBACK, code, "INFO")
 
 
 def test_a_chunked_body_above_1_mib_is_cut(client):

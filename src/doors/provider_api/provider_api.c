@@ -74,6 +74,15 @@ static int status_of(const struct error *error)
     return error->status >= 400 && error->status < 600 ? error->status : by_fault[error->fault];
 }
 
+static void write_error(struct buffer *out, const char *code, const char *text)
+{
+    buffer_add_text(out, "{\"success\":false,\"error\":{\"code\":");
+    body_write_string(out, text_of(code));
+    buffer_add_text(out, ",\"message\":");
+    body_write_string(out, text_of(text));
+    buffer_add_text(out, ",\"details\":{}}}\n");
+}
+
 static void answer_error(struct ask_state *ask, const struct error *error)
 {
     struct buffer body = {0};
@@ -81,11 +90,7 @@ static void answer_error(struct ask_state *ask, const struct error *error)
     int status = status_of(error);
     size_t header_count = 0;
     struct http_header headers[2];
-    buffer_add_text(&body, "{\"success\":false,\"error\":{\"code\":");
-    body_write_string(&body, text_of(*error->code ? error->code : "SERVER_ERROR"));
-    buffer_add_text(&body, ",\"message\":");
-    body_write_string(&body, text_of(error->text));
-    buffer_add_text(&body, ",\"details\":{}}}\n");
+    write_error(&body, *error->code ? error->code : "SERVER_ERROR", error->text);
     if (error->retry_ms > 0) {
         snprintf(seconds, sizeof seconds, "%lld", (long long)(error->retry_ms + 999) / 1000);
         headers[header_count++] = (struct http_header){"Retry-After", seconds};
@@ -104,29 +109,31 @@ static enum log_level level_of(int status)
 }
 
 // A query string may hold what is not for a log.
-static void log_refusal(const struct ask_state *ask, const struct error *error)
+static void log_refusal(const struct provider_api *api, const struct error *error, const char *peer,
+                        struct text target, const char *trace)
 {
-    const struct provider_api *api = ask->api;
-    struct text path = text_of(http_exchange_target(ask->exchange)), shown;
-    if (!log_has(api->options.log, level_of(status_of(error))))
+    enum log_level level = level_of(status_of(error));
+    struct text path = {0};
+    if (!log_has(api->options.log, level))
         return;
-    const char *peer = http_exchange_peer(ask->exchange);
     const struct refusal refusal =
         refusals_count(api->refusals, peer, error->code, loop_mono_ms(api->options.world->loop));
     if (!refusal.is_worth_telling)
         return;
-    text_cut(&path, '?', &shown);
-    log_line(api->options.log, level_of(status_of(error)), "request refused",
-             LOG_TEXT("peer", refusal.is_of_many ? "other peers" : peer),
-             LOG_SLICE("path", utf8_prefix(shown, PATH_SHOWN_OCTETS)),
+    if (text_cut(&target, '?', &path))
+        path = utf8_prefix(path, PATH_SHOWN_OCTETS);
+    log_line(api->options.log, level, "request refused",
+             LOG_TEXT("peer", refusal.is_of_many ? "other peers" : peer), LOG_SLICE("path", path),
              LOG_TEXT("code", error->code), LOG_TEXT("error", error->text),
-             LOG_INT("count", (int64_t)refusal.count), LOG_TEXT("turn", ask->trace), LOG_END);
+             LOG_INT("count", (int64_t)refusal.count), LOG_TEXT("turn", trace), LOG_END);
 }
 
 static void refuse(struct ask_state *ask, const struct error *error)
 {
-    if (ask->exchange)
-        log_refusal(ask, error);
+    const struct http_exchange *exchange = ask->exchange;
+    if (exchange)
+        log_refusal(ask->api, error, http_exchange_peer(exchange),
+                    text_of(http_exchange_target(exchange)), ask->trace);
     answer_error(ask, error);
 }
 
@@ -568,6 +575,17 @@ static bool open_state(struct provider_api *api, struct error *err)
     return api->state != NULL;
 }
 
+// What the HTTP server turns away before a request is whole.
+static void write_refusal(void *context, const struct http_exchange *exchange, int status,
+                          const char *text, struct buffer *out)
+{
+    bool is_about_record = status == 400 || status == 413;
+    const struct error error =
+        error_of(status, is_about_record ? "INVALID_RECORD" : "SERVER_ERROR", text);
+    log_refusal(context, &error, http_exchange_peer(exchange), (struct text){0}, NULL);
+    write_error(out, error.code, error.text);
+}
+
 static bool listen_on(struct provider_api *api, struct error *err)
 {
     const struct http_server_options options = {
@@ -578,6 +596,7 @@ static bool listen_on(struct provider_api *api, struct error *err)
         .body_timeout_ms = 10000,
         .handle = handle,
         .gone = client_gone,
+        .write_refusal = write_refusal,
         .context = api,
     };
     api->server = http_server_new(api->options.world->loop, &options, err);
