@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/digest.h"
 #include "base/must.h"
 
 static const struct {
@@ -105,6 +106,41 @@ static struct text copy_text(struct arena *arena, struct text text)
     if (!text.at)
         return text;
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
+}
+
+// The octets before the domain: "www.", or none.
+static size_t prefix_len(const struct record_set *set)
+{
+    return text_is(set->subdomain, "@") ? 0 : set->subdomain.len + 1;
+}
+
+static char name_octet(const struct record_set *set, size_t at)
+{
+    size_t prefix = prefix_len(set);
+    if (at >= prefix)
+        return set->domain.at[at - prefix];
+    return at + 1 == prefix ? '.' : set->subdomain.at[at];
+}
+
+bool record_set_is_same_key(const struct record_set *a, const struct record_set *b)
+{
+    size_t len = prefix_len(a) + a->domain.len;
+    if (a->type != b->type || len != prefix_len(b) + b->domain.len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (name_octet(a, i) != name_octet(b, i))
+            return false;
+    return true;
+}
+
+uint64_t record_set_key_hash(const struct record_set *set)
+{
+    static const uint64_t fnv_basis = 0xcbf29ce484222325, fnv_prime = 0x100000001b3;
+    size_t len = prefix_len(set) + set->domain.len;
+    uint64_t hash = fnv_basis ^ (uint64_t)set->type;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)name_octet(set, i)) * fnv_prime;
+    return hash_octets(&hash, sizeof hash);
 }
 
 struct record_set record_set_copy(struct arena *arena, const struct record_set *set)

@@ -70,6 +70,9 @@ struct text record_value_canonical(struct arena *arena, enum record_type type, s
 // Type, TTL, the numbers that the type has, and the values as a set in canonical form. The owner
 // name does not count: servers and people split it differently.
 bool record_set_equal(const struct record_set *a, const struct record_set *b);
+// Type and owner name as a key, whatever the split into domain and subdomain. All normalised.
+bool record_set_is_same_key(const struct record_set *a, const struct record_set *b);
+uint64_t record_set_key_hash(const struct record_set *set);
 struct record_set record_set_copy(struct arena *arena, const struct record_set *set);
 // Does `name` equal `zone` or lie below it, on a label boundary? Both normalised.
 bool name_is_within(struct text name, struct text zone);

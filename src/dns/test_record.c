@@ -284,6 +284,32 @@ static void text_values_are_compared_by_octet(void **state)
     assert_false(record_set_equal(&a, &b));
 }
 
+static void owner_name_and_type_are_the_key_whatever_the_split(void **state)
+{
+    (void)state;
+    const struct record_set x = {
+        .type = RECORD_A, .domain = TEXT("a.example"), .subdomain = TEXT("x")};
+    const struct record_set same[] = {
+        {.type = RECORD_A, .domain = TEXT("example"), .subdomain = TEXT("x.a")},
+        {.type = RECORD_A, .domain = TEXT("x.a.example"), .subdomain = TEXT("@")},
+    };
+    const struct record_set others[] = {
+        {.type = RECORD_AAAA, .domain = TEXT("a.example"), .subdomain = TEXT("x")},
+        {.type = RECORD_A, .domain = TEXT("a.example"), .subdomain = TEXT("@")},
+        {.type = RECORD_A, .domain = TEXT("a.example"), .subdomain = TEXT("y")},
+        {.type = RECORD_A, .domain = TEXT("xa.example"), .subdomain = TEXT("@")},
+        {.type = RECORD_A, .domain = TEXT("axexample"), .subdomain = TEXT("x")},
+    };
+    for (size_t i = 0; i < COUNT_OF(same); i++) {
+        assert_true(record_set_is_same_key(&x, &same[i]));
+        assert_int_equal(record_set_key_hash(&x), record_set_key_hash(&same[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_false(record_set_is_same_key(&x, &others[i]));
+        assert_int_not_equal(record_set_key_hash(&x), record_set_key_hash(&others[i]));
+    }
+}
+
 static void copies_share_nothing_with_the_original(void **state)
 {
     (void)state;
@@ -337,6 +363,7 @@ int main(void)
         cmocka_unit_test(sets_differ_by_type_ttl_and_value),
         cmocka_unit_test(numbers_count_where_the_type_has_them),
         cmocka_unit_test(text_values_are_compared_by_octet),
+        cmocka_unit_test(owner_name_and_type_are_the_key_whatever_the_split),
         cmocka_unit_test(copies_share_nothing_with_the_original),
         cmocka_unit_test(txt_is_cut_at_255_octets),
     };

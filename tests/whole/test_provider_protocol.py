@@ -78,6 +78,18 @@ def test_delete_of_an_absent_key_is_404_with_its_code(client):
         404, "RECORD_NOT_FOUND", {})
 
 
+def test_a_name_is_one_record_under_every_split(client):
+    reply = client.upsert("A", "a.example", "x", ["192.0.2.1"])
+    assert reply.message == "Record created successfully"
+    reply = client.upsert("A", "example", "x.a", ["192.0.2.2"])
+    assert reply.message == "Record updated successfully"
+    record = client.get("A", "a.example", "x").json["record"]
+    assert (record["values"], record["domain"], record["subdomain"]) == (["192.0.2.2"], "a.example",
+                                                                         "x")
+    assert client.delete("A", "x.a.example", "@").status == 200
+    assert client.get("A", "example", "x.a").status == 404
+
+
 def test_types_of_one_name_are_keys_of_their_own(client):
     client.upsert("A", "example.com", "www", ["192.0.2.1"])
     client.upsert("AAAA", "example.com", "www", ["2001:db8::1"])

@@ -40,40 +40,30 @@ struct standing {
     struct table by_key;
 };
 
-static uint64_t set_hash(const struct record_set *set)
-{
-    uint64_t parts[] = {hash_octets(set->domain.at, set->domain.len),
-                        hash_octets(set->subdomain.at, set->subdomain.len), set->type};
-    return hash_octets(parts, sizeof parts);
-}
-
 static bool set_matches(const void *context, uint32_t id, const void *wanted)
 {
     const struct standing *standing = context;
-    const struct record_set *a = &standing->sets[id];
-    const struct record_set *b = wanted;
-    return a->type == b->type && text_equal(a->domain, b->domain) &&
-           text_equal(a->subdomain, b->subdomain);
+    return record_set_is_same_key(&standing->sets[id], wanted);
 }
 
 static uint64_t set_hash_of(const void *context, uint32_t id)
 {
     const struct standing *standing = context;
-    return set_hash(&standing->sets[id]);
+    return record_set_key_hash(&standing->sets[id]);
 }
 
 static const struct table_ops set_ops = {set_matches, set_hash_of};
 
 static void standing_put(struct standing *standing, const struct record_set *set, bool is_gone)
 {
-    uint32_t id = table_find(&standing->by_key, set_hash(set), set);
+    uint32_t id = table_find(&standing->by_key, record_set_key_hash(set), set);
     if (id == TABLE_NONE) {
         id = (uint32_t)standing->count++;
         mem_reserve(&standing->sets, &standing->capacity, standing->count);
         mem_reserve(&standing->is_gone, &standing->gone_capacity, standing->count);
         standing->sets[id] = record_set_copy(standing->arena, set);
         standing->is_gone[id] = is_gone;
-        table_add(&standing->by_key, set_hash(set), id);
+        table_add(&standing->by_key, record_set_key_hash(set), id);
         return;
     }
     standing->sets[id] = record_set_copy(standing->arena, set);

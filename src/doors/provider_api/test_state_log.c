@@ -234,6 +234,25 @@ static void removed_records_stay_away(void **state)
     assert_int_equal(bench->sets[0].ttl_s, 60);
 }
 
+static void last_word_on_a_name_counts_whatever_its_split(void **state)
+{
+    struct bench *bench = *state;
+    struct record_set set = set_of(RECORD_A, "www", 60);
+    struct record_set whole = set;
+    whole.domain = TEXT("www.example.com");
+    whole.subdomain = TEXT("@");
+    whole.ttl_s = 300;
+    start(bench);
+    assert_true(state_log_record(bench->state, &set, false, NULL));
+    assert_true(state_log_record(bench->state, &whole, false, NULL));
+    start(bench);
+    assert_int_equal(bench->set_count, 1);
+    assert_int_equal(bench->sets[0].ttl_s, 300);
+    assert_true(state_log_record(bench->state, &set, true, NULL));
+    start(bench);
+    assert_int_equal(bench->set_count, 0);
+}
+
 static void torn_last_line_is_dropped(void **state)
 {
     struct bench *bench = *state;
@@ -394,6 +413,7 @@ int main(void)
         TEST(nonces_are_kept_as_digests),
         TEST(records_survive_in_the_order_of_their_creation),
         TEST(removed_records_stay_away),
+        TEST(last_word_on_a_name_counts_whatever_its_split),
         TEST(torn_last_line_is_dropped),
         TEST(unreadable_lines_are_left_out),
         TEST(biggest_record_survives),

@@ -26,26 +26,16 @@ struct memory_talk {
     struct job *job;
 };
 
-static uint64_t key_hash(const struct record_set *set)
-{
-    uint64_t parts[3] = {hash_octets(set->domain.at, set->domain.len),
-                         hash_octets(set->subdomain.at, set->subdomain.len), set->type};
-    return hash_octets(parts, sizeof parts);
-}
-
 static bool held_matches(const void *context, uint32_t id, const void *wanted)
 {
     const struct memory_seat *seat = context;
-    const struct record_set *held = &seat->items[id].set;
-    const struct record_set *set = wanted;
-    return held->type == set->type && text_equal(held->subdomain, set->subdomain) &&
-           text_equal(held->domain, set->domain);
+    return record_set_is_same_key(&seat->items[id].set, wanted);
 }
 
 static uint64_t held_hash(const void *context, uint32_t id)
 {
     const struct memory_seat *seat = context;
-    return key_hash(&seat->items[id].set);
+    return record_set_key_hash(&seat->items[id].set);
 }
 
 static const struct table_ops held_ops = {held_matches, held_hash};
@@ -90,7 +80,7 @@ static void memory_fingerprint(const void *at, const struct record_set *set, uin
 
 static uint32_t find(const struct memory_seat *seat, const struct record_set *set)
 {
-    return table_find(&seat->by_key, key_hash(set), set);
+    return table_find(&seat->by_key, record_set_key_hash(set), set);
 }
 
 static struct text put(char **at, struct text text)
@@ -137,7 +127,7 @@ static void set_record(struct memory_seat *seat, struct change *change)
     }
     seat->items[id] = (struct held){.next_free = TABLE_NONE};
     hold(&seat->items[id], &change->set);
-    table_add(&seat->by_key, key_hash(&change->set), id);
+    table_add(&seat->by_key, record_set_key_hash(&change->set), id);
     change->outcome.was_created = true;
 }
 
@@ -148,7 +138,7 @@ static void remove_record(struct memory_seat *seat, struct change *change)
     change->outcome.was_absent = id == TABLE_NONE;
     if (id == TABLE_NONE)
         return;
-    table_remove(&seat->by_key, key_hash(&change->set), id);
+    table_remove(&seat->by_key, record_set_key_hash(&change->set), id);
     free(seat->items[id].octets);
     seat->items[id] = (struct held){.next_free = seat->free};
     seat->free = id;
@@ -163,6 +153,8 @@ static void read_record(struct memory_seat *seat, struct job *job, struct change
         return;
     struct record_set *found = arena_new_of(job->arena, struct record_set);
     *found = record_set_copy(job->arena, &seat->items[id].set);
+    found->domain = change->set.domain;
+    found->subdomain = change->set.subdomain;
     change->outcome.found = found;
 }
 

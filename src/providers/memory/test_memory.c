@@ -128,14 +128,13 @@ static void removed_is_gone_and_created_anew(void **state)
     assert_non_null(do_change(bench, CHANGE_READ, www())->found);
 }
 
-static void type_domain_and_subdomain_make_the_key(void **state)
+static void type_and_owner_name_make_the_key(void **state)
 {
     struct bench *bench = *state;
     const struct record_set others[] = {
         set_of(RECORD_AAAA, "example.com", "www"),
         set_of(RECORD_A, "example.org", "www"),
         set_of(RECORD_A, "example.com", "@"),
-        set_of(RECORD_A, "www.example.com", "@"),
     };
     do_change(bench, CHANGE_SET, www());
     for (size_t i = 0; i < COUNT_OF(others); i++)
@@ -143,6 +142,21 @@ static void type_domain_and_subdomain_make_the_key(void **state)
     do_change(bench, CHANGE_REMOVE, www());
     for (size_t i = 0; i < COUNT_OF(others); i++)
         assert_false(do_change(bench, CHANGE_READ, others[i])->was_absent);
+}
+
+static void one_record_stands_under_every_split_of_its_name(void **state)
+{
+    struct bench *bench = *state;
+    struct record_set whole = set_of(RECORD_A, "www.example.com", "@");
+    do_change(bench, CHANGE_SET, www());
+    whole.ttl_s = 60;
+    assert_false(do_change(bench, CHANGE_SET, whole)->was_created);
+    const struct record_set *found = do_change(bench, CHANGE_READ, www())->found;
+    assert_int_equal(found->ttl_s, 60);
+    assert_true(text_is(found->subdomain, "www")); // as it was asked for
+    assert_true(text_is(found->domain, "example.com"));
+    assert_false(do_change(bench, CHANGE_REMOVE, www())->was_absent);
+    assert_true(do_change(bench, CHANGE_READ, whole)->was_absent);
 }
 
 static void one_job_carries_many_changes_in_order(void **state)
@@ -224,7 +238,8 @@ int main(void)
         TEST(what_was_read_outlives_its_removal),
         TEST(absent_is_absent_to_remove_and_read),
         TEST(removed_is_gone_and_created_anew),
-        TEST(type_domain_and_subdomain_make_the_key),
+        TEST(type_and_owner_name_make_the_key),
+        TEST(one_record_stands_under_every_split_of_its_name),
         TEST(one_job_carries_many_changes_in_order),
         TEST(thousand_names_are_kept_apart),
         TEST(memory_is_always_well),
