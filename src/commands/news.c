@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "commands/print.h"
 #include "kinds/condition.h"
 
 enum { LONG_MS = 10000 };
@@ -115,6 +116,12 @@ static const char *show_answer(const struct view_row *row)
     return row->answer == ANSWER_NONE ? "nothing" : row->answer_text;
 }
 
+static void write_answer(struct buffer *out, const char *before, const char *answer)
+{
+    buffer_add_text(out, before);
+    print_cut(out, text_of(answer), PRINT_ANSWER_COLUMNS);
+}
+
 static void write_save(struct buffer *out, const struct save *save)
 {
     if (save->is_deletion)
@@ -127,10 +134,11 @@ static void write_values(struct buffer *out, const struct change *change, const 
 {
     const char *before = change->before;
     buffer_printf(out, "%s  ", change->row.what);
-    if (before && strcmp(before, after) != 0)
-        buffer_printf(out, "%s -> %s", before, after);
-    else
-        buffer_add_text(out, after);
+    if (before && strcmp(before, after) != 0) {
+        write_answer(out, "", before);
+        buffer_add_text(out, " -> ");
+    }
+    write_answer(out, "", after);
     bool is_ttl = change->row.has_ttl || change->before_ttl_s;
     if (is_ttl && before && !strcmp(before, after) && change->row.answer == ANSWER_OK)
         buffer_printf(out, " (TTL now %" PRIu32 ")", change->row.answer_ttl_s);
@@ -162,7 +170,7 @@ void news_write_overdue(struct buffer *out, const struct change *change, int64_t
                   change->is_removal ? "gone" : "answered as declared", waited_s);
     if (change->save)
         write_save(out, change->save);
-    buffer_printf(out, "; answered: %s", show_answer(&change->row));
+    write_answer(out, "; answered: ", show_answer(&change->row));
 }
 
 static void write_names(struct buffer *out, const struct view_row *row)
@@ -185,9 +193,9 @@ void news_write_row(struct buffer *out, const struct view_row *row)
     }
     write_names(out, row);
     if (row->is_right)
-        buffer_printf(out, "ready, but answered: %s", show_answer(row));
+        write_answer(out, "ready, but answered: ", show_answer(row));
     else
         buffer_printf(out, "%s: %s", row->reason, row->message);
     if (!row->is_right && row->answer == ANSWER_OK && !row->is_ahead)
-        buffer_printf(out, "; still answered: %s", row->answer_text);
+        write_answer(out, "; still answered: ", row->answer_text);
 }

@@ -28,5 +28,6 @@ size_t print_columns(struct text text);
 void print_padded(struct buffer *out, struct text text, size_t columns);
 // Cut to `columns` with "..." at the end.
 void print_cut(struct buffer *out, struct text text, size_t columns);
+enum { PRINT_ANSWER_COLUMNS = 60 }; // of what a name server answered
 // "1 error", "2 errors"
 void print_count(struct buffer *out, size_t count, const char *noun);

@@ -10,7 +10,6 @@ enum {
     SHRUNK_COLUMNS_MIN = 12,
     GAP = 2,
     BELOW_INDENT = 4,
-    ANSWER_COLUMNS_MAX = 60,
     SCREEN_FAULTS_MAX = 3
 };
 
@@ -40,7 +39,7 @@ static void write_answer(struct buffer *out, const struct view_row *row)
     if (!*row->answer_text)
         return;
     buffer_add_text(out, ": ");
-    print_cut(out, text_of(row->answer_text), ANSWER_COLUMNS_MAX);
+    print_cut(out, text_of(row->answer_text), PRINT_ANSWER_COLUMNS);
 }
 
 static void write_cell(struct buffer *out, const struct view_row *row, enum column column)

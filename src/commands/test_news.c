@@ -104,6 +104,27 @@ static void new_ttl_of_the_same_values_is_told(void **state)
                            "answered 131 ms after the save of web.yaml");
 }
 
+static void many_values_are_cut_and_the_latency_stays(void **state)
+{
+    (void)state;
+    AUTO_BUFFER many = {0};
+    for (int i = 0; i < 256; i++)
+        buffer_printf(&many, "%s%03d", i ? ", " : "", i);
+    struct change change = {
+        .row = answered(ANSWER_OK, many.at), .before = "192.0.2.9", .save = &web_saved};
+    assert_change(&change, "www.example.com A  192.0.2.9 -> "
+                           "000, 001, 002, 003, 004, 005, 006, 007, 008, 009, 010, 01...  "
+                           "answered 131 ms after the save of web.yaml");
+    change.row.answer = ANSWER_DIFFERS;
+    AUTO_BUFFER out = {0};
+    news_write_overdue(&out, &change, 5);
+    assert_true(out.len < 200);
+    struct view_row row = change.row;
+    buffer_clear(&out);
+    news_write_row(&out, &row);
+    assert_true(out.len < 200);
+}
+
 static void long_latency_is_told_in_seconds(void **state)
 {
     (void)state;
@@ -331,6 +352,7 @@ int main(void)
         cmocka_unit_test(removed_record_is_told_from_the_deletion_of_its_file),
         cmocka_unit_test(clock_that_steps_back_gives_no_negative_latency),
         cmocka_unit_test(new_ttl_of_the_same_values_is_told),
+        cmocka_unit_test(many_values_are_cut_and_the_latency_stays),
         cmocka_unit_test(long_latency_is_told_in_seconds),
         cmocka_unit_test(record_that_takes_a_name_over_is_named),
         cmocka_unit_test(change_that_does_not_come_says_what_is_answered),
