@@ -50,7 +50,8 @@ struct status {
     bool is_busy;
     bool is_due; // something changed while busy
     bool is_folder_watched;
-    struct buffer last; // what stands on the screen
+    bool is_folder_lost; // told so; what was shown last still counts
+    struct buffer last;  // what stands on the screen
     int code;
 };
 
@@ -266,6 +267,44 @@ static void fail(struct status *status, const struct error *err)
     loop_stop(status->loop);
 }
 
+// On a screen the line stands below what was shown, until that is drawn anew.
+static void tell_folder(struct status *status, const struct buffer *line)
+{
+    if (status->is_json)
+        (void)command_fail(2, "%s", line->at);
+    else
+        tell_line(status, buffer_text(line));
+}
+
+// Whoever replaces the folder moves it away first: it may be back in a moment.
+static void lose_folder(struct status *status, const struct error *err)
+{
+    if (!status->is_watching || !status->shown) {
+        fail(status, err);
+        return;
+    }
+    AUTO_BUFFER line = {0};
+    buffer_printf(&line, "the folder cannot be read, waiting for it: %s", err->text);
+    if (!status->is_folder_lost)
+        tell_folder(status, &line);
+    status->is_folder_lost = true;
+    status->is_folder_watched = false;
+    status->is_busy = false;
+    status->code = 2;
+    loop_timer_set(status->loop, &status->next_timer, LOOK_MS);
+}
+
+static void find_folder(struct status *status)
+{
+    AUTO_BUFFER line = {0};
+    if (!status->is_folder_lost)
+        return;
+    status->is_folder_lost = false;
+    buffer_clear(&status->last);
+    buffer_printf(&line, "%s is back", status->folder.dir);
+    tell_folder(status, &line);
+}
+
 static void watch_folder(void *context, const char *path)
 {
     struct status *status = context;
@@ -334,9 +373,10 @@ static void refresh(struct status *status)
     watch_folders(status);
     view_done(view);
     if (!view_read(view, &status->folder, &err)) {
-        fail(status, &err);
+        lose_folder(status, &err);
         return;
     }
+    find_folder(status);
     status->view = view;
     if (!status->look.has_answers || (status->follow && status->shown))
         end_round(status);

@@ -445,6 +445,21 @@ def test_watch_follows_a_change_over_the_retries(watched, answers):
     assert "still" not in watch.log()
 
 
+def test_watch_waits_for_a_folder_that_is_moved_away(folder, watch, answers):
+    away = folder.path.with_name("away")
+    folder.path.rename(away)
+    sees(watch, r"the folder cannot be read, waiting for it: .*No such file.*")
+    time.sleep(0.6)
+    away.rename(folder.path)
+    sees(watch, re.escape(f"{folder.path} is back"))
+    answers.sets = {("www.example.test", "A"): ("192.0.2.2",)}
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    sees(watch, r"www\.example\.test A  192\.0\.2\.1 -> 192\.0\.2\.2  answered .*")
+    assert watch.log().count("waiting for it") == 1
+    watch.signal(signal.SIGINT)
+    watch.wait()
+
+
 def test_watch_tells_a_save_that_changes_nothing(folder, watch):
     with open(folder.path / "web.yaml", "a") as out:
         out.write("# a note\n")
