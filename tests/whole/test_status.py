@@ -209,6 +209,20 @@ def test_refused_manifest_that_was_never_good_says_that_nothing_is_published(fol
     assert "Refused manifests; last good objects stay where there are any:" in folder.status()[1]
 
 
+def test_user_info_of_a_server_is_shown_and_kept_nowhere(folder, programs):
+    folder.write("class.yaml", class_text(server="http://somebody:hunter2@127.0.0.1:1"))
+    folder.start()
+    wait_until(lambda: folder.rows().get("home", {}).get("ready") == "False", folder.status)
+    assert "user info is not allowed" in folder.rows()["home"]["message"]
+    programs.all[-1].stop()
+    assert "hunter2" not in programs.all[-1].log() + folder.status()[1]
+    for path in folder.path.rglob("*"):
+        if path.is_file() and path.name != "class.yaml" and path.parent.name != "secrets":
+            assert b"hunter2" not in path.read_bytes(), path
+    secrets = list((folder.path / ".signpost" / "secrets").iterdir())
+    assert [path.stat().st_mode & 0o777 for path in secrets] == [0o600]
+
+
 def test_duplicate_has_one_row_and_a_line_that_says_who_holds_the_object(folder):
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.write("zz.yaml", record_text("web", "A", "www", ["192.0.2.2"]))

@@ -81,9 +81,12 @@ void dnsclass_decode(struct arena *arena, const struct value *object, struct dns
     hmac_decode(value_find(spec, "hmacAuth"), out);
 }
 
+// User info is refused as part of the server, but it may hold a password all the same.
 bool dnsclass_has_secret(const struct value *object)
 {
-    return value_text_at(object, "spec.hmacAuth.secret").len > 0;
+    struct text server = value_text_at(object, "spec.server");
+    return value_text_at(object, "spec.hmacAuth.secret").len > 0 ||
+           (server.len && memchr(server.at, '@', server.len));
 }
 
 struct text dnsclass_server(struct arena *arena, const struct dnsclass *dnsclass)

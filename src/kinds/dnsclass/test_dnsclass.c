@@ -158,6 +158,17 @@ static void no_text_shows_the_secret(void **state)
     assert_false(dnsclass_kind.has_secret(object_of("{" SERVER "}")));
 }
 
+static void user_info_of_the_server_is_a_secret(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"{'server':'http://u:hunter2@a'}",
+                                        "{'server':'http://u:hun/ter2@a'}"};
+    for (size_t i = 0; i < COUNT_OF(specs); i++) {
+        assert_true(dnsclass_kind.has_secret(object_of(specs[i])));
+        assert_null(strstr(texts_of(specs[i], FINDING_ERROR), "ter2"));
+    }
+}
+
 static void pack(const struct value *object, struct dnsclass *out, struct dnsclass_ours *ours)
 {
     struct pack_writer spec, rest;
@@ -301,6 +312,7 @@ int main(void)
         UNIT(a_field_that_is_not_built_yet_is_an_error),
         UNIT(warnings_never_refuse),
         UNIT(no_text_shows_the_secret),
+        UNIT(user_info_of_the_server_is_a_secret),
         UNIT(defaults_are_resolved_when_read),
         UNIT(every_field_survives_packing),
         UNIT(the_server_is_normalised),
