@@ -282,8 +282,12 @@ static void syntax_errors_name_their_place(void **state)
     assert_fails(*state, "a: [1, 2\nb: 3\n",
                  "2:2: did not find expected ',' or ']' while parsing a flow sequence that began "
                  "at 1:4");
-    assert_fails(*state, "a: \x01\n", "1:4: control characters are not allowed");
-    assert_fails(*state, "a: 1\nb: \xff\n", "2:4: invalid leading UTF-8 octet");
+    assert_fails(*state, "a: \x01\n",
+                 "1:4: control characters are not allowed: the file must be UTF-8 text");
+    assert_fails(*state, "a:\n  - \xc3\xbc\n\t- 1\n",
+                 "3:1: found a tab, which YAML forbids for indentation: use spaces");
+    assert_fails(*state, "a: 1\nb: \xff\n",
+                 "2:4: invalid leading UTF-8 octet: the file must be UTF-8 text");
 }
 
 static void json_files_are_yaml_too(void **state)

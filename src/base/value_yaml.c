@@ -64,8 +64,32 @@ static bool fail_octets(const struct yaml_reader *reader, struct error *err)
     unsigned line;
     unsigned column;
     value_position(reader->text, reader->parser.problem_offset, &line, &column);
-    error_set(err, FAULT_SPEC, "InvalidYAML", "%u:%u: %s", line, column, reader->parser.problem);
+    error_set(err, FAULT_SPEC, "InvalidYAML", "%u:%u: %s: the file must be UTF-8 text", line,
+              column, reader->parser.problem);
     return false;
+}
+
+// Of the character that a mark stands at; NUL behind the end.
+static char first_octet_at(const struct yaml_reader *reader, yaml_mark_t mark)
+{
+    size_t characters = 0;
+    for (size_t i = 0; i < reader->text.len; i++) {
+        bool is_first = ((unsigned char)reader->text.at[i] & 0xC0) != 0x80;
+        if (is_first && characters++ == mark.index)
+            return reader->text.at[i];
+    }
+    return 0;
+}
+
+static const char *find_remedy(const struct yaml_reader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    const char *problem = parser->problem ? parser->problem : "";
+    bool is_token = !strcmp(problem, "found character that cannot start any token");
+    char c = is_token ? first_octet_at(reader, parser->problem_mark) : 0;
+    if (c == '\t' || strstr(problem, "found a tab character"))
+        return "found a tab, which YAML forbids for indentation: use spaces";
+    return c && strchr("@`%", c) ? "quote a value that begins with @, ` or %" : NULL;
 }
 
 static bool fail_syntax(const struct yaml_reader *reader, struct error *err)
@@ -74,6 +98,9 @@ static bool fail_syntax(const struct yaml_reader *reader, struct error *err)
     must(parser->error != YAML_MEMORY_ERROR);
     if (parser->error == YAML_READER_ERROR)
         return fail_octets(reader, err);
+    const char *remedy = find_remedy(reader);
+    if (remedy)
+        return fail_at(parser->problem_mark, err, "%s", remedy);
     const char *problem = parser->problem ? parser->problem : "not YAML";
     if (!parser->context)
         return fail_at(parser->problem_mark, err, "%s", problem);

@@ -287,17 +287,16 @@ static const char *config_text(struct invocation *out, const struct value *item)
 static bool take_config_key(struct invocation *out, const char *path, const struct value *item,
                             struct error *err)
 {
-    const char *source =
-        arena_printf(out->arena, "%s:%u:%u", path, item->key_line, item->key_column);
     struct option_value *value = find(out, item->key);
     const char *text = config_text(out, item);
     if (!value) {
         unknown_flag(out, item->key, err);
-        return error_prefix(err, "%s: ", source);
+        return error_prefix(err, "%s:%u:%u: ", path, item->key_line, item->key_column);
     }
+    const char *source = arena_printf(out->arena, "%s:%u:%u: %s", path, item->key_line,
+                                      item->key_column, value->option->name);
     if (!text)
-        return error_set(err, FAULT_SPEC, "", "%s: %s: expected text, a number or a list", source,
-                         value->option->name);
+        return error_set(err, FAULT_SPEC, "", "%s: expected text, a number or a list", source);
     return value->text || set(out, value, text, source, err);
 }
 

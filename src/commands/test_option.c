@@ -115,7 +115,8 @@ static void the_file_wins_over_the_default(void **state)
     struct fixture *fixture = *state;
     write_config(fixture, "count: 4\ndir: there\n");
     assert_true(parse(fixture, &plain, ""));
-    assert_option(fixture, "dir", "there", arena_printf(fixture->arena, "%s:2:1", fixture->config));
+    assert_option(fixture, "dir", "there",
+                  arena_printf(fixture->arena, "%s:2:1: dir", fixture->config));
     assert_int_equal(option_int(&fixture->invocation, "count"), 4);
 }
 
@@ -278,9 +279,9 @@ static void a_fault_names_file_line_and_column(void **state)
 {
     struct fixture *fixture = *state;
     write_config(fixture, "dir: there\n  # two\ncount: many\n");
-    assert_refused(
-        fixture, "",
-        arena_printf(fixture->arena, "%s:3:1: \"many\": expected a whole number", fixture->config));
+    assert_refused(fixture, "",
+                   arena_printf(fixture->arena, "%s:3:1: count: \"many\": expected a whole number",
+                                fixture->config));
 }
 
 static void an_unknown_key_of_the_file_gets_the_nearest_one(void **state)

@@ -99,6 +99,17 @@ static const struct trouble *find_trouble(CURLcode code)
     return &other;
 }
 
+// OpenSSL's words for what is no record of TLS.
+static bool is_plain_server(const struct http_call *call, CURLcode code)
+{
+    static const char *const signs[] = {"wrong version number", "packet length too long",
+                                        "http request"};
+    for (size_t i = 0; code == CURLE_SSL_CONNECT_ERROR && i < COUNT_OF(signs); i++)
+        if (strstr(call->trouble, signs[i]))
+            return true;
+    return false;
+}
+
 static void describe_trouble(const struct http_call *call, CURLcode code, struct error *err)
 {
     const struct trouble *trouble = find_trouble(code);
@@ -111,8 +122,9 @@ static void describe_trouble(const struct http_call *call, CURLcode code, struct
     else if (!detail)
         detail = lower_first(call->trouble[0] ? call->trouble : curl_easy_strerror(code), words,
                              sizeof(words));
-    error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s", trouble->what, call->target,
-              call->proxy ? " through the proxy" : "", detail);
+    error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s%s", trouble->what, call->target,
+              call->proxy ? " through the proxy" : "", detail,
+              is_plain_server(call, code) ? "; the server may not speak tls on this port" : "");
     err->status = (int)number;
 }
 

@@ -227,6 +227,16 @@ static void old_versions_are_refused(void **state)
     assert_non_null(strstr(story->error.text, "tls handshake failed with 127.0.0.1:"));
 }
 
+static void a_server_that_speaks_no_tls_is_told_as_that(void **state)
+{
+    struct story *story = *state;
+    struct http_request request = request_to(story);
+    evhttp_set_bevcb(story->server, NULL, NULL);
+    get(story, &request);
+    assert_int_equal(story->failure, HTTP_UNREACHABLE);
+    assert_non_null(strstr(story->error.text, "the server may not speak tls on this port"));
+}
+
 static void a_handshake_without_answer_times_out(void **state)
 {
     struct story *story = *state;
@@ -255,6 +265,7 @@ int main(void)
         TEST(a_trusted_connection_is_not_lent_to_others),
         TEST(what_is_no_certificate_is_named),
         TEST(old_versions_are_refused),
+        TEST(a_server_that_speaks_no_tls_is_told_as_that),
         TEST(a_handshake_without_answer_times_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

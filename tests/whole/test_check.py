@@ -95,7 +95,8 @@ spec:
 """)
     status, lines, _ = check(tmp_path)
     assert status == 1
-    assert "class.yaml:5:3: spec.server must be a valid HTTP or HTTPS URL" in lines
+    assert ("class.yaml:5:3: spec.server must be a valid HTTP or HTTPS URL: it begins with http:// "
+            "or https:// in lower case") in lines
     assert any(line.startswith("class.yaml:6:3: ") and "cannot have both" in line
                for line in lines)
     assert any(line.startswith("class.yaml:9:3: spec.domains") for line in lines)
@@ -117,7 +118,8 @@ stringdata: {key: hunter2}
     ("a: [1, 2\n", "2:1", "did not find expected"),
     ("a: 'text\n", "2:1", "unexpected end"),
     ("a: 1\n  b: 2\n", "2:4", "mapping values are not allowed"),
-    ("a:\n\t- 1\n", "2:1", "cannot start any token"),
+    ("a:\n\t- 1\n", "2:1", "found a tab, which YAML forbids for indentation: use spaces"),
+    ("a: @b\n", "1:4", "quote a value that begins with @"),
     ("a: 1\na: 2\n", "2:1", 'duplicate key "a", first at 1:1'),
     ("a: *nobody\n", "1:4", "unknown alias: quote a value that begins with an asterisk"),
     ("a: &x [*x]\n", "1:8", "alias"),
@@ -237,6 +239,13 @@ def test_a_link_out_of_the_folder_is_refused_as_run_refuses_it(tmp_path):
     assert (status, lines) == (1, ["in/web.yaml:1:1: is a link out of the folder, which is not "
                                    "followed; copy the file"])
     assert check(tmp_path, "outside.yaml")[1] == ["outside.yaml:1:1: apiVersion is required"]
+
+
+@pytest.mark.parametrize("octets", ["a: gr\u00fcn x\n".encode("latin-1"), "a: b\n".encode("utf-16-le")])
+def test_other_encodings_are_told_to_be_utf_8(tmp_path, octets):
+    (tmp_path / "a.yaml").write_bytes(octets)
+    status, lines, _ = check(tmp_path)
+    assert status == 1 and lines[0].endswith(": the file must be UTF-8 text"), lines
 
 
 def test_file_that_is_named_is_read_whatever_its_name(tmp_path):

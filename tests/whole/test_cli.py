@@ -62,7 +62,7 @@ def test_configuration_that_does_not_parse_names_file_line_and_column(tmp_path):
     config.write_text("dir: m\nlog-level: loud\n")
     status, _, err = run("run", "--config", config)
     assert status == 2
-    assert err == (f'signpost: {config}:2:1: "loud": expected one of debug, info, warn, error\n')
+    assert err == (f'signpost: {config}:2:1: log-level: "loud": expected one of debug, info, warn, error\n')
 
 
 def test_output_that_cannot_be_written_is_exit_1():

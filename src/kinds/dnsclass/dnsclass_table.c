@@ -22,7 +22,8 @@ static const struct field fields[] = {
      .pattern = "^https?://.+",
      .doc = "URL of the server: http or https, host, optional port and path prefix.",
      .required_text = "spec.server is required",
-     .refused_text = "spec.server must be a valid HTTP or HTTPS URL"},
+     .refused_text = "spec.server must be a valid HTTP or HTTPS URL: it begins with http:// or "
+                     "https:// in lower case"},
     {.path = "spec.defaultTTL",
      .type = FIELD_INT,
      .min = 1,
