@@ -115,6 +115,7 @@ struct kind {
     bool is_foreign;  // not ours: unknown fields are skipped, no CRD is printed
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
     bool is_secret;   // its objects hold secrets: bodies are cleansed, last good spec goes aside
+    const char *const *annotations; // those that are read below "<group>/"; NULL-terminated or NULL
     const char *const *condition_types; // those in status that are ours, the others are kept
     const struct field *fields;
     size_t field_count;

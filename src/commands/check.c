@@ -31,7 +31,7 @@ struct check {
     const char *path;   // of the file being read
     size_t object_count;
     size_t skipped_count;
-    bool has_unreadable;
+    size_t unreadable_count;
 };
 
 // ---- one object ---------------------------------------------------------------------------------
@@ -92,6 +92,46 @@ static void add_fault(struct check *check, const struct document *document)
                document->fault + (has_prefix ? prefix.len : 0));
 }
 
+static bool is_known(const char *const *names, size_t count, struct text name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static void check_annotation(struct check *check, const struct kind *kind, const struct value *item,
+                             struct text name)
+{
+    AUTO_BUFFER clean = {0};
+    size_t count = 0;
+    while (kind->annotations && kind->annotations[count])
+        count++;
+    if (is_known(kind->annotations, count, name))
+        return;
+    const char *nearest = count ? text_nearest(name, kind->annotations, count) : NULL;
+    text_clean(&clean, item->key, SHOWN_OCTETS_MAX);
+    report_add(&check->report, REPORT_WARNING,
+               (struct place){check->path, item->key_line, item->key_column},
+               "metadata.annotations[%s]: is not known and does nothing%s%s%s", clean.at,
+               nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+// What stands below our own prefix is meant for us; others' annotations are no business of ours.
+static void check_annotations(struct check *check, const struct document *document)
+{
+    AUTO_BUFFER prefix = {0};
+    const struct kind *kind = document->kind;
+    const struct value *map = value_at(document->tree, "metadata.annotations", NULL);
+    buffer_printf(&prefix, "%s/", kind->group);
+    value_each (item, map && map->type == VALUE_MAP && !kind->is_foreign ? map : NULL) {
+        if (!text_starts(item->key, prefix.at))
+            continue;
+        struct text name = {item->key.at + prefix.len, item->key.len - prefix.len};
+        check_annotation(check, kind, item, name);
+    }
+}
+
 static void check_object(struct check *check, struct arena *arena, const struct document *document)
 {
     struct findings findings = {.arena = arena, .patterns = check->patterns};
@@ -104,6 +144,7 @@ static void check_object(struct check *check, struct arena *arena, const struct 
     if (document->kind->validate)
         document->kind->validate(document->tree, &findings);
     add_findings(check, document, &findings, shapes);
+    check_annotations(check, document);
 }
 
 // ---- across objects -----------------------------------------------------------------------------
@@ -183,7 +224,7 @@ static void take_document(void *context, struct arena *arena, struct document *d
 
 static void unreadable(struct check *check, const char *text)
 {
-    check->has_unreadable = true;
+    check->unreadable_count++;
     command_fail(2, "%s", text);
 }
 
@@ -265,6 +306,14 @@ static void found_manifest(void *context, const char *path, const struct disk_st
         unreadable(check, err.text);
 }
 
+static void found_dangling(void *context, const char *path)
+{
+    struct check *check = context;
+    const char *shown = arena_printf(check->arena, "%s/%s", check->folder, path);
+    report_add(&check->report, REPORT_WARNING, (struct place){shown, 1, 1},
+               "is a link that leads nowhere, and counts as absent");
+}
+
 static void found_unreadable(void *context, const char *path, const struct error *err)
 {
     (void)path;
@@ -273,8 +322,8 @@ static void found_unreadable(void *context, const char *path, const struct error
 
 static void walk(struct check *check, const char *path)
 {
-    static const struct scan_calls calls = {.manifest = found_manifest,
-                                            .unreadable = found_unreadable};
+    static const struct scan_calls calls = {
+        .manifest = found_manifest, .dangling = found_dangling, .unreadable = found_unreadable};
     struct scan scan;
     struct error err;
     autofree char *real = disk_real_path(path, &err);
@@ -291,7 +340,7 @@ static void walk(struct check *check, const char *path)
     scan_begin(&scan, real, &calls, check);
     scan_step(&scan, NULL, 0);
     scan_end(&scan);
-    if (before == check->file_count && !check->has_unreadable)
+    if (before == check->file_count && !check->unreadable_count)
         report_add(&check->report, REPORT_WARNING, (struct place){check->folder, 1, 1},
                    "no manifest (*.yaml, *.yml, *.json) in this folder");
 }
@@ -337,6 +386,8 @@ static void write_summary(struct buffer *out, const struct check *check)
     print_count(out, check->report.counts[REPORT_ERROR], "error");
     buffer_add_text(out, ", ");
     print_count(out, check->report.counts[REPORT_WARNING], "warning");
+    if (check->unreadable_count)
+        buffer_printf(out, "; %zu not read", check->unreadable_count);
     buffer_add_char(out, '\n');
 }
 
@@ -345,11 +396,11 @@ static int tell(struct check *check)
     AUTO_BUFFER text = {0};
     struct error err;
     report_write(&text, &check->report, terminal_of(STDOUT_FILENO).has_colour);
-    if (check->file_count || !check->has_unreadable)
+    if (check->file_count || !check->unreadable_count)
         write_summary(&text, check);
     if (!print_out(&text, &err))
         return command_fail(1, "%s", err.text);
-    if (check->has_unreadable)
+    if (check->unreadable_count)
         return 2;
     return check->report.counts[REPORT_ERROR] ? 1 : 0;
 }

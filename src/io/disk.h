@@ -89,6 +89,7 @@ struct disk_stat {
     bool is_file;
 };
 bool disk_stat(const char *path, struct disk_stat *out, struct error *err); // follows links
+bool disk_is_link(const char *path); // a symbolic one, also one that leads nowhere
 // Names in a folder in byte order without "." and ".."; caller frees each and the array. At most
 // 1,000,000 names.
 bool disk_list(const char *path, char ***names, size_t *count, struct error *err);

@@ -118,6 +118,12 @@ bool disk_stat(const char *path, struct disk_stat *out, struct error *err)
     return true;
 }
 
+bool disk_is_link(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+}
+
 struct name_list {
     char **names;
     size_t count;

@@ -285,8 +285,29 @@ def test_what_cannot_be_read_is_exit_2_and_the_rest_is_checked(tmp_path):
 def test_file_that_is_too_large_is_refused(tmp_path):
     with open(tmp_path / "big.yaml", "wb") as big:
         big.truncate(16 * 1024 * 1024 + 1)
-    status, _, err = run("check", "big.yaml", cwd=tmp_path)
+    status, out, err = run("check", "big.yaml", cwd=tmp_path)
     assert status == 2 and "big.yaml" in err
+    assert out == "1 file, 0 objects: 0 errors, 0 warnings; 1 not read\n"
+
+
+def test_a_link_that_leads_nowhere_is_warned_of(tmp_path):
+    write(tmp_path, "class.yaml", GOOD)
+    os.symlink("nothing.txt", tmp_path / "web.yaml")
+    os.symlink("nothing.txt", tmp_path / "notes.txt")
+    assert check(tmp_path)[:2] == (
+        0, ["web.yaml:1:1: warning: is a link that leads nowhere, and counts as absent"])
+
+
+def test_unknown_annotation_of_ours_gets_the_nearest_one(tmp_path):
+    prefix = "dns.homelab.mortenolsen.pro"
+    write(tmp_path, "a.yaml", GOOD + "---\n" + record_text("web", "A", "www", ["192.0.2.1"]).replace(
+        "metadata:\n", f"metadata:\n  annotations: {{{prefix}/pausedd: 'true', {prefix}/retry: a, "
+        f"{prefix}/xyzzyx: b, other.example/pausedd: c}}\n", 1))
+    status, lines, _ = check(tmp_path)
+    assert status == 0
+    assert [line.split("warning: ")[1] for line in lines] == [
+        f"metadata.annotations[{prefix}/pausedd]: is not known and does nothing; did you mean "
+        "paused?", f"metadata.annotations[{prefix}/xyzzyx]: is not known and does nothing"]
 
 
 def test_quickstart_has_its_one_deliberate_mistake(tmp_path):

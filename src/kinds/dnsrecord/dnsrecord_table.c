@@ -7,6 +7,8 @@ static const char *const states[] = {"Created", "Updated", "Deleted", "Error", "
 static const char *const short_names[] = {"dnsrec", NULL};
 static const char *const categories[] = {"dns", NULL};
 
+static const char *const annotations[] = {"paused", "retry", "force-delete", "claims", NULL};
+
 static const struct field fields[] = {
     {.path = "spec",
      .type = FIELD_MAP,
@@ -265,5 +267,6 @@ const struct kind dnsrecord_kind = {
     .doc = "One DNS record set at the backend of a DNSClass.",
     .pack_spec = dnsrecord_pack_spec,
     .pack_ours = dnsrecord_pack_ours,
+    .annotations = annotations,
     .validate = dnsrecord_validate,
 };

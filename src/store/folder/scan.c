@@ -136,6 +136,8 @@ static void take_name(struct scan *scan, const char *name)
     }
     absolute(&full, scan, path.at);
     if (!disk_stat(full.at, &found, &err)) {
+        if (scan->calls->dangling && name_is_manifest(name) && disk_is_link(full.at))
+            scan->calls->dangling(scan->context, path.at);
         fail(scan, path.at, &err);
         return;
     }

@@ -17,6 +17,8 @@ struct scan_calls {
     // `path` is relative to the root.
     void (*manifest)(void *context, const char *path, const struct disk_stat *found);
     void (*status)(void *context, const char *path);
+    // A manifest that is a link to nothing. May be NULL.
+    void (*dangling)(void *context, const char *path);
     // Something below cannot be read: what is there is not known.
     void (*unreadable)(void *context, const char *path, const struct error *err);
 };
