@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 
+import dns.exception
 import dns.flags
 import dns.message
 import dns.rcode
@@ -87,7 +88,10 @@ class Answers:
         return f"{LOOPBACK}:{self.port}"
 
     def answer(self, octets, is_tcp):
-        query = dns.message.from_wire(octets)
+        try:
+            query = dns.message.from_wire(octets)
+        except dns.exception.DNSException:  # somebody else's, who had this port before
+            return None
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True)
         kind = dns.rdatatype.to_text(question.rdtype)
