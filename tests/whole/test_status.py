@@ -117,10 +117,10 @@ class Answers:
         while True:
             try:
                 octets, peer = self.udp.recvfrom(65535)
+                if reply := self.answer(octets, False):
+                    self.udp.sendto(reply, peer)
             except OSError:
                 return
-            if reply := self.answer(octets, False):
-                self.udp.sendto(reply, peer)
 
     def serve_tcp(self):
         while True:
