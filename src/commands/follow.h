@@ -6,7 +6,8 @@
 // Follows each save of a manifest to the answers of a name server: what it changes is asked for
 // every 5 ms, and told in a line with the time from the save to the answer. What does not come
 // within 5 s, or waits for a retry, is told as that, and asked for every second from then on, until
-// it comes or something else is declared. Everything else that changes in the folder gets a line when it is seen.
+// it comes or something else is declared. Everything else that changes in the folder gets a line
+// when it is seen.
 
 struct follow;
 // Lines without their end; never from within follow_saved.
