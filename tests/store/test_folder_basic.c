@@ -337,6 +337,44 @@ static void state_folder_keeps_the_manifests_clean(void **state)
     assert_true(rig_thing(rig, "www")->has_finalizer);
 }
 
+static void remove_sub_folder(struct rig *rig)
+{
+    static const char *const names[] = {"/sub/web.yaml", "/sub/web.yaml.status", "/sub"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO_BUFFER path = {0};
+        buffer_printf(&path, "%s%s", rig->dir, names[i]);
+        assert_int_equal(remove(path.at), 0);
+    }
+}
+
+static void a_folder_that_its_user_removed_is_not_made_again(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "sub/web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Created\"}"));
+    rig_run(rig, 200);
+    assert_true(rig_has(rig, "sub/web.yaml.status"));
+    remove_sub_folder(rig);
+    rig_run(rig, 20000);
+    assert_true(rig_thing(rig, "www")->deleted_s > 0);
+    assert_false(rig_has(rig, "sub"));
+    for (int i = 0; i < 2; i++) {
+        rig_restart(rig);
+        assert_true(rig_thing(rig, "www")->has_finalizer);
+        assert_true(rig_thing(rig, "www")->deleted_s > 0);
+        assert_false(rig_has(rig, "sub"));
+    }
+    assert_true(rig_release(rig, rig_thing(rig, "www")));
+    rig_run(rig, 1000);
+    assert_null(rig_thing(rig, "www"));
+    rig_restart(rig);
+    assert_null(rig_thing(rig, "www"));
+    assert_false(rig_has(rig, "sub"));
+    assert_false(rig_has_logged(rig, "got lost"));
+}
+
 static void new_folder_is_watched(void **state)
 {
     struct rig *rig = *state;
@@ -408,6 +446,7 @@ int main(void)
         CASE(document_that_moved_while_down_is_the_same_object),
         CASE(get_answers_the_whole_object),
         CASE(state_folder_keeps_the_manifests_clean),
+        CASE(a_folder_that_its_user_removed_is_not_made_again),
         CASE(new_folder_is_watched),
         CASE(list_objects_are_opened),
         CASE(files_that_are_no_manifests_are_skipped),

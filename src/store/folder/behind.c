@@ -180,8 +180,9 @@ static bool recover(struct folder *folder, uint32_t file, struct status_file *st
                     struct error *err)
 {
     const char *path = path_of(folder, file);
-    log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
-             LOG_TEXT("file", path), LOG_END);
+    if (!status_book_is_homeless(&folder->book, path))
+        log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
+                 LOG_TEXT("file", path), LOG_END);
     if (!status_book_merge_checkpoint(&folder->book, status, path, err))
         return false;
     if (!folder->load.journal)

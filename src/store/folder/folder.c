@@ -217,6 +217,7 @@ static void open_parts(struct folder *folder)
     autofree char *secrets = join(folder->own_dir, "secrets");
     autofree char *events = join(folder->own_dir, "events.jsonl");
     status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "", checkpoints);
+    folder->book.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
     journal_init(&folder->journal, disk, journal);
     secrets_init(&folder->secrets, disk, secrets);
     events_init(&folder->events, disk, events);

@@ -202,20 +202,39 @@ static bool replace(struct status_book *book, const char *path, struct text text
     return false;
 }
 
+bool status_book_is_homeless(const struct status_book *book, const char *manifest)
+{
+    AUTO_BUFFER path = {0};
+    struct disk_stat found;
+    struct error err = {0};
+    path_of(&path, book->root, manifest);
+    *strrchr(path.at, '/') = '\0';
+    return book->is_shared && !disk_stat(path.at, &found, &err) && err.status == ENOENT;
+}
+
+static bool put(struct status_book *book, struct status_file *file, const char *manifest,
+                struct text text, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    path_of(&path, book->root, manifest);
+    if (!text.len)
+        return disk_remove(book->disk, path.at, err);
+    if (status_book_is_homeless(book, manifest))
+        return status_book_checkpoint(book, file, manifest, err);
+    return book->is_shared ? disk_replace(book->disk, path.at, text, 0644, false, err)
+                           : replace(book, path.at, text, false, err);
+}
+
 bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
                        int64_t now_ms, struct error *err)
 {
-    AUTO_BUFFER path = {0};
     AUTO_BUFFER text = {0};
     if (!status_file_is_changed(file))
         return true;
     if (!file->is_loaded && !load(book, file, manifest, err))
         return false;
-    path_of(&path, book->root, manifest);
     status_file_write(&text, file, manifest);
-    bool is_written = text.len ? replace(book, path.at, buffer_text(&text), false, err)
-                               : disk_remove(book->disk, path.at, err);
-    if (!is_written)
+    if (!put(book, file, manifest, buffer_text(&text), err))
         return false;
     unload(book, file);
     book->octets += text.len;

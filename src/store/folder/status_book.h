@@ -22,6 +22,7 @@ enum { STATUS_BOOK_OCTETS_MAX = 1024 * 1024, STATUS_WRITE_MS = 50 };
 struct status_book {
     struct disk *disk;
     char *root;                 // status files: <root>/<manifest>.status
+    bool is_shared;             // the root is the users' folder: no folder is made there
     char *checkpoints;          // and their checkpoints: <checkpoints>/<manifest>.status
     struct status_file **files; // in memory
     size_t count;
@@ -44,7 +45,10 @@ struct status_file *status_book_open(struct status_book *book, uint32_t id, cons
                                      struct error *err);
 // Only if it is in memory.
 struct status_file *status_book_find(const struct status_book *book, uint32_t id);
-// Writes the changes, if there are any; removes a file without documents. Not synced.
+// Has the folder that the status file goes into been removed by its users?
+bool status_book_is_homeless(const struct status_book *book, const char *manifest);
+// Writes the changes, if there are any; removes a file without documents. Not synced. A homeless
+// one is kept as a checkpoint alone.
 bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
                        int64_t now_ms, struct error *err);
 // When a changed file may be written at the earliest: at once, and then at most once per 50 ms
