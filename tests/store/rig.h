@@ -77,7 +77,7 @@ void rig_run(struct rig *rig, int64_t ms);
 void rig_write(struct rig *rig, const char *path, const char *text);
 void rig_remove(struct rig *rig, const char *path);
 const char *rig_read(struct rig *rig, const char *path); // "" when absent; until the next call
-bool rig_has(struct rig *rig, const char *path); // folders, too
+bool rig_has(struct rig *rig, const char *path);         // folders, too
 // Writes a new text and waits until it has settled.
 void rig_change(struct rig *rig, const char *path, const char *text);
 void rig_take_away(struct rig *rig, const char *path);
