@@ -387,10 +387,42 @@ static void claim_send(struct engine *engine, uint32_t id)
 // What goes first may take our content along: a by-name server holds one record under both splits.
 static void claim_doubt(struct claim *claim)
 {
-    if (claim->intent != CLAIM_SET)
+    if (claim->intent != CLAIM_SET || claim->there == THERE_OPEN)
         return;
     claim->there = THERE_UNKNOWN;
     claim->is_doubted = true;
+}
+
+// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
+// goes first. The loser stays a loser; what it removes, it removes for the holder.
+static bool may_stand(const struct claim *claim)
+{
+    return claim->there == THERE_SET || claim->there == THERE_OPEN;
+}
+
+static bool is_same_key(const struct claim *a, const struct claim *b)
+{
+    return a->type == b->type && a->subdomain_len == b->subdomain_len;
+}
+
+static bool stands_in_way(const struct claim *loser, const struct claim *holder)
+{
+    return may_stand(loser) && !is_same_key(loser, holder);
+}
+
+// Where the holder's content stands under the very same key, the loser's is no more.
+static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
+{
+    struct claim *claim = &engine->claims[id];
+    const struct claim *holder = &engine->claims[holder_id];
+    bool is_in_flight = claim->pending && claim->pending->flight;
+    if (may_stand(claim) && is_same_key(claim, holder) && !is_in_flight &&
+        holder->intent == CLAIM_SET && claim_is_satisfied(holder)) {
+        claim->there = THERE_NOTHING;
+        key_wake(engine, claim->key, QUEUE_USER);
+    }
+    claim_rest(engine, id);
+    claim_set_state(engine, id, RECEIPT_LOST, holder_id);
 }
 
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
@@ -416,8 +448,7 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
         return;
     case PLAN_LOST:
-        claim_rest(engine, id);
-        claim_set_state(engine, id, RECEIPT_LOST, all[step->other].id);
+        claim_lose(engine, id, all[step->other].id);
         return;
     case PLAN_INHERITED:
         if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
@@ -430,14 +461,6 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
         return;
     }
-}
-
-// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
-// goes first. The loser stays a loser; what it removes, it removes for the holder.
-static bool stands_in_way(const struct claim *loser, const struct claim *holder)
-{
-    return loser->there == THERE_SET &&
-           (loser->type != holder->type || loser->subdomain_len != holder->subdomain_len);
 }
 
 static bool mark_evictions(struct engine *engine, const struct named *all, size_t count,
@@ -566,7 +589,7 @@ static void claim_set_intent(struct engine *engine, struct claim *claim, enum cl
     claim->was_sent = claim->was_looked = claim->is_inherited = claim->is_uncertain = false;
     if (intent == CLAIM_SET && claim->there == THERE_NOTHING)
         claim->was_created = false;
-    if (claim->intent == CLAIM_LOOK && claim->pending)
+    if (claim->pending && (claim->intent == CLAIM_LOOK || intent == CLAIM_LOOK))
         pending_set_content(engine, claim->pending, NULL);
     claim->epoch++;
     claim->intent = intent;
@@ -609,6 +632,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim->there = THERE_SET;
         memcpy(claim->there_hash, want->known, sizeof claim->there_hash);
     }
+    if (claim->there == THERE_UNKNOWN && want->may_stand)
+        claim->there = THERE_OPEN;
     claim_set_epoch(engine, id, want->epoch);
     if (want->intent == CLAIM_SET)
         claim_set_content(engine, claim, &want->set);
@@ -723,6 +748,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .intent = claim->intent,
         .state = claim->state,
         .was_created = claim->was_created,
+        .is_open = claim->there == THERE_OPEN ||
+                   (claim->pending && claim->pending->flight && claim->intent != CLAIM_LOOK),
         .was_sent = claim->was_sent,
         .is_in_way = claim->is_evicted,
         .is_inherited = claim->is_inherited,
@@ -867,6 +894,18 @@ static void count_programmed(struct engine *engine, const struct claim *claim)
                       loop_mono_ms(engine->loop) - claim->pending->since_ms);
 }
 
+// It may have been done all the same: what stood there before counts no more.
+void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->pending)
+        claim->pending->flight = NULL;
+    if (op != CHANGE_READ)
+        claim->there = THERE_OPEN;
+    if (claim->is_forgotten)
+        claim_release(engine, id);
+}
+
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[8], const char *trace)
 {
@@ -886,6 +925,8 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
         claim_done(claim, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
     } else {
+        if (change->outcome.error->fault == FAULT_AGAIN)
+            claim_unanswered(engine, id, change->op);
         claim_fail(engine, id, change->outcome.error, trace);
     }
     key_wake(engine, claim->key, QUEUE_USER);

@@ -88,6 +88,7 @@ struct receipt {
     enum claim_intent intent; // of the claim as it was submitted last
     enum receipt_state state;
     bool was_created; // the SET that settled it made it
+    bool is_open;     // a change was sent, and nobody knows whether it was made
     bool was_sent;    // this process sent it (else: known from before)
     bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
     bool is_inherited; // a REMOVE that ended because a successor took the key over
@@ -143,6 +144,7 @@ struct claim_want {
     struct record_set set;
     bool has_known; // what stands there, as the status remembers
     uint8_t known[8];
+    bool may_stand; // written ahead: something of ours may stand there, nobody knows what
     uint64_t epoch; // a changed one clears back-off and sends at once (user edits, retry)
     // What the status remembers of a failure before this process: attempts go on from there, and
     // the next one waits until then. 0: nothing.

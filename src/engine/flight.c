@@ -380,8 +380,8 @@ void flight_abort(struct flight *flight)
     for (size_t i = 0; i < flight->job.change_count; i++) {
         if (flight->wishes[i])
             wish_free(flight->wishes[i]);
-        else if (engine->claims[flight->claims[i]].pending)
-            engine->claims[flight->claims[i]].pending->flight = NULL;
+        else
+            claim_unanswered(engine, flight->claims[i], flight->job.changes[i].op);
     }
     if (flight->job.kind == JOB_HEALTH && flight->wishes[0])
         wish_free(flight->wishes[0]);

@@ -546,6 +546,7 @@ void lanes_free(struct engine *engine)
 {
     for (struct lane *lane = engine->lanes, *next; lane; lane = next) {
         next = lane->next;
+        engine->lanes_by_number[lane->number - 1] = NULL;
         lane_free(lane);
     }
     engine->lanes = NULL;

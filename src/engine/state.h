@@ -121,7 +121,8 @@ struct book {
     uint32_t refs;
 };
 
-enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET };
+// OPEN: a change was sent, and nobody knows whether it was made.
+enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET, THERE_OPEN };
 
 // Packed: there is one for each record.
 struct claim {
@@ -421,6 +422,7 @@ struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[8], const char *trace);
+void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
 void books_free(struct engine *engine);

@@ -127,6 +127,13 @@ bool record_is_lost(const struct record_key *key)
     return key->receipt && key->receipt->state == RECEIPT_LOST;
 }
 
+// What it has there keeps the holder's content out: the engine removes it, and until then it is
+// ours.
+bool record_is_in_way(const struct record_key *key)
+{
+    return key->is_stored && (key->receipt->is_in_way || key->receipt->is_open);
+}
+
 bool record_has_failed(const struct record_key *key)
 {
     return key->receipt && key->receipt->attempts && !key->receipt->is_recalled;
@@ -305,7 +312,9 @@ static void close_claim(struct record_turn *turn, const struct record_key *key)
     want->set.type = key->claim.type;
     want->set.domain = key->claim.domain;
     want->set.subdomain = key->claim.subdomain;
-    want->has_known = key->intent == CLAIM_SET && is_trusted(turn, key);
+    bool is_known = is_trusted(turn, key);
+    want->has_known = key->intent == CLAIM_SET && is_known;
+    want->may_stand = key->is_stored && !is_known;
     if (want->has_known)
         memcpy(want->known, key->applied->hash, sizeof want->known);
     if (!remembers_failure(turn, key))

@@ -126,7 +126,7 @@ static bool is_going_on(const struct record_turn *turn, const struct record_key 
 static bool remove_key(struct record_turn *turn, struct record_key *key)
 {
     enum reason reason = REASON_NONE;
-    if (record_is_lost(key)) {
+    if (record_is_lost(key) && !record_is_in_way(key)) {
         key->fate = FATE_TAKEN;
         return true;
     }

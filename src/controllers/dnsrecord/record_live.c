@@ -400,17 +400,10 @@ static const char *holder_of(const struct record_turn *turn, const struct receip
     return record_text(turn, holder);
 }
 
-// What it has there keeps the holder's content out: the engine removes it, and until then it is
-// ours.
-static bool is_in_way(const struct record_key *key)
-{
-    return key->is_stored && key->receipt->is_in_way;
-}
-
 // The loser sends nothing; what else it has stays, the lost key is dropped without a deletion.
 static void lose(struct record_turn *turn, struct record_key *wanted)
 {
-    wanted->is_leaving = !is_in_way(wanted);
+    wanted->is_leaving = !record_is_in_way(wanted);
     wanted->is_held = true;
     record_tell(turn, REASON_CONFLICT,
                 arena_printf(turn->arena, "%s is held by %s", record_key_name(turn, &wanted->claim),
@@ -583,7 +576,7 @@ static void drop_lost(struct record_turn *turn)
 {
     for (size_t i = 0; i < turn->key_count; i++)
         if (record_is_lost(&turn->keys[i]))
-            turn->keys[i].is_leaving = !is_in_way(&turn->keys[i]);
+            turn->keys[i].is_leaving = !record_is_in_way(&turn->keys[i]);
 }
 
 void record_live(struct record_turn *turn)

@@ -117,6 +117,8 @@ static void applied_make(const struct record_turn *turn, struct dnsrecord_status
             memcpy(item->hash, key->receipt->hash, sizeof item->hash);
             item->time_s = is_sent(key) ? key->receipt->settled_s : item->time_s;
         }
+        if (key->receipt && key->receipt->is_open)
+            memset(item->hash, 0, sizeof item->hash);
         status->applied_count++;
     }
     status->applied = items;

@@ -95,6 +95,7 @@ bool record_is_going(const struct record_turn *turn);
 bool record_may_send(const struct record_turn *turn, const struct record_key *key);
 bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
 bool record_is_lost(const struct record_key *key);
+bool record_is_in_way(const struct record_key *key);
 // Its last attempt failed, in this process; or before it, and the status tells so already.
 bool record_has_failed(const struct record_key *key);
 bool record_is_recalled(const struct record_key *key);
