@@ -4,7 +4,7 @@
 
 // Memory for small things that stay, by the hundred thousand: packed by size in chunks of their
 // own. What lives for a moment lies elsewhere and leaves no holes between them when it goes, and a
-// chunk goes back to the system with the last thing in it.
+// chunk goes back to the system with the last thing in it, unless hardly anything was ever in it.
 //
 //     char *name = slab_take(names, len + 1);
 //     slab_give(name, len + 1);

@@ -92,7 +92,8 @@ static const struct option provider_rows[] = {
      .placeholder = "N",
      .min = 1,
      .max = 65536,
-     .doc = "Open connections; beyond it the oldest idle one is closed."},
+     .doc =
+         "Open connections; beyond it the one whose client has been waited for longest is closed."},
     {.name = "rate",
      .type = OPTION_INT,
      .fallback = "0",

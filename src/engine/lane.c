@@ -418,9 +418,8 @@ bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owne
     return is_ok;
 }
 
-void lane_release(struct engine *engine, struct lane *lane)
+void lane_release(struct lane *lane)
 {
-    (void)engine;
     lane->owner = NO_ID;
     lane->is_released = true;
     error_set(&lane->view.fault, FAULT_WAIT, "", "its owner is gone");

@@ -431,7 +431,7 @@ void books_free(struct engine *engine);
 struct lane *lane_find(const struct engine *engine, const char *name);
 bool lane_set(struct engine *engine, const struct lane_want *want, uint32_t owner,
               struct lane **out, struct error *err);
-void lane_release(struct engine *engine, struct lane *lane); // its owner is gone
+void lane_release(struct lane *lane); // its owner is gone
 void lane_ask(struct lane *lane, const struct question *question);
 void lane_ask_anew(struct lane *lane); // soon, however good the last answer is for
 bool lane_can_send(const struct lane *lane, enum claim_intent intent);

@@ -71,7 +71,7 @@ static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *
     if (verdict->lane)
         lane_set(engine, verdict->lane, id, &lane, &err);
     if (old && old != lane)
-        lane_release(engine, old);
+        lane_release(old);
     if (lane || key->extra)
         key_extra(key)->lane = lane;
 }
@@ -272,7 +272,7 @@ static void turn_forget(struct engine *engine, uint32_t id)
     struct key *key = &engine->keys[id];
     book_submit(engine, id, NULL, 0);
     if (key->extra && key->extra->lane)
-        lane_release(engine, key->extra->lane);
+        lane_release(key->extra->lane);
     gather_index_key(engine, id, key->object, NULL);
     key_forget(engine, id);
 }

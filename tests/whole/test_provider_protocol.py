@@ -682,7 +682,7 @@ def test_slow_clients_are_cut_and_hold_nobody_up(provider):
         assert 5 < seconds < 14, ended
 
 
-def test_the_oldest_idle_connection_makes_room(provider):
+def test_the_connection_waited_for_longest_makes_room(provider):
     client = provider("--max-connections", "4").client
     idle = [socket.create_connection((harness.LOOPBACK, client.port)) for _ in range(12)]
     assert client.health().status == 200

@@ -127,11 +127,15 @@ bool record_is_lost(const struct record_key *key)
     return key->receipt && key->receipt->state == RECEIPT_LOST;
 }
 
-// What it has there keeps the holder's content out: the engine removes it, and until then it is
-// ours.
 bool record_is_in_way(const struct record_key *key)
 {
     return key->is_stored && (key->receipt->is_in_way || key->receipt->is_open);
+}
+
+bool record_has_moved(const struct record_turn *turn, const struct record_key *key)
+{
+    struct text server = record_class_server(turn, key->claim.class_name);
+    return server.len && !text_equal(server, key->claim.server);
 }
 
 bool record_has_failed(const struct record_key *key)

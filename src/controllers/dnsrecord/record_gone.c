@@ -2,13 +2,6 @@
 
 // A record that is to go: delete every key that may exist, then release the finalizer.
 
-static void note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
-                     const char *reason, const char *what)
-{
-    verdict_note(turn->out, is_warning, reason,
-                 arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
-}
-
 // ---- the log line -------------------------------------------------------------------------------
 
 static const struct {
@@ -53,10 +46,10 @@ static void release(struct record_turn *turn, enum record_fate fate)
         key->is_claimed = false;
         key->fate = fate;
         if (fate == FATE_LEFT)
-            note_key(turn, key, true, "RecordOrphaned",
-                     "may still exist: the annotation force-delete released it");
+            record_note_key(turn, key, true, "RecordOrphaned",
+                            "may still exist: the annotation force-delete released it");
         else
-            note_key(turn, key, false, "RecordDeleted", "stays: deletionPolicy is Retain");
+            record_note_key(turn, key, false, "RecordDeleted", "stays: deletionPolicy is Retain");
     }
     turn->out->finalizer = FINALIZER_REMOVE;
     record_tell(turn, REASON_RECORD_DELETED, "released without a deletion at the server");
@@ -83,18 +76,12 @@ static const char *obstacle_of(const struct record_turn *turn, const struct reco
     return NULL;
 }
 
-static bool has_moved(const struct record_turn *turn, const struct record_key *key)
-{
-    struct text server = record_class_server(turn, key->claim.class_name);
-    return server.len && !text_equal(server, key->claim.server);
-}
-
 static void orphan(struct record_turn *turn, struct record_key *key, const char *why)
 {
     key->is_claimed = false;
     key->fate = FATE_LEFT;
-    note_key(turn, key, true, "RecordOrphaned",
-             arena_printf(turn->arena, "may still exist: %s", why));
+    record_note_key(turn, key, true, "RecordOrphaned",
+                    arena_printf(turn->arena, "may still exist: %s", why));
 }
 
 static void tell_obstacle(struct record_turn *turn, const struct record_key *key,
@@ -130,7 +117,7 @@ static bool remove_key(struct record_turn *turn, struct record_key *key)
         key->fate = FATE_TAKEN;
         return true;
     }
-    if (has_moved(turn, key)) {
+    if (record_has_moved(turn, key)) {
         orphan(turn, key, "its class has another server now");
         return true;
     }
@@ -159,12 +146,12 @@ static void note_endings(struct record_turn *turn)
     for (size_t i = 0; i < turn->key_count; i++) {
         const struct record_key *key = &turn->keys[i];
         if (key->fate == FATE_TAKEN)
-            note_key(turn, key, false, "RecordDeleted", "is another record's now");
+            record_note_key(turn, key, false, "RecordDeleted", "is another record's now");
         else if (key->fate == FATE_DELETED && key->receipt->is_uncertain)
-            note_key(turn, key, true, "DeleteUncertain",
-                     "may still exist: the server's answer to its deletion was unclear");
+            record_note_key(turn, key, true, "DeleteUncertain",
+                            "may still exist: the server's answer to its deletion was unclear");
         else if (key->fate == FATE_DELETED)
-            note_key(turn, key, false, "RecordDeleted", "is deleted");
+            record_note_key(turn, key, false, "RecordDeleted", "is deleted");
     }
 }
 

@@ -123,13 +123,6 @@ static bool excludes(const struct record_turn *turn, const struct record_key *ol
            is_same_name(turn, &old->claim, &wanted->claim);
 }
 
-// The class of the old key has moved to another server: what is there is not ours to delete.
-static bool has_moved(const struct record_turn *turn, const struct record_key *old)
-{
-    struct text server = record_class_server(turn, old->claim.class_name);
-    return server.len && !text_equal(server, old->claim.server);
-}
-
 // Nobody can delete it any more, and the time to wait for class and Secret is over.
 static bool is_out_of_reach(struct record_turn *turn, const struct record_key *old)
 {
@@ -145,13 +138,6 @@ static bool is_out_of_reach(struct record_turn *turn, const struct record_key *o
     return false;
 }
 
-static void note_key(struct record_turn *turn, const char *reason, const struct record_key *key,
-                     const char *what)
-{
-    verdict_note(turn->out, true, reason,
-                 arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
-}
-
 static void remove_old(struct record_turn *turn, struct record_key *old, bool may_leave)
 {
     old->intent = CLAIM_REMOVE;
@@ -159,12 +145,12 @@ static void remove_old(struct record_turn *turn, struct record_key *old, bool ma
     if (record_is_settled(old) && may_leave) {
         old->is_leaving = true;
         if (old->receipt->is_uncertain)
-            note_key(turn, "DeleteUncertain", old,
-                     "may still exist: the server's answer to its "
-                     "deletion was unclear");
+            record_note_key(turn, old, true, "DeleteUncertain",
+                            "may still exist: the server's answer to its "
+                            "deletion was unclear");
     } else if (is_out_of_reach(turn, old)) {
         old->is_leaving = true;
-        note_key(turn, "RecordOrphaned", old, "may still exist: its class is gone");
+        record_note_key(turn, old, true, "RecordOrphaned", "may still exist: its class is gone");
     }
 }
 
@@ -172,7 +158,7 @@ static void follow(struct record_turn *turn, struct record_key *old, struct reco
 {
     bool is_done = record_is_settled(wanted);
     old->claim.refusal = NULL;
-    if (has_moved(turn, old)) {
+    if (record_has_moved(turn, old)) {
         old->is_leaving = is_done;
         return;
     }

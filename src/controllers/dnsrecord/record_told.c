@@ -241,6 +241,13 @@ static const struct log_attr *attrs_make(const struct record_turn *turn)
     return attrs;
 }
 
+void record_note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
+                     const char *reason, const char *what)
+{
+    verdict_note(turn->out, is_warning, reason,
+                 arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
+}
+
 void record_tell_line(struct record_turn *turn, enum log_level level, const char *message)
 {
     turn->out->lines[turn->out->line_count++] =

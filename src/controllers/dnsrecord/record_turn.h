@@ -95,7 +95,11 @@ bool record_is_going(const struct record_turn *turn);
 bool record_may_send(const struct record_turn *turn, const struct record_key *key);
 bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
 bool record_is_lost(const struct record_key *key);
+// What it has there keeps the holder's content out, or may: it is removed, and until then it is
+// ours.
 bool record_is_in_way(const struct record_key *key);
+// Its class has another server now: what is at the old one is not ours to delete.
+bool record_has_moved(const struct record_turn *turn, const struct record_key *key);
 // Its last attempt failed, in this process; or before it, and the status tells so already.
 bool record_has_failed(const struct record_key *key);
 bool record_is_recalled(const struct record_key *key);
@@ -119,6 +123,9 @@ void record_tell(struct record_turn *turn, enum reason reason, const char *messa
 void record_tell_failure(struct record_turn *turn, const struct receipt *receipt,
                          const char *prefix);
 void record_tell_success(struct record_turn *turn, const struct record_key *key);
+// An event about a key: "www.example.com A at http://... <what>".
+void record_note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
+                     const char *reason, const char *what);
 void record_tell_line(struct record_turn *turn, enum log_level level, const char *message);
 // Status, notes and lines from what was told.
 void record_tell_verdict(struct record_turn *turn);

@@ -37,10 +37,10 @@ void status_book_done(struct status_book *book); // what was not written is lost
 // Forgets everything in memory, changes too.
 void status_book_reset(struct status_book *book);
 
-// The loaded status file of manifest `id`. An absent one is empty (is_absent, was_torn tell). NULL
-// when it cannot be read. Valid until the next call of status_book_open or _tidy.
 // False when a folder stands where the status file goes. What that file held counts as lost.
 bool status_book_has_place(const struct status_book *book, const char *manifest, struct error *err);
+// The loaded status file of manifest `id`. An absent one is empty (is_absent, was_torn tell). NULL
+// when it cannot be read. Valid until the next call of status_book_open or _tidy.
 struct status_file *status_book_open(struct status_book *book, uint32_t id, const char *manifest,
                                      struct error *err);
 // Only if it is in memory.
