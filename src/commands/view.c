@@ -18,11 +18,10 @@ static const char *copy(struct view *view, struct text text)
 
 static const char *join_written(struct view *view, const struct dnsrecord *record)
 {
-    const struct text parts[] = {text_is(record->subdomain, "@") ? (struct text){0}
-                                                                 : record->subdomain,
-                                 record->domain, record->type};
+    bool is_apex = text_is(record->subdomain, "@");
+    const struct text parts[] = {record->subdomain, record->domain, record->type};
     AUTO_BUFFER out = {0};
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+    for (size_t i = is_apex; i < COUNT_OF(parts); i++) {
         if (out.len && parts[i].len)
             buffer_add_char(&out, i == 1 ? '.' : ' ');
         buffer_add(&out, parts[i].at, parts[i].len);
