@@ -557,16 +557,27 @@ static void blur_status(struct value *status)
     }
 }
 
+// Of an object that goes, what may still stand there depends on what failed last.
+static void blur_applied(const struct value *status)
+{
+    static const char *const known[] = {"hash", NULL};
+    value_each (item, value_find(status, "applied"))
+        drop_keys(item, known);
+}
+
 static void dump_object(struct stage *stage, const struct object_ref_key *key, struct buffer *line)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *tree = stage_find(stage, arena, key);
     struct value *status = value_find(tree, "status");
     const struct value *metadata = value_find(tree, "metadata");
+    bool is_going = value_find(metadata, "deletionTimestamp") != NULL;
     blur_status(status);
+    if (is_going)
+        blur_applied(status);
     buffer_printf(line, "%s %.*s/%.*s ", key->kind->name, TEXT_ARGS(key->namespace_),
                   TEXT_ARGS(key->name));
-    buffer_add_text(line, value_find(metadata, "deletionTimestamp") ? "going " : "");
+    buffer_add_text(line, is_going ? "going " : "");
     if (value_find(metadata, "finalizers"))
         value_write_json(line, value_find(metadata, "finalizers"));
     value_each (item, value_find(metadata, "annotations"))
