@@ -264,7 +264,8 @@ static void check_file(struct check *check, const struct file_path *file)
                                            .text = buffer_text(&content),
                                            .kinds = kinds,
                                            .kind_count = kind_count,
-                                           .patterns = check->patterns};
+                                           .patterns = check->patterns,
+                                           .is_draft = true};
     if (!documents_read(&source, take_document, check, &err))
         add_syntax_fault(check, &err);
     else if (before == check->object_count + check->skipped_count)

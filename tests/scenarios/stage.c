@@ -557,7 +557,15 @@ static void blur_status(struct value *status)
     }
 }
 
-// Of an object that goes, what may still stand there depends on what failed last.
+static bool is_ready(const struct value *status)
+{
+    value_each (item, value_find(status, "conditions"))
+        if (text_is(value_text_at(item, "type"), "Ready"))
+            return text_is(value_text_at(item, "status"), "True");
+    return false;
+}
+
+// Of an object that goes or failed, what is known of the server depends on what happened last.
 static void blur_applied(const struct value *status)
 {
     static const char *const known[] = {"hash", NULL};
@@ -573,7 +581,7 @@ static void dump_object(struct stage *stage, const struct object_ref_key *key, s
     const struct value *metadata = value_find(tree, "metadata");
     bool is_going = value_find(metadata, "deletionTimestamp") != NULL;
     blur_status(status);
-    if (is_going)
+    if (is_going || !is_ready(status))
         blur_applied(status);
     buffer_printf(line, "%s %.*s/%.*s ", key->kind->name, TEXT_ARGS(key->namespace_),
                   TEXT_ARGS(key->name));

@@ -259,24 +259,36 @@ static void take(const struct walk *walk, struct value *tree)
     walk->call(walk->context, walk->arena, &document);
 }
 
+static void pass_over(const struct walk *walk, struct value *tree)
+{
+    (void)walk;
+    (void)tree;
+}
+
+static bool walk_text(const struct walk *walk, void (*visit)(const struct walk *, struct value *),
+                      struct error *err)
+{
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(walk->source->text, &value_manifest_limits);
+    for (;;) {
+        struct value *tree = NULL;
+        bool has = false;
+        if (!yaml_reader_next(reader, walk->arena, &tree, &has, err))
+            return error_prefix(err, "%s:", walk->source->path);
+        if (!has)
+            return true;
+        if (tree && tree->type != VALUE_NULL)
+            visit(walk, tree);
+        arena_reset(walk->arena);
+    }
+}
+
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(source->text, &value_manifest_limits);
     const struct walk walk = {source, arena, call, context};
-    for (;;) {
-        struct value *tree = NULL;
-        bool has = false;
-        if (!yaml_reader_next(reader, arena, &tree, &has, err))
-            return error_prefix(err, "%s:", source->path);
-        if (!has)
-            return true;
-        if (tree && tree->type != VALUE_NULL)
-            take(&walk, tree);
-        arena_reset(arena);
-    }
+    return (source->is_draft || walk_text(&walk, pass_over, err)) && walk_text(&walk, take, err);
 }
 
 const char *document_duplicate(struct arena *arena, const struct document *document,

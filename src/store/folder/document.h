@@ -35,6 +35,7 @@ struct document_source {
     const struct kind *const *kinds;
     size_t kind_count;
     struct kind_patterns *patterns; // may be NULL
+    bool is_draft; // only looked at: what stands before a fault of syntax is called, too
 };
 
 // Of a document whose object stands in the manifest `elsewhere` already: its fault.
@@ -46,5 +47,7 @@ typedef void document_call(void *context, struct arena *arena, struct document *
 enum { DOCUMENT_OCTETS_MAX = 2 * 1024 * 1024 };
 
 // False when the text cannot be read to its end; err->text then begins with "web.yaml:7:3: ".
+// Nothing of a half-written text is called: who knows what it was going to say. Faults within
+// documents that can be read are theirs alone.
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err);

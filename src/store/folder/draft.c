@@ -154,8 +154,8 @@ static void read_manifest(struct folder *folder, struct draft *draft, uint32_t f
     buffer_printf(&path, "%s/%s", folder->dir, manifest);
     if (!disk_read(&text, path.at, MANIFEST_OCTETS_MAX, NULL))
         return;
-    struct document_source source = {manifest, buffer_text(&text), folder->kinds,
-                                     folder->kind_count, folder->patterns};
+    struct document_source source = {manifest,           buffer_text(&text), folder->kinds,
+                                     folder->kind_count, folder->patterns,   false};
     documents_read(&source, match_document, draft, NULL);
     if (draft->is_aside)
         secret_wipe(text.at, text.len);

@@ -119,7 +119,7 @@ static void parse_file(struct folder *folder, uint32_t file, struct text text)
 {
     struct error err = {0};
     struct document_source source = {path_of(folder, file), text, folder->kinds, folder->kind_count,
-                                     folder->patterns};
+                                     folder->patterns,      false};
     begin_file(folder, file);
     if (!documents_read(&source, take_document, folder, &err))
         refuse_file(folder, file, err.text);

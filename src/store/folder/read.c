@@ -161,8 +161,8 @@ static void read_file(struct reading *reading, uint32_t file)
     struct error err = {0};
     struct folder *folder = reading->folder;
     folder->pass.file = file;
-    struct document_source source = {
-        path_of(reading), {0}, folder->kinds, folder->kind_count, folder->patterns};
+    struct document_source source = {path_of(reading), {0},  folder->kinds, folder->kind_count,
+                                     folder->patterns, false};
     if (!status_book_has_place(&folder->book, path_of(reading), &err)) {
         error_prefix(&err, "%s: ", path_of(reading));
         tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});

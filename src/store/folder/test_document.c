@@ -34,7 +34,7 @@ static void assert_read(const char *text, const char *expected)
 {
     AUTO_BUFFER out = {0};
     struct error err = {0};
-    struct document_source source = {"m.yaml", text_of(text), kinds, COUNT_OF(kinds), NULL};
+    struct document_source source = {"m.yaml", text_of(text), kinds, COUNT_OF(kinds), NULL, false};
     if (!documents_read(&source, list, &out, &err))
         buffer_printf(&out, "%s\n", err.text);
     assert_string_equal(buffer_text(&out).at, expected);
@@ -78,12 +78,26 @@ static void lists_are_opened(void **state)
                 "- / unknown\nPlace /p secret good\n");
 }
 
-static void syntax_error_ends_the_reading_with_its_place(void **state)
+static const char half_broken[] = "{apiVersion: v1, kind: Token, metadata: {name: t}}\n---\na: [\n";
+#define SYNTAX_FAULT                                                                               \
+    "m.yaml:4:1: did not find expected node content while parsing a flow node that began at 4:1\n"
+
+static void nothing_of_a_half_broken_text_is_called(void **state)
 {
     (void)state;
-    assert_read("{apiVersion: v1, kind: Token, metadata: {name: t}}\n---\na: [\n",
-                "Token default/t secret good\nm.yaml:4:1: did not find expected node content while "
-                "parsing a flow node that began at 4:1\n");
+    assert_read(half_broken, SYNTAX_FAULT);
+}
+
+static void draft_is_called_up_to_its_fault(void **state)
+{
+    (void)state;
+    AUTO_BUFFER out = {0};
+    struct error err = {0};
+    struct document_source source = {"m.yaml", text_of(half_broken), kinds, COUNT_OF(kinds), NULL,
+                                     true};
+    assert_false(documents_read(&source, list, &out, &err));
+    buffer_printf(&out, "%s\n", err.text);
+    assert_string_equal(out.at, "Token default/t secret good\n" SYNTAX_FAULT);
 }
 
 static void keep_tree(void *context, struct arena *arena, struct document *document)
@@ -100,7 +114,10 @@ static void defaults_of_the_table_are_filled_in(void **state)
         "m.yaml",
         TEXT("{apiVersion: test.example.org/v1, kind: Thing, metadata: {name: a}, "
              "spec: {value: x}}"),
-        kinds, COUNT_OF(kinds), NULL};
+        kinds,
+        COUNT_OF(kinds),
+        NULL,
+        false};
     (void)state;
     assert_true(documents_read(&source, keep_tree, &out, NULL));
     assert_non_null(strstr(out.at, "\"spec\":{\"value\":\"x\",\"colour\":\"green\"}"));
@@ -279,7 +296,8 @@ int main(void)
         cmocka_unit_test(each_fault_has_its_place),
         cmocka_unit_test(documents_without_a_name_or_a_kind_are_refused),
         cmocka_unit_test(lists_are_opened),
-        cmocka_unit_test(syntax_error_ends_the_reading_with_its_place),
+        cmocka_unit_test(nothing_of_a_half_broken_text_is_called),
+        cmocka_unit_test(draft_is_called_up_to_its_fault),
         cmocka_unit_test(defaults_of_the_table_are_filled_in),
         cmocka_unit_test(status_document_reads_back_as_written),
         cmocka_unit_test(line_of_the_journal_has_no_status),
