@@ -4,7 +4,12 @@
 
 #include "store/folder/name.h"
 
-enum { NAME_OCTETS_MAX = 253, NAMESPACE_OCTETS_MAX = 63, SHOWN_OCTETS_MAX = 64 };
+enum {
+    NAME_OCTETS_MAX = 253,
+    NAMESPACE_OCTETS_MAX = 63,
+    SHOWN_OCTETS_MAX = 64,
+    KEPT_OCTETS_MAX = 256 * 1024, // of text whose trees are held all at once
+};
 
 struct walk {
     const struct document_source *source;
@@ -259,28 +264,56 @@ static void take(const struct walk *walk, struct value *tree)
     walk->call(walk->context, walk->arena, &document);
 }
 
-static void pass_over(const struct walk *walk, struct value *tree)
+static bool next_tree(const struct walk *walk, struct yaml_reader *reader, struct arena *arena,
+                      struct value **out, struct error *err)
 {
-    (void)walk;
-    (void)tree;
+    bool has = true;
+    for (*out = NULL; has && (!*out || (*out)->type == VALUE_NULL);)
+        if (!yaml_reader_next(reader, arena, out, &has, err))
+            return error_prefix(err, "%s:", walk->source->path);
+    if (!has)
+        *out = NULL;
+    return true;
 }
 
-static bool walk_text(const struct walk *walk, void (*visit)(const struct walk *, struct value *),
-                      struct error *err)
+// As they come, and only looked over when `is_silent`.
+static bool walk_text(const struct walk *walk, bool is_silent, struct error *err)
 {
     CLEANUP(yaml_reader)
     struct yaml_reader *reader = yaml_reader_new(walk->source->text, &value_manifest_limits);
     for (;;) {
-        struct value *tree = NULL;
-        bool has = false;
-        if (!yaml_reader_next(reader, walk->arena, &tree, &has, err))
-            return error_prefix(err, "%s:", walk->source->path);
-        if (!has)
+        struct value *tree;
+        if (!next_tree(walk, reader, walk->arena, &tree, err))
+            return false;
+        if (!tree)
             return true;
-        if (tree && tree->type != VALUE_NULL)
-            visit(walk, tree);
+        if (!is_silent)
+            take(walk, tree);
         arena_reset(walk->arena);
     }
+}
+
+// All of them before the first is called: half as much work where there is room for it.
+static bool walk_kept(const struct walk *walk, struct error *err)
+{
+    CLEANUP(arena) struct arena *kept = arena_new();
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(walk->source->text, &value_manifest_limits);
+    struct value *first = NULL;
+    struct value **link = &first;
+    for (;; link = &(*link)->next) {
+        if (!next_tree(walk, reader, kept, link, err))
+            return false;
+        if (!*link)
+            break;
+    }
+    for (struct value *tree = first, *next; tree; tree = next) {
+        next = tree->next;
+        tree->next = NULL;
+        take(walk, tree);
+        arena_reset(walk->arena);
+    }
+    return true;
 }
 
 bool documents_read(const struct document_source *source, document_call *call, void *context,
@@ -288,7 +321,11 @@ bool documents_read(const struct document_source *source, document_call *call, v
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct walk walk = {source, arena, call, context};
-    return (source->is_draft || walk_text(&walk, pass_over, err)) && walk_text(&walk, take, err);
+    if (source->is_draft)
+        return walk_text(&walk, false, err);
+    if (source->text.len <= KEPT_OCTETS_MAX)
+        return walk_kept(&walk, err);
+    return walk_text(&walk, true, err) && walk_text(&walk, false, err);
 }
 
 const char *document_duplicate(struct arena *arena, const struct document *document,
