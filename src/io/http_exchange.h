@@ -63,10 +63,10 @@ struct http_server {
     bool is_draining;
 };
 
-// Arms the exchange's deadline; when it passes, the connection is cut.
-// Body and content type of a reply that the server itself makes.
+// Body (appended) and content type of a reply that the server itself makes.
 const char *http_refusal_write(const struct http_exchange *exchange, int status, const char *text,
                                struct buffer *out);
+// Arms the exchange's deadline; when it passes, the connection is cut.
 void http_guard_set(struct http_exchange *exchange, int64_t now_ms, int64_t delay_ms);
 // The timer behind all deadlines; context is the server.
 void http_guard_on_time(void *context);

@@ -124,7 +124,7 @@ static void describe_trouble(const struct http_call *call, CURLcode code, struct
                              sizeof(words));
     error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s%s", trouble->what, call->target,
               call->proxy ? " through the proxy" : "", detail,
-              is_plain_server(call, code) ? "; the server may not speak tls on this port" : "");
+              is_plain_server(call, code) ? "; the server may not speak TLS on this port" : "");
     err->status = (int)number;
 }
 

@@ -234,7 +234,7 @@ static void a_server_that_speaks_no_tls_is_told_as_that(void **state)
     evhttp_set_bevcb(story->server, NULL, NULL);
     get(story, &request);
     assert_int_equal(story->failure, HTTP_UNREACHABLE);
-    assert_non_null(strstr(story->error.text, "the server may not speak tls on this port"));
+    assert_non_null(strstr(story->error.text, "the server may not speak TLS on this port"));
 }
 
 static void a_handshake_without_answer_times_out(void **state)
