@@ -393,18 +393,19 @@ static void claim_doubt(struct claim *claim)
     claim->is_doubted = true;
 }
 
-// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
-// goes first. The loser stays a loser; what it removes, it removes for the holder.
 static bool may_stand(const struct claim *claim)
 {
     return claim->there == THERE_SET || claim->there == THERE_OPEN;
 }
 
+// Of two claims at one name.
 static bool is_same_key(const struct claim *a, const struct claim *b)
 {
     return a->type == b->type && a->subdomain_len == b->subdomain_len;
 }
 
+// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
+// goes first. The loser stays a loser; what it removes, it removes for the holder.
 static bool stands_in_way(const struct claim *loser, const struct claim *holder)
 {
     return may_stand(loser) && !is_same_key(loser, holder);
@@ -894,7 +895,6 @@ static void count_programmed(struct engine *engine, const struct claim *claim)
                       loop_mono_ms(engine->loop) - claim->pending->since_ms);
 }
 
-// It may have been done all the same: what stood there before counts no more.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
     struct claim *claim = &engine->claims[id];

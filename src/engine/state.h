@@ -422,6 +422,8 @@ struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[8], const char *trace);
+// Its talk ended and nobody knows whether the change was made: what stood there counts no more. One
+// that its key forgot is released.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);

@@ -166,6 +166,32 @@ static void follow(struct record_turn *turn, struct record_key *old, struct reco
         remove_old(turn, old, is_done);
 }
 
+// ---- waiting ------------------------------------------------------------------------------------
+
+// Since when the server is being waited for; 0: not known, then nothing is said.
+static int64_t waiting_since_ms(const struct record_turn *turn, const struct record_key *key)
+{
+    if (key->receipt && key->receipt->since_ms)
+        return key->receipt->since_ms;
+    if (conditions_find(&turn->ours.conditions, "Ready"))
+        return 0;
+    int64_t created_ms = (int64_t)turn->object->created_s * 1000;
+    return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
+}
+
+static void tell_waiting(struct record_turn *turn, const struct record_key *key)
+{
+    int64_t since_ms = waiting_since_ms(turn, key);
+    if (!since_ms)
+        return;
+    if (turn->snapshot->now_ms >= since_ms + PENDING_MS)
+        record_tell(
+            turn, REASON_PENDING,
+            arena_printf(turn->arena, "%s has not answered yet", record_text(turn, turn->server)));
+    else
+        record_wake_at(turn, since_ms + PENDING_MS);
+}
+
 // ---- what stood at an old key before a change that deletes first --------------------------------
 
 static size_t octets_of(const struct record_set *set)
@@ -224,8 +250,6 @@ static const struct record_set *found_there(struct record_turn *turn, const stru
         found->ttl_s = (uint32_t)turn->dnsclass.default_ttl_s;
     return found;
 }
-
-static void tell_waiting(struct record_turn *turn, const struct record_key *key);
 
 // It answers, but refuses this question again and again: that must not hold the change up.
 static bool is_unwilling(const struct receipt *receipt)
@@ -463,30 +487,6 @@ static void tell_old_failures(struct record_turn *turn, const struct record_key 
         turn->told.attempt = key->receipt;
         return;
     }
-}
-
-// Since when the server is being waited for; 0: not known, then nothing is said.
-static int64_t waiting_since_ms(const struct record_turn *turn, const struct record_key *wanted)
-{
-    if (wanted->receipt && wanted->receipt->since_ms)
-        return wanted->receipt->since_ms;
-    if (conditions_find(&turn->ours.conditions, "Ready"))
-        return 0;
-    int64_t created_ms = (int64_t)turn->object->created_s * 1000;
-    return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
-}
-
-static void tell_waiting(struct record_turn *turn, const struct record_key *wanted)
-{
-    int64_t since_ms = waiting_since_ms(turn, wanted);
-    if (!since_ms)
-        return;
-    if (turn->snapshot->now_ms >= since_ms + PENDING_MS)
-        record_tell(
-            turn, REASON_PENDING,
-            arena_printf(turn->arena, "%s has not answered yet", record_text(turn, turn->server)));
-    else
-        record_wake_at(turn, since_ms + PENDING_MS);
 }
 
 static void tell_progress(struct record_turn *turn, struct record_key *wanted)
