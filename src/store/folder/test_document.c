@@ -88,6 +88,37 @@ static void nothing_of_a_half_broken_text_is_called(void **state)
     assert_read(half_broken, SYNTAX_FAULT);
 }
 
+static void count_document(void *context, struct arena *arena, struct document *document)
+{
+    size_t *count = context;
+    (void)arena;
+    *count += document->state == DOCUMENT_GOOD;
+}
+
+// More than what is held in memory at once: it is read twice.
+static void large_text_is_taken_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    enum { DOCUMENTS = 2000 };
+    AUTO_BUFFER text = {0};
+    size_t count = 0;
+    struct error err = {0};
+    for (int i = 0; i < DOCUMENTS; i++)
+        buffer_printf(
+            &text, "---\n# %0200d\n{apiVersion: v1, kind: Token, metadata: {name: t%d}}\n", 0, i);
+    assert_true(text.len > 256 * 1024);
+    struct document_source source = {"m.yaml", buffer_text(&text), kinds, COUNT_OF(kinds), NULL,
+                                     false};
+    assert_true(documents_read(&source, count_document, &count, &err));
+    assert_int_equal(count, DOCUMENTS);
+    buffer_add_text(&text, "---\na: [\n");
+    source.text = buffer_text(&text);
+    count = 0;
+    assert_false(documents_read(&source, count_document, &count, &err));
+    assert_int_equal(count, 0);
+    assert_non_null(strstr(err.text, "m.yaml:6003:1: "));
+}
+
 static void draft_is_called_up_to_its_fault(void **state)
 {
     (void)state;
@@ -297,6 +328,7 @@ int main(void)
         cmocka_unit_test(documents_without_a_name_or_a_kind_are_refused),
         cmocka_unit_test(lists_are_opened),
         cmocka_unit_test(nothing_of_a_half_broken_text_is_called),
+        cmocka_unit_test(large_text_is_taken_whole_or_not_at_all),
         cmocka_unit_test(draft_is_called_up_to_its_fault),
         cmocka_unit_test(defaults_of_the_table_are_filled_in),
         cmocka_unit_test(status_document_reads_back_as_written),
