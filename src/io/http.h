@@ -16,8 +16,11 @@ struct http_header {
 };
 
 struct http_tls {
-    const char *ca_pem;      // NULL: the system's CAs
-    const char *server_name; // SNI and name check; NULL: host of the URL
+    const char *ca_pem;          // NULL: the system's CAs
+    const char *server_name;     // SNI and name check; NULL: host of the URL
+    const char *certificate_pem; // of the client, with its chain; NULL: none
+    const char *key_pem;
+    bool is_unverified; // any server is believed
 };
 
 // Borrowed by http_send for the length of the call to it only.
@@ -27,11 +30,19 @@ struct http_request {
     const struct http_header *headers;
     size_t header_count;
     struct text body;   // absent: none (not even Content-Length)
-    int64_t timeout_ms; // whole request
+    int64_t timeout_ms; // whole request; 0: no limit
     int64_t connect_timeout_ms;
     size_t max_header_octets; // 0: 16 KiB
     size_t max_body_octets;   // 0: 1 MiB
     struct http_tls tls;
+    const char *proxy;      // http, https or socks5 URL; "": none; NULL: as the environment says
+    const char *user_agent; // NULL: the client's
+    // A connection of its own, closed at the end, with probes: a path that is dead ends it within
+    // 30 s.
+    bool is_alone;
+    // Gets the body of a 2xx reply in pieces as they come, with the context of `done`; it is not
+    // gathered then and may be of any length. May cancel the call.
+    void (*piece)(void *context, struct text piece);
 };
 
 enum http_failure {

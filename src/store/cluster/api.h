@@ -1,0 +1,70 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/kind.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "io/world.h"
+#include "store/cluster/kubeconfig.h"
+#include "store/store.h"
+
+// An API server as we talk to it: the address, TLS, our credentials with their rotation, and what
+// its replies mean to us. Paths go out as given, behind the server's own prefix.
+
+struct api;
+// Takes `access` over.
+struct api *api_new(const struct world *world, struct log *log, struct kube_access *access);
+void api_free(struct api *api); // calls under way end without their callback
+// Credentials, CA and client certificate are read anew (SIGHUP).
+void api_reload(struct api *api);
+const struct kube_access *api_access(const struct api *api);
+
+enum { API_TIMEOUT_MS = 60 * 1000, API_FOREVER = -1 };
+
+// Borrowed for the length of the call to api_send.
+struct api_request {
+    const char *method;
+    const char *path;         // with its query: "/api/v1/namespaces?limit=500"
+    const char *content_type; // of the body; NULL: application/json
+    const char *accept;       // NULL: application/json
+    struct text body;         // absent: none
+    const char *agent;        // joins the User-Agent: "/leader-election"; or NULL
+    int64_t timeout_ms;       // whole request; 0: API_TIMEOUT_MS; API_FOREVER
+    bool is_watch;            // a connection of its own, with probes
+    size_t max_body_octets;   // 0: 3 MiB
+    void (*piece)(void *context, struct text piece); // body of a 2xx as it comes; may cancel
+};
+
+// Lives for the length of the callback.
+struct api_reply {
+    bool is_ok; // 2xx
+    // Otherwise: fault, retry_ms (from Retry-After), status, code (reason of the Status body, such
+    // as Expired), text. A Status becomes "<its message>".
+    struct error error;
+    int status;           // 0: no reply
+    bool is_fate_unknown; // it may have taken effect all the same
+    struct text body;     // empty where `piece` had it
+    const char *cause;    // first details.causes[].reason of a Status; or ""
+};
+typedef void api_done(void *context, const struct api_reply *reply);
+
+struct api_call;
+// `done` comes once, never from within api_send. A 401 asks for a fresh credential and is tried
+// once more before it is reported (fault AUTH).
+struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,
+                          void *context);
+void api_cancel(struct api *api, struct api_call *call); // no callback follows
+
+// "/apis/<group>/<version>/namespaces/<ns>/<plural>/<name>/<sub>": namespace_ and name may be
+// empty, sub NULL. Segments are escaped.
+void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
+              const char *sub);
+void api_query_escape(struct buffer *out, struct text text);
+
+// One line of /readyz: are our credentials taken?
+struct store_check api_check(const struct api *api);
+void api_write_metrics(const struct api *api, struct buffer *out); // rest_client_*
