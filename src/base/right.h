@@ -1,0 +1,27 @@
+#pragma once
+
+// What we may ask of an API server: one row of an RBAC rule, as const data. Whoever talks to a
+// server says in such a table what that takes; the rules that people apply are printed from the
+// same rows that are checked at the start.
+//
+//     const struct kube_right lease_rights[] = {
+//         {.group = "coordination.k8s.io", .resource = "leases",
+//          .verbs = (const char *const[]){"get", "watch", "update", NULL}, ...},
+//         {0},
+//     };
+
+enum kube_scope {
+    RIGHT_CLUSTER,       // the whole cluster, or what has no namespace
+    RIGHT_OWN_NAMESPACE, // where we run
+    RIGHT_OBJECTS,       // where the objects are: all watched namespaces
+};
+
+// Lists of rows end with one whose resource is NULL.
+struct kube_right {
+    const char *group;        // "" for core
+    const char *resource;     // plural, with its subresource: "dnsrecords/status"
+    const char *const *verbs; // NULL-terminated
+    enum kube_scope scope;
+    const char *const *names; // only these objects (NULL-terminated); NULL: any
+    const char *why;          // one sentence, as a comment in what is printed
+};
