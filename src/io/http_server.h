@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "io/http.h"
 
@@ -22,6 +23,9 @@ struct http_server_options {
     unsigned max_connections; // 0: 256
     int64_t head_timeout_ms;  // 0: 10 s
     int64_t body_timeout_ms;  // 0: 30 s
+    // TLS 1.2 or later, which counts towards head_timeout_ms. Until http_server_set_tls brings a
+    // certificate, connections are closed as soon as they are accepted.
+    bool is_tls;
     // Called for every complete request; must lead to exactly one http_answer, now or later.
     void (*handle)(void *context, struct http_exchange *exchange);
     // The client went away before the answer: forget the exchange, http_answer must not follow.
@@ -43,6 +47,16 @@ uint16_t http_server_port(const struct http_server *server);
 bool http_server_is_ipv4_fallback(const struct http_server *server);
 // New replies carry `Connection: close`; idle connections close.
 void http_server_drain(struct http_server *server);
+
+struct http_server_tls {
+    struct text certificate_pem; // the server's own, then those between it and the CA
+    const struct secret *key_pem;
+};
+// Borrowed for the length of the call. Connections accepted from now on get this certificate, open
+// ones go on with theirs. ALPN: http/1.1 and nothing else. Fails, and leaves everything as it was,
+// when the two cannot be read or do not belong together. For a server with is_tls only.
+bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls,
+                         struct error *err);
 
 // Valid until http_answer or `gone`.
 const char *http_exchange_method(const struct http_exchange *exchange);
