@@ -165,7 +165,7 @@ static bool open_store(struct run_process *run, struct error *err)
     struct store_kind rows[KINDS_MAX];
     size_t count = 0;
     for (; count < kind_count && count < KINDS_MAX; count++)
-        rows[count] = (struct store_kind){kinds[count], finalizer_of(run, kinds[count])};
+        rows[count] = (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(run, kinds[count])};
     const struct folder_options options = {
         .dir = option_text(run->invocation, "dir"),
         .state_dir = option_text(run->invocation, "state-dir"),

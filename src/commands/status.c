@@ -507,7 +507,7 @@ static bool read_options(struct status *status, struct error *err)
     const char *ask = option_text(invocation, "ask");
     size_t count = 0;
     for (; count < kind_count && count < KINDS_MAX; count++)
-        status->kinds[count] = (struct store_kind){kinds[count], NULL};
+        status->kinds[count] = (struct store_kind){.kind = kinds[count]};
     status->folder = (struct folder_options){.dir = option_text(invocation, "dir"),
                                              .state_dir = option_text(invocation, "state-dir"),
                                              .kinds = status->kinds,

@@ -281,14 +281,29 @@ static void on_leading(void *context, bool is_leading)
         return;
     engine->is_leading = is_leading;
     log_line(engine->log, LOG_INFO, is_leading ? "leading" : "standing by", LOG_END);
-    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        while (!is_leading && lane->flights)
-            flight_abort(lane->flights);
-        if (is_leading && lane->has_question)
+    for (struct lane *lane = engine->lanes; lane && is_leading; lane = lane->next)
+        if (lane->has_question)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
-    }
     if (is_leading)
         queue_all(engine);
+}
+
+static void on_fenced(void *context)
+{
+    struct engine *engine = context;
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next)
+        while (lane->flights)
+            flight_abort(lane->flights);
+}
+
+static void on_known(void *context, const struct object_ref_key *key)
+{
+    gather_wake_identity(context, key);
+}
+
+static void on_room(void *context)
+{
+    engine_schedule(context);
 }
 
 static void on_writable(void *context)
@@ -308,8 +323,11 @@ bool engine_start(struct engine *engine, struct error *err)
     const struct store_sink sink = {.event = on_event,
                                     .batch_end = on_batch_end,
                                     .synced = on_synced,
+                                    .known = on_known,
                                     .leading = on_leading,
+                                    .fenced = on_fenced,
                                     .writable = on_writable,
+                                    .room = on_room,
                                     .context = engine};
     engine->is_started = true;
     resync_start(engine);
@@ -365,6 +383,12 @@ bool engine_is_idle(const struct engine *engine)
 bool engine_is_synced(const struct engine *engine)
 {
     return all_kinds_synced(engine) && engine->is_first_pass_done;
+}
+
+bool engine_may_write(const struct engine *engine)
+{
+    const struct store *store = engine->options.store;
+    return engine->is_leading && (!store || store_may_write(store));
 }
 
 bool engine_is_leading(const struct engine *engine)

@@ -427,7 +427,12 @@ static void flight_step(struct flight *flight)
     const struct world *world = flight->engine->options.world;
     struct moment moment = moment_of(flight->engine);
     struct ask ask = {0};
-    switch (flight->seat->provider->ask(flight->talk, &moment, &ask)) {
+    enum ask_kind kind = flight->seat->provider->ask(flight->talk, &moment, &ask);
+    if ((kind == ASK_HTTP || kind == ASK_DNS) && !engine_may_write(flight->engine)) {
+        flight_abort(flight);
+        return;
+    }
+    switch (kind) {
     case ASK_HTTP:
         flight->http = http_send(world->http, &ask.http, http_came, flight);
         return;

@@ -134,6 +134,26 @@ void join_done(struct join *join)
     *join = (struct join){0};
 }
 
+// What a string of a gather by identity names.
+static struct object_ref_key identity_of(const struct kind *kind, const char *wanted)
+{
+    struct object_ref_key key = {.kind = kind, .namespace_ = TEXT(""), .name = text_of(wanted)};
+    if (kind->is_namespaced)
+        text_cut(&key.name, '/', &key.namespace_);
+    return key;
+}
+
+// By identity: the store is told of the first that wants an object, and of the last.
+static void tell_want(struct engine *engine, const struct gather *gather, const char *text,
+                      bool is_wanted)
+{
+    if (!gather || gather->offers)
+        return;
+    struct object_ref_key key = identity_of(gather->kind, text);
+    if (key.name.at)
+        store_want(engine->options.store, &key, is_wanted);
+}
+
 typedef void wants_call(const struct object *subject, struct strings *out);
 
 // A key whose object is about to be replaced, by NULL: to go. NO_ID: none.
@@ -171,40 +191,64 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
     value->live = kept;
 }
 
+// Where a string is wanted: a gather of a controller, or its lanes (gather NULL).
+struct place {
+    struct join *join;
+    size_t controller;
+    const struct gather *gather;
+    wants_call *wants;
+};
+
 // A value that nobody seems to want or offer is looked at closely, and goes.
-static void join_tidy(struct engine *engine, struct join *join, struct join_value *value,
-                      size_t controller, wants_call *wants, const struct changing *changing)
+static void join_tidy(struct engine *engine, const struct place *place, struct join_value *value,
+                      const struct changing *changing)
 {
     if (value->live || value->offer_count)
         return;
-    join_sweep(engine, value, controller, wants, changing);
-    if (!value->key_count)
-        join_forget(join, value);
+    join_sweep(engine, value, place->controller, place->wants, changing);
+    if (value->key_count)
+        return;
+    tell_want(engine, place->gather, value->text, false);
+    join_forget(place->join, value);
 }
 
-static void join_index(struct engine *engine, struct join *join, size_t controller,
-                       wants_call *wants, uint32_t id, const struct object *old,
-                       const struct object *new_)
+static void drop_wants(struct engine *engine, const struct place *place,
+                       const struct strings *before, const struct strings *after,
+                       const struct changing *changing)
 {
-    struct strings before = wants_of(engine->arena, wants, old);
-    struct strings after = wants_of(engine->arena, wants, new_);
-    for (size_t i = 0; i < before.count; i++) {
-        struct join_value *value = join_find(join, before.items[i]);
-        if (!value || strings_has(&after, before.items[i]))
+    for (size_t i = 0; i < before->count; i++) {
+        struct join_value *value = join_find(place->join, before->items[i]);
+        if (!value || strings_has(after, before->items[i]))
             continue;
         value->live -= value->live > 0;
-        join_tidy(engine, join, value, controller, wants, &(struct changing){id, new_});
+        join_tidy(engine, place, value, changing);
     }
-    for (size_t i = 0; i < after.count; i++) {
-        if (strings_has(&before, after.items[i]))
-            continue;
-        struct join_value *value = join_get(join, after.items[i]);
-        if (value->key_count > 2 * value->live + 16)
-            join_sweep(engine, value, controller, wants, &(struct changing){id, new_});
-        mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
-        value->keys[value->key_count++] = id;
-        value->live++;
-    }
+}
+
+static void add_want(struct engine *engine, const struct place *place, const char *text,
+                     const struct changing *changing)
+{
+    bool is_first = !join_find(place->join, text);
+    struct join_value *value = join_get(place->join, text);
+    if (value->key_count > 2 * value->live + 16)
+        join_sweep(engine, value, place->controller, place->wants, changing);
+    mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
+    value->keys[value->key_count++] = changing->key;
+    value->live++;
+    if (is_first)
+        tell_want(engine, place->gather, text, true);
+}
+
+static void join_index(struct engine *engine, const struct place *place, uint32_t id,
+                       const struct object *old, const struct object *new_)
+{
+    const struct changing changing = {id, new_};
+    struct strings before = wants_of(engine->arena, place->wants, old);
+    struct strings after = wants_of(engine->arena, place->wants, new_);
+    drop_wants(engine, place, &before, &after, &changing);
+    for (size_t i = 0; i < after.count; i++)
+        if (!strings_has(&before, after.items[i]))
+            add_want(engine, place, after.items[i], &changing);
 }
 
 void gather_index_key(struct engine *engine, uint32_t id, const struct object *old,
@@ -213,10 +257,14 @@ void gather_index_key(struct engine *engine, uint32_t id, const struct object *o
     size_t at = engine->keys[id].controller;
     struct controller_state *state = &engine->controllers[at];
     const struct controller *controller = state->controller;
-    for (size_t i = 0; i < controller->gather_count; i++)
-        join_index(engine, &state->joins[i], at, controller->gathers[i].wants, id, old, new_);
+    for (size_t i = 0; i < controller->gather_count; i++) {
+        const struct gather *gather = &controller->gathers[i];
+        join_index(engine, &(struct place){&state->joins[i], at, gather, gather->wants}, id, old,
+                   new_);
+    }
     if (controller->lanes)
-        join_index(engine, &state->lane_join, at, controller->lanes->wants, id, old, new_);
+        join_index(engine, &(struct place){&state->lane_join, at, NULL, controller->lanes->wants},
+                   id, old, new_);
 }
 
 static void offer_remove(struct join_value *value, const struct object *object)
@@ -230,27 +278,26 @@ static void offer_remove(struct join_value *value, const struct object *object)
     }
 }
 
-static void join_offer(struct engine *engine, struct join *join, size_t controller,
-                       const struct gather *gather, const struct object *old,
+static void join_offer(struct engine *engine, const struct place *place, const struct object *old,
                        const struct object *new_)
 {
     struct strings before = {0};
     struct strings after = {0};
     if (old)
-        before = offers_of(engine, gather, old);
+        before = offers_of(engine, place->gather, old);
     if (new_)
-        after = offers_of(engine, gather, new_);
+        after = offers_of(engine, place->gather, new_);
     for (size_t i = 0; i < after.count; i++) {
-        struct join_value *value = join_get(join, after.items[i]);
+        struct join_value *value = join_get(place->join, after.items[i]);
         mem_reserve(&value->offers, &value->offer_capacity, value->offer_count + 1);
         value->offers[value->offer_count++] = object_ref(new_);
     }
     for (size_t i = 0; i < before.count; i++) {
-        struct join_value *value = join_find(join, before.items[i]);
+        struct join_value *value = join_find(place->join, before.items[i]);
         if (!value)
             continue;
         offer_remove(value, old);
-        join_tidy(engine, join, value, controller, gather->wants, &nobody);
+        join_tidy(engine, place, value, &nobody);
     }
 }
 
@@ -262,7 +309,8 @@ void gather_index_offer(struct engine *engine, const struct object *old, const s
         for (size_t i = 0; i < state->controller->gather_count; i++) {
             const struct gather *gather = &state->controller->gathers[i];
             if (gather->kind == kind && gather->offers)
-                join_offer(engine, &state->joins[i], c, gather, old, new_);
+                join_offer(engine, &(struct place){&state->joins[i], c, gather, gather->wants}, old,
+                           new_);
         }
     }
 }
@@ -301,6 +349,22 @@ void gather_wake(struct engine *engine, const struct object *old, const struct o
     wake_state(engine, new_);
 }
 
+void gather_wake_identity(struct engine *engine, const struct object_ref_key *key)
+{
+    AUTO_BUFFER text = {0};
+    if (key->kind->is_namespaced)
+        buffer_printf(&text, "%.*s/", TEXT_ARGS(key->namespace_));
+    buffer_add(&text, key->name.at, key->name.len);
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->gather_count; i++) {
+            const struct gather *gather = &state->controller->gathers[i];
+            if (gather->kind == key->kind && !gather->offers)
+                join_wake(engine, &state->joins[i], c, gather->wants, text.at);
+        }
+    }
+}
+
 void gather_wake_lane(struct engine *engine, const char *lane)
 {
     for (size_t c = 0; c < engine->options.controller_count; c++) {
@@ -327,6 +391,28 @@ bool gather_is_synced(const struct engine *engine, const struct controller *cont
     for (size_t i = 0; i < controller->gather_count; i++)
         if (!kind_is_synced(engine, controller->gathers[i].kind))
             return false;
+    return true;
+}
+
+static bool knows(const struct engine *engine, const struct gather *gather, const char *wanted)
+{
+    struct object_ref_key key = identity_of(gather->kind, wanted);
+    return !key.name.at || store_knows(engine->options.store, &key);
+}
+
+bool gather_is_known(struct engine *engine, const struct controller *controller,
+                     const struct object *subject)
+{
+    for (size_t i = 0; i < controller->gather_count; i++) {
+        const struct gather *gather = &controller->gathers[i];
+        if (gather->offers)
+            continue;
+        arena_reset(engine->scratch);
+        struct strings wants = wants_of(engine->scratch, gather->wants, subject);
+        for (size_t j = 0; j < wants.count; j++)
+            if (!knows(engine, gather, wants.items[j]))
+                return false;
+    }
     return true;
 }
 
@@ -361,12 +447,10 @@ static void found_add(struct found *found, const struct object *object)
 static void find_by_identity(struct engine *engine, const struct kind *kind, const char *wanted,
                              struct found *found)
 {
-    struct text rest = text_of(wanted);
-    struct text namespace_ = TEXT("");
-    if (kind->is_namespaced)
-        text_cut(&rest, '/', &namespace_);
+    struct object_ref_key key = identity_of(kind, wanted);
     const struct object *object =
-        rest.at ? cache_find(engine->options.store->cache, kind, namespace_, rest) : NULL;
+        key.name.at ? cache_find(engine->options.store->cache, kind, key.namespace_, key.name)
+                    : NULL;
     if (object)
         found_add(found, object);
 }

@@ -152,12 +152,12 @@ static void lane_collect(struct lane *lane, int64_t now_ms)
 void lane_pump(struct lane *lane)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
-    if (!lane_has_work(lane) || !lane->engine->is_leading)
+    if (!lane_has_work(lane) || !engine_may_write(lane->engine))
         return;
     lane_collect(lane, now_ms);
     if (lane_is_waiting(lane, now_ms))
         return;
-    while (lane_room(lane) && lane_has_work(lane)) {
+    while (lane_room(lane) && lane_has_work(lane) && engine_may_write(lane->engine)) {
         struct batch batch = {.count = 0};
         batch.limit = lane->provider->max_changes;
         must(batch.limit <= COUNT_OF(batch.claims));

@@ -404,9 +404,13 @@ void gather_index_key(struct engine *engine, uint32_t id, const struct object *o
 void gather_index_offer(struct engine *engine, const struct object *old, const struct object *new_);
 // Wakes every key whose gathers meet the object (old or new state).
 void gather_wake(struct engine *engine, const struct object *old, const struct object *new_);
+void gather_wake_identity(struct engine *engine, const struct object_ref_key *key);
 void gather_wake_lane(struct engine *engine, const char *lane);
 void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
+// Does the store know all that the subject wants by identity?
+bool gather_is_known(struct engine *engine, const struct controller *controller,
+                     const struct object *subject);
 
 // book.c
 // The number is good until the next call, unless a reference is taken.
@@ -493,6 +497,8 @@ void wish_free(struct wish *wish);
 
 // turn.c
 void engine_schedule(struct engine *engine);
+// We lead, by a lease that has not run out: asked before everything that is sent elsewhere.
+bool engine_may_write(const struct engine *engine);
 void turn_take(struct engine *engine, uint32_t key);
 void writes_free(struct engine *engine);
 void engine_trace(struct engine *engine, char out[33]);

@@ -302,7 +302,7 @@ static void tell_at_once(struct engine *engine, uint32_t id, const struct verdic
 static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct key *key = &engine->keys[id];
-    if (!engine->is_leading || key->is_gone)
+    if (!engine_may_write(engine) || key->is_gone)
         return;
     if (key->extra && key->extra->write_not_before_ms > loop_mono_ms(engine->loop)) {
         queue_after(engine->queue, id, key->extra->write_not_before_ms);
@@ -336,7 +336,8 @@ void turn_take(struct engine *engine, uint32_t id)
     struct controller_state *state = &engine->controllers[engine->keys[id].controller];
     struct verdict verdict = {0};
     char trace[33];
-    if (!gather_is_synced(engine, state->controller))
+    if (!gather_is_synced(engine, state->controller) ||
+        !gather_is_known(engine, state->controller, key_subject(&engine->keys[id])))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine_trace(engine, trace);
@@ -372,11 +373,17 @@ static void ring_backoffs(struct engine *engine)
         loop_timer_set(engine->loop, &engine->due_timer, next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
+// Turns that would lead to more writes wait for those that wait already.
+static bool is_stalled(const struct engine *engine)
+{
+    return engine->options.store && store_is_full(engine->options.store);
+}
+
 static void take_turns(struct engine *engine)
 {
     int64_t begun_ms = loop_mono_ms(engine->loop);
     uint32_t id;
-    for (int i = 0; i < SLICE_KEYS; i++) {
+    for (int i = 0; i < SLICE_KEYS && !is_stalled(engine); i++) {
         if (!queue_pop(engine->queue, loop_mono_ms(engine->loop), &id))
             return;
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
@@ -416,7 +423,7 @@ static void slice(void *context)
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
-    if (next_ms <= now_ms)
+    if (next_ms <= now_ms && !is_stalled(engine))
         engine_schedule(engine);
     else if (next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);

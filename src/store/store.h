@@ -28,10 +28,17 @@ struct store_sink {
     // A kind is synced after its first complete pass; unsynced again when the source vanished
     // (`why` says so). Absence is evidence only while synced.
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
-    // We became, or ceased to be, the one who may write elsewhere.
+    // An object that was asked for with store_want is known now: an event told of it before, or it
+    // is not there.
+    void (*known)(void *context, const struct object_ref_key *key);
+    // We became, or ceased to be, the one who may write elsewhere. Ceased: nothing new begins.
     void (*leading)(void *context, bool is_leading);
+    // What is in flight elsewhere is broken off; `leading` (false) came before.
+    void (*fenced)(void *context);
     // Writes that failed for want of room, say, work again: those that wait may be tried at once.
     void (*writable)(void *context);
+    // store_is_full() is false again.
+    void (*room)(void *context);
     void *context;
 };
 
@@ -53,7 +60,7 @@ struct store_annotation {
 struct store_apply {
     const struct object *object; // the state that we saw: its uid guards
     bool add_finalizer;
-    const struct store_annotation *annotations;
+    const struct store_annotation *annotations; // all that we keep there
     size_t annotation_count;
 };
 
@@ -87,6 +94,14 @@ struct store_ops {
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
     void (*free)(struct store *store);
+    // The rest may be NULL: all objects are there without being asked for, a lease can't run out,
+    // there is always room, nothing to give back, no metrics.
+    void (*want)(struct store *store, const struct object_ref_key *key, bool is_wanted);
+    bool (*knows)(const struct store *store, const struct object_ref_key *key);
+    bool (*may_write)(const struct store *store);
+    bool (*is_full)(const struct store *store);
+    void (*leave)(struct store *store, void (*left)(void *context), void *context);
+    void (*write_metrics)(const struct store *store, struct buffer *out);
 };
 
 struct cache;
@@ -99,6 +114,8 @@ struct store {
 struct store_kind {
     const struct kind *kind;
     const char *finalizer; // or NULL
+    bool is_by_name;       // only objects that store_want() names are held, if the store can choose
+    bool is_required;      // a server that does not have the kind is at fault; else it may come
 };
 
 // Begins list and watch of all kinds that it was opened with.
@@ -144,6 +161,42 @@ static inline void store_note(struct store *store, const struct store_note *note
 static inline size_t store_checks(struct store *store, struct store_check *out, size_t capacity)
 {
     return store->ops->checks(store, out, capacity);
+}
+// Objects of kinds that are held by name: begins, or ceases, to hold that one.
+static inline void store_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
+{
+    if (store->ops->want)
+        store->ops->want(store, key, is_wanted);
+}
+// Does its absence from the cache prove anything? Beside `synced` of its kind.
+static inline bool store_knows(const struct store *store, const struct object_ref_key *key)
+{
+    return !store->ops->knows || store->ops->knows(store, key);
+}
+// Asked right before each write elsewhere: does the lease still hold, by a clock that runs on while
+// the machine sleeps?
+static inline bool store_may_write(const struct store *store)
+{
+    return !store->ops->may_write || store->ops->may_write(store);
+}
+// Many writes wait: turns that lead to more had better wait until sink.room.
+static inline bool store_is_full(const struct store *store)
+{
+    return store->ops->is_full && store->ops->is_full(store);
+}
+// Gives up the right to write elsewhere, so that the next one need not wait; `left` is called once,
+// perhaps from within. All talks have ended before.
+static inline void store_leave(struct store *store, void (*left)(void *context), void *context)
+{
+    if (store->ops->leave)
+        store->ops->leave(store, left, context);
+    else
+        left(context);
+}
+static inline void store_write_metrics(const struct store *store, struct buffer *out)
+{
+    if (store->ops->write_metrics)
+        store->ops->write_metrics(store, out);
 }
 // Writes out what follows behind (status files). For leaving.
 static inline void store_flush(struct store *store)

@@ -269,11 +269,36 @@ static void pass_writable(void *context)
     bench->engine_sink.writable(bench->engine_sink.context);
 }
 
+static void pass_known(void *context, const struct object_ref_key *key)
+{
+    struct bench *bench = context;
+    bench->engine_sink.known(bench->engine_sink.context, key);
+}
+
+static void pass_fenced(void *context)
+{
+    struct bench *bench = context;
+    bench->engine_sink.fenced(bench->engine_sink.context);
+}
+
+static void pass_room(void *context)
+{
+    struct bench *bench = context;
+    bench->engine_sink.room(bench->engine_sink.context);
+}
+
 static bool overhear_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
     struct bench *bench = bench_of(store);
-    const struct store_sink mine = {overhear_event, pass_batch_end, pass_synced,
-                                    pass_leading,   pass_writable,  bench};
+    const struct store_sink mine = {.event = overhear_event,
+                                    .batch_end = pass_batch_end,
+                                    .synced = pass_synced,
+                                    .known = pass_known,
+                                    .leading = pass_leading,
+                                    .fenced = pass_fenced,
+                                    .writable = pass_writable,
+                                    .room = pass_room,
+                                    .context = bench};
     bench->engine_sink = *sink;
     return bench->own->start(store, &mine, err);
 }
@@ -382,7 +407,8 @@ static bool open_store(struct bench *bench, struct error *err)
     struct store_kind rows[ROWS_MAX];
     size_t count = 0;
     for (; count < kind_count && count < ROWS_MAX; count++)
-        rows[count] = (struct store_kind){kinds[count], finalizer_of(kinds[count])};
+        rows[count] =
+            (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(kinds[count])};
     const struct folder_options options = {
         .dir = bench->folder, .kinds = rows, .kind_count = count};
     bench->store = folder_new(&bench->process.world, &options, bench->process.log, err);

@@ -537,6 +537,8 @@ void model_store_set_leading(struct store *store, bool is_leading)
     self->is_leading = is_leading;
     if (self->is_listed)
         self->sink.leading(self->sink.context, is_leading);
+    if (self->is_listed && !is_leading)
+        self->sink.fenced(self->sink.context);
 }
 
 void model_store_set_synced(struct store *store, const struct kind *kind, bool is_synced)

@@ -85,7 +85,7 @@ static void add_kinds(struct stage *stage)
     stage->kinds = mem_new_array(struct store_kind, kind_count);
     stage->kind_count = kind_count;
     for (size_t i = 0; i < kind_count; i++)
-        stage->kinds[i] = (struct store_kind){kinds[i], finalizer_of(kinds[i])};
+        stage->kinds[i] = (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
 }
 
 static char *temporary_folder(void)

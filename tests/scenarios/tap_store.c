@@ -68,6 +68,36 @@ static void tap_free(struct store *store)
     free(store);
 }
 
+static void tap_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
+{
+    store_want(inner_of(store), key, is_wanted);
+}
+
+static bool tap_knows(const struct store *store, const struct object_ref_key *key)
+{
+    return store_knows(((const struct tap_store *)store)->inner, key);
+}
+
+static bool tap_may_write(const struct store *store)
+{
+    return store_may_write(((const struct tap_store *)store)->inner);
+}
+
+static bool tap_is_full(const struct store *store)
+{
+    return store_is_full(((const struct tap_store *)store)->inner);
+}
+
+static void tap_leave(struct store *store, void (*left)(void *context), void *context)
+{
+    store_leave(inner_of(store), left, context);
+}
+
+static void tap_write_metrics(const struct store *store, struct buffer *out)
+{
+    store_write_metrics(((const struct tap_store *)store)->inner, out);
+}
+
 static const struct store_ops tap_ops = {
     .start = tap_start,
     .get = tap_get,
@@ -78,6 +108,12 @@ static const struct store_ops tap_ops = {
     .checks = tap_checks,
     .flush = tap_flush,
     .free = tap_free,
+    .want = tap_want,
+    .knows = tap_knows,
+    .may_write = tap_may_write,
+    .is_full = tap_is_full,
+    .leave = tap_leave,
+    .write_metrics = tap_write_metrics,
 };
 
 struct store *tap_store_new(struct store *inner,

@@ -8,9 +8,9 @@
 #include "store/test_kind.h"
 
 static const struct store_kind kinds[] = {
-    [RIG_THING] = {&thing_kind, TEST_FINALIZER},
-    [RIG_PLACE] = {&place_kind, TEST_FINALIZER},
-    [RIG_TOKEN] = {&token_kind, NULL},
+    [RIG_THING] = {.kind = &thing_kind, .finalizer = TEST_FINALIZER},
+    [RIG_PLACE] = {.kind = &place_kind, .finalizer = TEST_FINALIZER},
+    [RIG_TOKEN] = {.kind = &token_kind},
 };
 
 static void fill(struct random *random, void *out, size_t len)
@@ -115,6 +115,12 @@ static void take_leading(void *context, bool is_leading)
     rig->is_leading = is_leading;
 }
 
+static void take_fenced(void *context)
+{
+    const struct rig *rig = context;
+    assert_false(rig->is_leading);
+}
+
 static void take_writable(void *context)
 {
     struct rig *rig = context;
@@ -138,8 +144,13 @@ bool rig_try_open(struct rig *rig)
 {
     struct world world = {.loop = rig->loop, .disk = rig->disk, .random = &rig->random};
     struct folder_options options = options_of(rig);
-    struct store_sink sink = {take_event,   take_batch_end, take_synced,
-                              take_leading, take_writable,  rig};
+    struct store_sink sink = {.event = take_event,
+                              .batch_end = take_batch_end,
+                              .synced = take_synced,
+                              .leading = take_leading,
+                              .fenced = take_fenced,
+                              .writable = take_writable,
+                              .context = rig};
     error_clear(&rig->error);
     rig->is_synced = rig->was_synced = rig->is_leading = false;
     buffer_clear(&rig->why);

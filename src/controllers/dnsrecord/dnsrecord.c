@@ -339,7 +339,8 @@ static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecor
            is_same_refusal(a->refusal, b->refusal) && is_same_was;
 }
 
-// The annotation, when it is not what stands there.
+// The annotation, when it is not what stands there; and always beside a finalizer that is added, as
+// both are one write.
 static void close_annotation(struct record_turn *turn)
 {
     struct dnsrecord_claim claims[RECORD_KEYS_MAX];
@@ -350,7 +351,7 @@ static void close_annotation(struct record_turn *turn)
     bool is_same = count == turn->ours.claim_count && !turn->ours.has_broken_claims;
     for (size_t i = 0; i < count && is_same; i++)
         is_same = is_same_claim(&claims[i], &turn->ours.claims[i]);
-    if (is_same)
+    if (is_same && turn->out->finalizer != FINALIZER_ADD)
         return;
     turn->out->annotations[turn->out->annotation_count++] = (struct verdict_annotation){
         .key = DNSRECORD_CLAIMS,
@@ -372,9 +373,9 @@ static void turn_close(struct record_turn *turn)
         if (turn->keys[i].is_claimed)
             close_claim(turn, &turn->keys[i]);
     if (turn->out->finalizer == FINALIZER_LEAVE && !turn->object->is_lost) {
-        close_annotation(turn);
         if (!turn->object->deleted_s && !turn->object->has_finalizer && has_key_to_guard(turn))
             turn->out->finalizer = FINALIZER_ADD;
+        close_annotation(turn);
     }
     record_tell_verdict(turn);
 }

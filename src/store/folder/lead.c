@@ -94,6 +94,7 @@ static void lose(struct folder *folder, const struct error *err)
         return;
     folder->has_told_leading = false;
     folder->sink.leading(folder->sink.context, false);
+    folder->sink.fenced(folder->sink.context);
 }
 
 static void look_again(struct folder *folder)

@@ -16,7 +16,7 @@
 // Manifest text to documents, and documents to what is kept of them.
 
 static const struct kind *const kinds[] = {&thing_kind, &place_kind, &token_kind};
-static const struct store_kind thing_type = {&thing_kind, TEST_FINALIZER};
+static const struct store_kind thing_type = {.kind = &thing_kind, .finalizer = TEST_FINALIZER};
 
 static void list(void *context, struct arena *arena, struct document *document)
 {

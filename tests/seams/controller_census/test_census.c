@@ -170,7 +170,7 @@ static int set_up(void **state)
                                                                 .status = 200,
                                                                 .body = SERIES});
     for (size_t i = 0; i < kind_count; i++)
-        bench.kinds[i] = (struct store_kind){kinds[i], finalizer_of(kinds[i])};
+        bench.kinds[i] = (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
     bench.server = model_server_new(bench.loop, bench.kinds, kind_count);
     bench.random.fill = fill_zero;
     bench.world = (struct world){
