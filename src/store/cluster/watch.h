@@ -19,7 +19,9 @@ struct watch;
 
 struct watch_sink {
     // A pass through all objects begins: what it does not bring until its end is not there.
-    void (*pass_begin)(void *context);
+    // `is_back`: the server's versions went back (it was restored), so that an older one may be the
+    // newer state.
+    void (*pass_begin)(void *context, bool is_back);
     // It is complete. `may_sweep` is false when an object in it could not be read.
     void (*pass_end)(void *context, bool may_sweep);
     // ADDED or MODIFIED (no difference is made), or DELETED with the last state. The tree lives for
