@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 // Cuts JSON that comes in pieces of any length into documents, without building a tree: a watch
@@ -15,6 +16,7 @@ enum split_mode {
     SPLIT_LIST,   // one map; each entry of its `items` is a document, the rest of it is `frame`
 };
 
+// Of an object: in EVENTS the document around it may be a little more.
 enum { SPLIT_OCTETS_MAX = 2 * 1024 * 1024, SPLIT_DEPTH_MAX = 128 };
 
 struct splitter_sink {
@@ -28,7 +30,9 @@ struct splitter_sink {
 
 struct splitter;
 struct splitter *splitter_new(enum split_mode mode, const struct splitter_sink *sink);
+// Not from within a call of the sink.
 void splitter_free(struct splitter *splitter);
+DEFINE_CLEANUP(splitter, splitter_free)
 // False when it is not JSON; nothing more can be fed then.
 bool splitter_feed(struct splitter *splitter, struct text piece, struct error *err);
 // Is the end here a clean one: between documents, or behind the whole list?
