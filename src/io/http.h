@@ -35,13 +35,16 @@ struct http_request {
     size_t max_header_octets; // 0: 16 KiB
     size_t max_body_octets;   // 0: 1 MiB
     struct http_tls tls;
-    const char *proxy;      // http, https or socks5 URL; "": none; NULL: as the environment says
+    // http, https or socks5 URL; "": none; NULL: as the environment says. TLS with the proxy
+    // itself: ca_pem counts beside the system's CAs, is_unverified as with the server.
+    const char *proxy;
     const char *user_agent; // NULL: the client's
     // A connection of its own, closed at the end, with probes: a path that is dead ends it within
     // 30 s.
     bool is_alone;
     // Gets the body of a 2xx reply in pieces as they come, with the context of `done`; it is not
-    // gathered then and may be of any length. May cancel the call.
+    // gathered then and may be of any length. May send, cancel any call, its own too, and free the
+    // client.
     void (*piece)(void *context, struct text piece);
 };
 

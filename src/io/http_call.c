@@ -1,5 +1,7 @@
 #include "io/http_call.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,11 +77,32 @@ static void set_body(struct http_call *call, const struct http_request *request)
     curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
+static void set_probes(int fd)
+{
+    static const struct {
+        int level;
+        int name;
+        int value;
+    } probes[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 15},
+        {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+        {IPPROTO_TCP, TCP_KEEPCNT, 4},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 25 * 1000},
+    };
+    for (size_t i = 0; i < COUNT_OF(probes); i++)
+        setsockopt(fd, probes[i].level, probes[i].name, &probes[i].value, sizeof(int));
+}
+
 // libcurl's own sockets would be inherited by child processes.
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *at)
 {
-    (void)context, (void)purpose;
-    return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+    const struct http_call *call = context;
+    (void)purpose;
+    int fd = socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+    if (fd >= 0 && call->is_alone)
+        set_probes(fd);
+    return fd;
 }
 
 static void set_fixed(struct http_call *call)
@@ -90,15 +113,25 @@ static void set_fixed(struct http_call *call)
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, call->owner->user_agent);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     // A thread that still resolves a name must not be waited for.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+}
+
+static void set_wishes(struct http_call *call, const struct http_request *request)
+{
+    const char *agent = request->user_agent ? request->user_agent : call->owner->user_agent;
+    curl_easy_setopt(call->easy, CURLOPT_USERAGENT, agent);
+    call->is_alone = request->is_alone;
+    curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, (long)call->is_alone);
+    curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, (long)call->is_alone);
 }
 
 static void set_limits(struct http_call *call, const struct http_request *request)
@@ -113,17 +146,41 @@ static void set_limits(struct http_call *call, const struct http_request *reques
     curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
 }
 
-// The default CA directory counts beside a blob, so it has to go.
-static void set_ca(struct http_call *call, const char *pem)
+static void set_blob(struct http_call *call, CURLoption option, const char *pem)
 {
-    if (!pem)
-        return;
-    struct curl_blob blob = {.len = strlen(pem), .flags = CURL_BLOB_COPY};
     autofree char *copy = mem_copy_text(pem);
-    blob.data = copy;
-    curl_easy_setopt(call->easy, CURLOPT_CAPATH, NULL);
-    curl_easy_setopt(call->easy, CURLOPT_CAINFO, NULL);
-    curl_easy_setopt(call->easy, CURLOPT_CAINFO_BLOB, &blob);
+    struct curl_blob blob = {.data = copy, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    curl_easy_setopt(call->easy, option, &blob);
+}
+
+// The default CA directory counts beside a blob, so it has to go.
+static void set_ca(struct http_call *call, const struct http_tls *tls)
+{
+    if (tls->is_unverified) {
+        curl_easy_setopt(call->easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(call->easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        curl_easy_setopt(call->easy, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(call->easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+    } else if (tls->ca_pem) {
+        curl_easy_setopt(call->easy, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(call->easy, CURLOPT_CAINFO, NULL);
+        set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+        // A proxy may be known to the system instead.
+        set_blob(call, CURLOPT_PROXY_CAINFO_BLOB, tls->ca_pem);
+    }
+}
+
+// libcurl would free its own copy of the key as it is, and OpenSSL asks the terminal for a password
+// unless there is one.
+static void set_client(struct http_call *call, const struct http_tls *tls)
+{
+    if (!tls->certificate_pem || !tls->key_pem)
+        return;
+    buffer_add_text(&call->key, tls->key_pem);
+    struct curl_blob key = {.data = call->key.at, .len = call->key.len, .flags = CURL_BLOB_NOCOPY};
+    set_blob(call, CURLOPT_SSLCERT_BLOB, tls->certificate_pem);
+    curl_easy_setopt(call->easy, CURLOPT_SSLKEY_BLOB, &key);
+    curl_easy_setopt(call->easy, CURLOPT_KEYPASSWD, "");
 }
 
 struct place {
@@ -157,17 +214,25 @@ static bool parse_place(struct http_call *call, const char *url, struct place *p
     return true;
 }
 
-static void set_proxy(struct http_call *call, const struct place *place)
+static const char *find_proxy(struct http_call *call, const struct place *place)
 {
     char host[256];
     size_t len = strlen(place->host);
     bool has_brackets = place->host[0] == '[' && len > 1;
     snprintf(host, sizeof(host), "%.*s", (int)(has_brackets ? len - 2 : len),
              place->host + (has_brackets ? 1 : 0));
-    call->proxy = http_proxies_find(&call->owner->proxies, place->is_https, host,
-                                    (uint16_t)strtoul(place->port, NULL, 10));
+    return http_proxies_find(&call->owner->proxies, place->is_https, host,
+                             (uint16_t)strtoul(place->port, NULL, 10));
+}
+
+static void set_proxy(struct http_call *call, const struct http_request *request,
+                      const struct place *place)
+{
+    autofree char *own = http_proxy_copy(request->proxy);
+    const char *proxy = own ? own : find_proxy(call, place);
+    call->has_proxy = proxy && *proxy;
     // Empty, not unset: else libcurl looks into the environment by rules of its own.
-    curl_easy_setopt(call->easy, CURLOPT_PROXY, call->proxy ? call->proxy : "");
+    curl_easy_setopt(call->easy, CURLOPT_PROXY, proxy ? proxy : "");
 }
 
 // The certificate is checked against another name than the URL's: that name goes into the URL,
@@ -200,15 +265,17 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
 {
     __attribute__((cleanup(place_done))) struct place place = {0};
     snprintf(call->target, sizeof(call->target), "?");
-    call->proxy = NULL;
+    call->has_proxy = false;
     if (!parse_place(call, request->url, &place, err))
         return false;
     must(place.host && place.port);
     set_fixed(call);
     http_call_receive(call);
     set_limits(call, request);
-    set_proxy(call, &place);
-    set_ca(call, request->tls.ca_pem);
+    set_wishes(call, request);
+    set_proxy(call, request, &place);
+    set_ca(call, &request->tls);
+    set_client(call, &request->tls);
     set_body(call, request);
     return set_server_name(call, request, &place, err) && set_headers(call, request, err);
 }

@@ -24,12 +24,17 @@ struct http_call {
     struct curl_slist *headers;
     struct curl_slist *connect_to;
     struct buffer body;      // of the request
+    struct buffer key;       // of the client's certificate; libcurl borrows it
     struct loop_timer early; // reports a request that could not even start
     char target[300];        // host:port for error texts
-    const char *proxy;
+    bool has_proxy;
+    bool is_alone;
+    bool is_unsent;    // it waits until libcurl may be told of it
+    bool is_cancelled; // it waits until libcurl may be rid of it
     int64_t timeout_ms;
     int64_t connect_timeout_ms;
     http_done *done;
+    void (*piece)(void *context, struct text piece);
     void *context;
 
     size_t max_header_octets;
@@ -56,6 +61,8 @@ struct curl_http {
     struct http_call *spare;
     size_t spare_count;
     bool is_reporting;
+    bool is_in_libcurl; // which forbids calls to it from its own callbacks
+    bool has_late;      // calls that are unsent or cancelled
     bool is_freed;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/secret.h"
 #include "io/http_call.h"
 
 enum {
@@ -21,14 +22,22 @@ struct watched {
 
 // ---- what libcurl asks of the loop ----
 
+static void catch_up(struct curl_http *curl);
 static void report_finished(struct curl_http *curl);
+
+static void act(struct curl_http *curl, curl_socket_t fd, int what)
+{
+    int running;
+    curl->is_in_libcurl = true;
+    must(curl_multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
+    curl->is_in_libcurl = false;
+    catch_up(curl);
+    report_finished(curl);
+}
 
 static void on_timer(void *context)
 {
-    struct curl_http *curl = context;
-    int running;
-    must(curl_multi_socket_action(curl->multi, CURL_SOCKET_TIMEOUT, 0, &running) == CURLM_OK);
-    report_finished(curl);
+    act(context, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int on_timer_wish(CURLM *multi, long delay_ms, void *context)
@@ -45,12 +54,9 @@ static int on_timer_wish(CURLM *multi, long delay_ms, void *context)
 static void on_ready(void *context, int fd, unsigned interest)
 {
     struct watched *watched = context;
-    struct curl_http *curl = watched->owner;
-    int what = ((interest & LOOP_READ) ? CURL_CSELECT_IN : 0) |
-               ((interest & LOOP_WRITE) ? CURL_CSELECT_OUT : 0);
-    int running;
-    must(curl_multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
-    report_finished(curl);
+    act(watched->owner, fd,
+        ((interest & LOOP_READ) ? CURL_CSELECT_IN : 0) |
+            ((interest & LOOP_WRITE) ? CURL_CSELECT_OUT : 0));
 }
 
 static void drop_watch(struct curl_http *curl, curl_socket_t fd, struct watched *watched)
@@ -94,6 +100,7 @@ static void call_free(struct http_call *call)
     curl_easy_cleanup(call->easy);
     curl_url_cleanup(call->url);
     buffer_done(&call->body);
+    buffer_done(&call->key);
     buffer_done(&call->lines);
     buffer_done(&call->answer);
     free(call->fields);
@@ -131,6 +138,14 @@ static void unlink_running(struct http_call *call)
         call->next->previous = call->previous;
 }
 
+// Nobody should find it in our memory later.
+static void wipe(struct buffer *buffer)
+{
+    if (buffer->at)
+        secret_wipe(buffer->at, buffer->len);
+    buffer_clear(buffer);
+}
+
 static void shrink(struct buffer *buffer)
 {
     if (buffer->capacity > MAX_SPARE_OCTETS)
@@ -148,19 +163,20 @@ static void give_back(struct http_call *call)
     curl_slist_free_all(call->connect_to);
     call->headers = NULL;
     call->connect_to = NULL;
+    wipe(&call->body);
+    wipe(&call->key);
     if (curl->is_freed || curl->spare_count == MAX_SPARE_CALLS) {
         call_free(call);
         return;
     }
-    // A request's body may hold what nobody should find in our memory later.
-    if (call->body.at)
-        explicit_bzero(call->body.at, call->body.len);
     shrink(&call->body);
     shrink(&call->lines);
     shrink(&call->answer);
     call->field_count = 0;
     call->header_octets = 0;
     call->is_too_big = false;
+    call->is_cancelled = false;
+    call->is_unsent = false;
     call->has_whole_head = false;
     call->trouble[0] = '\0';
     call->next = curl->spare;
@@ -174,6 +190,34 @@ static void finish(struct http_call *call, CURLcode code)
     unlink_running(call);
     http_call_answer(call, code);
     give_back(call);
+}
+
+static void begin(struct http_call *call)
+{
+    call->is_unsent = false;
+    must(curl_multi_add_handle(call->owner->multi, call->easy) == CURLM_OK);
+}
+
+static void discard(struct http_call *call)
+{
+    curl_multi_remove_handle(call->owner->multi, call->easy);
+    unlink_running(call);
+    give_back(call);
+}
+
+// What was sent and cancelled while libcurl was at work.
+static void catch_up(struct curl_http *curl)
+{
+    if (!curl->has_late)
+        return;
+    curl->has_late = false;
+    for (struct http_call *call = curl->running, *next; call; call = next) {
+        next = call->next;
+        if (call->is_cancelled)
+            discard(call);
+        else if (call->is_unsent)
+            begin(call);
+    }
 }
 
 static void destroy(struct curl_http *curl);
@@ -236,13 +280,16 @@ static struct http_call *curl_send(struct http *http, const struct http_request 
     set_up_multi(curl);
     struct http_call *call = take_spare(curl);
     call->done = done;
+    call->piece = request->piece;
     call->context = context;
     call->early = (struct loop_timer){.call = on_early, .context = call};
-    if (http_call_prepare(call, request, &err)) {
-        must(curl_multi_add_handle(curl->multi, call->easy) == CURLM_OK);
-    } else {
+    if (!http_call_prepare(call, request, &err)) {
         buffer_add_text(&call->lines, err.text);
         loop_timer_set(curl->loop, &call->early, 0);
+    } else if (curl->is_in_libcurl) {
+        call->is_unsent = curl->has_late = true;
+    } else {
+        begin(call);
     }
     return call;
 }
@@ -250,9 +297,10 @@ static struct http_call *curl_send(struct http *http, const struct http_request 
 static void curl_cancel(struct http *http, struct http_call *call)
 {
     struct curl_http *curl = (struct curl_http *)http;
-    curl_multi_remove_handle(curl->multi, call->easy);
-    unlink_running(call);
-    give_back(call);
+    if (curl->is_in_libcurl)
+        call->is_cancelled = curl->has_late = true;
+    else
+        discard(call);
 }
 
 static void destroy(struct curl_http *curl)
@@ -278,7 +326,7 @@ static void curl_free_all(struct http *http)
         curl_cancel(http, call);
     }
     curl->is_freed = true;
-    if (!curl->is_reporting)
+    if (!curl->is_reporting && !curl->is_in_libcurl)
         destroy(curl);
 }
 

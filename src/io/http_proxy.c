@@ -144,10 +144,10 @@ static const char *either(const char *upper, const char *lower)
 }
 
 // Go takes a proxy without scheme for an HTTP one, and lets every SOCKS proxy resolve names.
-static char *copy_proxy(const char *value)
+char *http_proxy_copy(const char *value)
 {
-    if (!value)
-        return NULL;
+    if (!value || !*value)
+        return value ? mem_copy_text("") : NULL;
     AUTO_BUFFER url = {0};
     static const char socks5[] = "socks5://";
     if (strncmp(value, socks5, sizeof(socks5) - 1) == 0)
@@ -161,8 +161,8 @@ void http_proxies_init(struct http_proxies *proxies)
 {
     const char *exceptions = either("NO_PROXY", "no_proxy");
     *proxies = (struct http_proxies){
-        .http = copy_proxy(either("HTTP_PROXY", "http_proxy")),
-        .https = copy_proxy(either("HTTPS_PROXY", "https_proxy")),
+        .http = http_proxy_copy(either("HTTP_PROXY", "http_proxy")),
+        .https = http_proxy_copy(either("HTTPS_PROXY", "https_proxy")),
         .exceptions = exceptions ? mem_copy_text(exceptions) : NULL,
     };
 }

@@ -18,6 +18,9 @@ struct http_proxies {
 // Reads the environment.
 void http_proxies_init(struct http_proxies *proxies);
 void http_proxies_done(struct http_proxies *proxies);
+// A proxy as Go reads it, for libcurl: without scheme an HTTP one, and SOCKS5 resolves names
+// itself. NULL stays NULL, empty stays empty. Caller frees.
+char *http_proxy_copy(const char *value);
 // The proxy's URL, or NULL for none. The host is without brackets.
 const char *http_proxies_find(const struct http_proxies *proxies, bool is_https, const char *host,
                               uint16_t port);

@@ -27,6 +27,8 @@ static size_t on_header(char *at, size_t size, size_t count, void *context)
     struct http_call *call = context;
     size_t len = size * count;
     call->header_octets += len;
+    if (call->is_cancelled)
+        return CURL_WRITEFUNC_ERROR;
     if (call->header_octets > call->max_header_octets) {
         call->is_too_big = true;
         return 0;
@@ -44,10 +46,23 @@ static size_t on_header(char *at, size_t size, size_t count, void *context)
     return len;
 }
 
+static bool is_success(const struct http_call *call)
+{
+    long status = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status <= 299;
+}
+
 static size_t on_body(char *at, size_t size, size_t count, void *context)
 {
     struct http_call *call = context;
     size_t len = size * count;
+    if (call->is_cancelled)
+        return CURL_WRITEFUNC_ERROR;
+    if (call->piece && is_success(call)) {
+        call->piece(call->context, (struct text){at, len});
+        return call->is_cancelled ? CURL_WRITEFUNC_ERROR : len;
+    }
     if (len > call->max_body_octets - call->answer.len) {
         call->is_too_big = true;
         return 0;
@@ -80,6 +95,7 @@ static const struct trouble troubles[] = {
     {CURLE_COULDNT_CONNECT, "cannot connect to", NULL},
     {CURLE_SSL_CONNECT_ERROR, "tls handshake failed with", NULL},
     {CURLE_PEER_FAILED_VERIFICATION, "cannot trust", NULL},
+    {CURLE_SSL_CERTPROBLEM, "cannot use the client certificate for", NULL},
     {CURLE_SSL_CACERT_BADFILE, "cannot use the ca certificates for", "not pem certificates"},
     {CURLE_GOT_NOTHING, "no answer from", "connection closed"},
     {CURLE_PARTIAL_FILE, "lost the connection to", "answer is incomplete"},
@@ -123,7 +139,7 @@ static void describe_trouble(const struct http_call *call, CURLcode code, struct
         detail = lower_first(call->trouble[0] ? call->trouble : curl_easy_strerror(code), words,
                              sizeof(words));
     error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s%s", trouble->what, call->target,
-              call->proxy ? " through the proxy" : "", detail,
+              call->has_proxy ? " through the proxy" : "", detail,
               is_plain_server(call, code) ? "; the server may not speak TLS on this port" : "");
     err->status = (int)number;
 }
