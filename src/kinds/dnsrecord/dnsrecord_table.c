@@ -195,18 +195,25 @@ static const struct field fields[] = {
 };
 
 // Cost of a rule over all values: (octets + 1) / 10 * regex length / 4 * 256; a regex of 90 octets
-// is about what the budget of an API server allows.
-#define NAME "([-\\w\\x{80}-\\x{10FFFF}]+[.]?)+"
+// is about what the budget of an API server allows, and less at the time of a check. Hence short
+// patterns beside each other, and sizes first.
+#define NAME "([-\\w\\x{A1}-\\x{10FFFF}]+[.]?)+"
+#define LONG_LABEL "[-\\w]{64}"
 #define OCTET "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
+#define ONE_FINAL_DOT(name) "(" name " + '.').replace('..', '.').lowerAscii()"
 
 static const struct kind_rule rules[] = {
-    {"spec", "self.domain.matches(r'^" NAME "$')", "spec.domain must be a valid domain name"},
-    {"spec", "self.subdomain == '@' || self.subdomain.matches(r'^([*]|([*][.])?" NAME ")$')",
+    {"spec", "self.domain.matches(r'^" NAME "$') && !self.domain.matches(r'" LONG_LABEL "')",
+     "spec.domain must be a valid domain name"},
+    {"spec",
+     "self.subdomain == '@' || self.subdomain.matches(r'^([*]|([*][.])?" NAME ")$') && "
+     "!self.subdomain.matches(r'" LONG_LABEL "')",
      "spec.subdomain must be '@' or a valid subdomain"},
     {"spec", "self.type != 'A' || self.values.all(v, v.matches(r'^(" OCTET "[.]){3}" OCTET "$'))",
      "spec.values must be valid IPv4 addresses"},
     {"spec",
-     "self.type != 'AAAA' || self.values.all(v, v.matches(r'^[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]+$'))",
+     "self.type != 'AAAA' || self.values.all(v, size(v) < 46 && "
+     "v.matches(r'^[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]+$'))",
      "spec.values must be valid IPv6 addresses"},
     {"spec",
      "self.type != 'AAAA' || "
@@ -214,11 +221,19 @@ static const struct kind_rule rules[] = {
      "spec.values must be valid IPv6 addresses: use type A for IPv4-mapped ones"},
     {"spec",
      "!(self.type in ['CNAME', 'MX', 'NS', 'PTR', 'SRV']) || self.values.all(v, "
-     "v.matches(r'^" NAME "$') && !v.matches(r'^(\\d+[.]){3}\\d+$') || "
+     "size(v) < 255 && v.matches(r'^" NAME "$') && !v.matches(r'^(\\d+[.]){3}\\d+[.]?$') && "
+     "!v.matches(r'" LONG_LABEL "') || "
      "v == '.' && self.type in ['MX', 'SRV'])",
      "spec.values must be valid domain names"},
     {"spec", "self.type != 'CNAME' || size(self.values) == 1",
      "CNAME records must have exactly one value"},
+    {"spec",
+     "self.type != 'CNAME' || size(self.values) != 1 || " ONE_FINAL_DOT(
+         "self.values[0]") " != " ONE_FINAL_DOT("(self.subdomain == '@' ? '' : self.subdomain + "
+                                                "'.') + self.domain"),
+     "spec.values must be valid domain names: a CNAME can't point to itself"},
+    {"spec", "self.type != 'TXT' || !self.values.exists(v, v.matches(r'[^\\t\\P{Cc}]'))",
+     "spec.values must be valid texts: control characters other than tabs are refused"},
     {"spec", "self.type != 'MX' || has(self.metadata) && has(self.metadata.priority)",
      "MX records must have spec.metadata.priority"},
     {"spec",

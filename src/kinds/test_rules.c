@@ -1,0 +1,120 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kinds/kinds.h"
+
+// What the CEL environment of Kubernetes 1.30 knows, of that which rules of ours use. Newer servers
+// compile new rules against the library of the minor before, so isIP() and its like wait for 1.32.
+static const char *const known[] = {"has",     "size",    "all",       "exists",
+                                    "matches", "replace", "lowerAscii"};
+
+static bool is_word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_known(struct text name)
+{
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (text_is(name, known[i]))
+            return true;
+    return false;
+}
+
+// Behind the string literal that begins at `at`; raw ones are the only ones with backslashes.
+static const char *behind_literal(const char *at)
+{
+    const char *end = strchr(at + 1, '\'');
+    assert_non_null(end);
+    return end + 1;
+}
+
+static const char *check_word(const char *at)
+{
+    const char *end = at;
+    while (is_word_char(*end))
+        end++;
+    struct text word = {at, (size_t)(end - at)};
+    if (*end == '(' && !text_is(word, "in") && !is_known(word))
+        fail_msg("%.*s() is not in the library of Kubernetes 1.30, or not in this test's list",
+                 TEXT_ARGS(word));
+    return end;
+}
+
+static void check_rule(const char *rule)
+{
+    for (const char *at = rule; *at;) {
+        if (*at == '\'')
+            at = behind_literal(at);
+        else if (is_word_char(*at))
+            at = check_word(at);
+        else
+            at++;
+    }
+}
+
+static void rules_call_only_functions_that_the_oldest_server_knows(void **state)
+{
+    size_t count = 0;
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++)
+        for (size_t j = 0; j < kinds[i]->rule_count; j++, count++)
+            check_rule(kinds[i]->rules[j].rule);
+    assert_true(count > 10);
+}
+
+static void rules_stand_on_maps_that_the_table_has(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++) {
+        for (size_t j = 0; j < kinds[i]->rule_count; j++) {
+            const char *path = kinds[i]->rules[j].path;
+            const struct field *row = *path ? kind_find_field(kinds[i], path) : NULL;
+            assert_true(!*path || (row && row->type == FIELD_MAP));
+        }
+    }
+}
+
+static void texts_and_lists_of_our_kinds_have_bounds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++) {
+        for (size_t j = 0; j < kinds[i]->field_count; j++) {
+            const struct field *row = &kinds[i]->fields[j];
+            bool grows =
+                row->type == FIELD_TEXT || row->type == FIELD_LIST || row->type == FIELD_TEXT_MAP;
+            if (grows && !kinds[i]->is_foreign)
+                assert_true(kind_field_max(kinds[i], row) != INT64_MAX);
+        }
+    }
+}
+
+static void conditions_are_a_list_map_and_only_one_default_is_stored(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++) {
+        const struct field *row = kind_find_field(kinds[i], "status.conditions");
+        assert_true(!kinds[i]->has_status || (row && (row->flags & FIELD_LIST_MAP)));
+        for (size_t j = 0; j < kinds[i]->field_count; j++) {
+            const struct field *field = &kinds[i]->fields[j];
+            if (field->fallback)
+                assert_string_equal(field->path, "spec.hmacAuth.algorithm");
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_call_only_functions_that_the_oldest_server_knows),
+        cmocka_unit_test(rules_stand_on_maps_that_the_table_has),
+        cmocka_unit_test(texts_and_lists_of_our_kinds_have_bounds),
+        cmocka_unit_test(conditions_are_a_list_map_and_only_one_default_is_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
