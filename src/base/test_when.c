@@ -54,6 +54,18 @@ static void times_beyond_four_digit_years_are_clamped(void **state)
     assert_string_equal(out, "0000-01-01T00:00:00Z");
 }
 
+static void microseconds_always_have_six_digits(void **state)
+{
+    (void)state;
+    char out[WHEN_TEXT_MAX];
+    when_write_us(1767088800000000, out);
+    assert_string_equal(out, "2025-12-30T10:00:00.000000Z");
+    when_write_us(1767088800000042, out);
+    assert_string_equal(out, "2025-12-30T10:00:00.000042Z");
+    when_write_us(-1, out);
+    assert_string_equal(out, "1969-12-31T23:59:59.999999Z");
+}
+
 static void milliseconds_are_written_and_read(void **state)
 {
     (void)state;
@@ -155,6 +167,7 @@ int main(void)
         cmocka_unit_test(every_day_of_four_centuries_goes_both_ways),
         cmocka_unit_test(times_beyond_four_digit_years_are_clamped),
         cmocka_unit_test(milliseconds_are_written_and_read),
+        cmocka_unit_test(microseconds_always_have_six_digits),
         cmocka_unit_test(offsets_are_taken_off),
         cmocka_unit_test(wrong_times_are_refused_untouched),
         cmocka_unit_test(http_dates_go_both_ways),

@@ -97,13 +97,23 @@ void when_write(int64_t unix_s, char out[WHEN_TEXT_MAX])
              at.hour, at.minute, at.second);
 }
 
+static void write_fraction(int64_t unix_s, int fraction, int digits, char out[WHEN_TEXT_MAX])
+{
+    struct moment at = moment_of(unix_s);
+    snprintf(out, WHEN_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%0*dZ", at.year, at.month, at.day,
+             at.hour, at.minute, at.second, digits, fraction);
+}
+
 void when_write_ms(int64_t unix_ms, char out[WHEN_TEXT_MAX])
 {
     int64_t unix_s = floor_div(unix_ms, 1000);
-    struct moment at = moment_of(unix_s);
-    int ms = (int)(unix_ms - unix_s * 1000);
-    snprintf(out, WHEN_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", at.year, at.month, at.day,
-             at.hour, at.minute, at.second, ms);
+    write_fraction(unix_s, (int)(unix_ms - unix_s * 1000), 3, out);
+}
+
+void when_write_us(int64_t unix_us, char out[WHEN_TEXT_MAX])
+{
+    int64_t unix_s = floor_div(unix_us, 1000000);
+    write_fraction(unix_s, (int)(unix_us - unix_s * 1000000), 6, out);
 }
 
 // Takes exactly `count` digits off the front.

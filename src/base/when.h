@@ -14,6 +14,8 @@ enum { WHEN_TEXT_MAX = 40 };
 void when_write(int64_t unix_s, char out[WHEN_TEXT_MAX]);
 // With milliseconds: "2025-12-30T10:00:00.123Z".
 void when_write_ms(int64_t unix_ms, char out[WHEN_TEXT_MAX]);
+// With microseconds, always six digits, as Kubernetes' MicroTime wants them.
+void when_write_us(int64_t unix_us, char out[WHEN_TEXT_MAX]);
 // RFC 3339 with optional fraction and offset; to Unix milliseconds.
 bool when_parse(struct text text, int64_t *unix_ms, struct error *err);
 // IMF-fixdate of HTTP (RFC 9110 section 5.6.7), for Retry-After and Date; to Unix seconds.
