@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "base/when.h"
 
-enum { FAULTS_MAX = 32 };
+enum { FAULTS_MAX = 32, WINDOW = 1000 };
 
 struct planned_fault {
     enum model_write write;
@@ -20,8 +20,10 @@ struct planned_fault {
 struct model_server {
     struct loop *loop;
     struct store_kind *kinds;
-    const struct kind **kind_list;
+    struct model_history *histories; // of each kind
     size_t kind_count;
+    size_t own_count;
+    size_t window;
     struct kind_patterns *patterns;
     struct model_object *objects;
     size_t object_count;
@@ -74,10 +76,23 @@ static const struct table_ops identity_ops = {object_matches, object_hash};
 struct model_object *model_server_object(struct model_server *server,
                                          const struct object_ref_key *key)
 {
-    server->by_identity.ops = &identity_ops;
-    server->by_identity.context = server;
     uint32_t id = table_find(&server->by_identity, identity_hash(key), key);
     return id == TABLE_NONE || server->objects[id].is_gone ? NULL : &server->objects[id];
+}
+
+static const struct store_kind *row_of(const struct model_server *server, const struct kind *kind)
+{
+    for (size_t i = 0; i < server->kind_count; i++)
+        if (server->kinds[i].kind == kind)
+            return &server->kinds[i];
+    return NULL;
+}
+
+static char *copy_of(struct text text)
+{
+    struct buffer copy = {0};
+    buffer_add(&copy, text.at, text.len);
+    return buffer_steal(&copy);
 }
 
 static struct model_object *object_make(struct model_server *server,
@@ -90,36 +105,40 @@ static struct model_object *object_make(struct model_server *server,
     }
     mem_reserve(&server->objects, &server->object_capacity, server->object_count + 1);
     struct model_object *object = &server->objects[server->object_count];
-    *object = (struct model_object){.our_keys = mem_copy_text("")};
-    for (size_t i = 0; i < server->kind_count; i++)
-        if (server->kinds[i].kind == key->kind)
-            object->type = &server->kinds[i];
+    *object = (struct model_object){.type = row_of(server, key->kind),
+                                    .namespace_ = copy_of(key->namespace_),
+                                    .name = copy_of(key->name)};
     must(object->type != NULL);
-    object->namespace_ = mem_copy(key->namespace_.at, key->namespace_.len);
-    object->namespace_ = mem_resize(object->namespace_, key->namespace_.len + 1, 1);
-    object->namespace_[key->namespace_.len] = '\0';
-    object->name = mem_resize(mem_copy(key->name.at, key->name.len), key->name.len + 1, 1);
-    object->name[key->name.len] = '\0';
     table_add(&server->by_identity, identity_hash(key), (uint32_t)server->object_count++);
     return object;
 }
 
 // ---- life ---------------------------------------------------------------------------------------
 
+static bool has_kind(const struct store_kind *kinds, size_t count, const struct kind *kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(kinds[i].kind->group, kind->group) && !strcmp(kinds[i].kind->name, kind->name))
+            return true;
+    return false;
+}
+
 struct model_server *model_server_new(struct loop *loop, const struct store_kind *kinds,
                                       size_t kind_count)
 {
     struct model_server *server = mem_new_of(struct model_server);
     server->loop = loop;
-    server->kinds = mem_new_array(struct store_kind, kind_count + 1);
-    server->kind_list = mem_new_array(const struct kind *, kind_count + 1);
-    server->kind_count = kind_count;
+    server->kinds = mem_new_array(struct store_kind, kind_count + model_kind_count);
+    server->histories = mem_new_array(struct model_history, kind_count + model_kind_count);
     server->patterns = kind_patterns_new();
+    server->window = WINDOW;
     server->by_identity = (struct table){.ops = &identity_ops, .context = server};
-    for (size_t i = 0; i < kind_count; i++) {
-        server->kinds[i] = kinds[i];
-        server->kind_list[i] = kinds[i].kind;
-    }
+    for (size_t i = 0; i < kind_count; i++)
+        server->kinds[server->kind_count++] = kinds[i];
+    server->own_count = kind_count;
+    for (size_t i = 0; i < model_kind_count; i++)
+        if (!has_kind(kinds, kind_count, model_kinds[i]))
+            server->kinds[server->kind_count++].kind = model_kinds[i];
     return server;
 }
 
@@ -131,15 +150,19 @@ void model_server_free(struct model_server *server)
     for (size_t i = 0; i < server->object_count; i++) {
         free(server->objects[i].namespace_);
         free(server->objects[i].name);
-        free(server->objects[i].json);
+        model_json_unref(server->objects[i].json);
         object_unref(server->objects[i].state);
-        free(server->objects[i].our_keys);
+        model_claims_done(&server->objects[i].claims);
+    }
+    for (size_t i = 0; i < server->kind_count; i++) {
+        model_history_clear(&server->histories[i], 0);
+        free(server->histories[i].events);
     }
     free(server->objects);
+    free(server->histories);
     table_done(&server->by_identity);
     kind_patterns_free(server->patterns);
     free(server->kinds);
-    free(server->kind_list);
     free(server);
 }
 
@@ -158,16 +181,39 @@ int64_t model_server_watch_ms(const struct model_server *server)
     return server->watch_ms;
 }
 
-const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count)
+uint64_t model_server_version(const struct model_server *server)
+{
+    return server->version;
+}
+
+struct kind_patterns *model_server_patterns(const struct model_server *server)
+{
+    return server->patterns;
+}
+
+const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count,
+                                            size_t *own_count)
 {
     *count = server->kind_count;
+    *own_count = server->own_count;
     return server->kinds;
+}
+
+const struct model_history *model_server_history(const struct model_server *server,
+                                                 const struct kind *kind)
+{
+    return &server->histories[row_of(server, kind) - server->kinds];
 }
 
 void model_server_set_delays(struct model_server *server, int64_t reply_ms, int64_t watch_ms)
 {
     server->reply_ms = reply_ms;
     server->watch_ms = watch_ms;
+}
+
+void model_server_set_window(struct model_server *server, size_t events)
+{
+    server->window = events;
 }
 
 void model_server_watch(struct model_server *server, struct model_watcher *watcher)
@@ -198,28 +244,42 @@ void model_server_each(struct model_server *server,
 
 struct value *model_object_read(const struct model_object *object, struct arena *arena)
 {
-    struct value *tree =
-        value_read_json(arena, text_of(object->json), &value_manifest_limits, NULL);
+    const struct text json = {object->json->at, object->json->len};
+    struct value *tree = value_read_json(arena, json, &value_manifest_limits, NULL);
     must(tree != NULL);
     return tree;
 }
 
-static struct value *metadata_of(struct value *tree, struct arena *arena)
+static struct value *child_map(struct value *map, const char *key, struct arena *arena)
 {
-    struct value *metadata = value_find(tree, "metadata");
-    if (!metadata) {
-        metadata = value_make(arena, VALUE_MAP);
-        value_set(tree, TEXT("metadata"), metadata);
+    struct value *child = value_find(map, key);
+    if (!child) {
+        child = value_make(arena, VALUE_MAP);
+        value_set(map, text_of(key), child);
     }
-    return metadata;
+    return child;
 }
 
-static void tell(struct model_server *server, const struct model_object *object,
-                 enum store_event_type type)
+struct value *model_metadata(struct value *tree, struct arena *arena)
 {
-    const struct model_change change = {type, object};
-    for (struct model_watcher *watcher = server->watchers; watcher; watcher = watcher->next)
-        watcher->changed(watcher, &change);
+    return child_map(tree, "metadata", arena);
+}
+
+struct value *model_annotations(struct value *tree, struct arena *arena)
+{
+    return child_map(model_metadata(tree, arena), "annotations", arena);
+}
+
+bool model_check(struct model_server *server, const struct kind *kind, const struct value *object,
+                 struct arena *arena, struct error *err)
+{
+    struct findings findings = {.arena = arena, .patterns = server->patterns};
+    if (!kind->field_count)
+        return true;
+    kind_check(kind, object, &findings);
+    if (!findings_errors(&findings))
+        return true;
+    return error_set(err, FAULT_SPEC, "Invalid", "%s", findings_join(&findings, FINDING_ERROR));
 }
 
 // All but metadata and status: what a generation counts.
@@ -232,20 +292,52 @@ static uint64_t content_hash(const struct value *tree)
     return mixed;
 }
 
-static void keep(struct model_server *server, struct model_object *object, struct value *tree,
-                 struct arena *arena)
+static void set_version(struct model_server *server, struct model_object *object,
+                        struct value *tree, struct arena *arena)
 {
-    struct buffer json = {0};
+    AUTO_BUFFER json = {0};
     object->version = ++server->version;
-    object->content = content_hash(tree);
-    value_set(metadata_of(tree, arena), TEXT("resourceVersion"),
-              value_make_text(arena, text_of(arena_printf(arena, "%llu",
-                                                          (unsigned long long)server->version))));
+    const char *version = arena_printf(arena, "%llu", (unsigned long long)object->version);
+    value_set(model_metadata(tree, arena), TEXT("resourceVersion"),
+              value_make_text(arena, text_of(version)));
     value_write_json(&json, tree);
-    free(object->json);
-    object->json = buffer_steal(&json);
+    object->json = model_json_new(buffer_text(&json));
+    object->content = content_hash(tree);
     object_unref(object->state);
-    object->state = object_new(object->type->kind, object->type->finalizer, tree);
+    object->state = object->type->kind->pack_spec
+                        ? object_new(object->type->kind, object->type->finalizer, tree)
+                        : NULL;
+}
+
+static void tell(struct model_server *server, const struct model_object *object,
+                 const struct model_event *event)
+{
+    size_t at = (size_t)(object->type - server->kinds);
+    model_history_add(&server->histories[at], event, server->window);
+    for (struct model_watcher *watcher = server->watchers, *next; watcher; watcher = next) {
+        next = watcher->next;
+        watcher->changed(watcher, event, object);
+    }
+}
+
+static void keep(struct model_server *server, struct model_object *object, struct value *tree,
+                 enum store_event_type type, struct arena *arena)
+{
+    struct model_json *old = type == STORE_ADDED ? NULL : object->json;
+    struct model_event event = {.type = type,
+                                .kind = object->type,
+                                .namespace_ = object->namespace_,
+                                .name = object->name,
+                                .old_version = old ? object->version : 0,
+                                .old = old};
+    if (!old)
+        model_json_unref(object->json);
+    set_version(server, object, tree, arena);
+    object->is_gone = type == STORE_DELETED;
+    event.version = object->version;
+    event.json = object->json;
+    tell(server, object, &event);
+    model_json_unref(old);
 }
 
 static bool is_finished(const struct value *tree)
@@ -260,219 +352,91 @@ void model_server_write(struct model_server *server, struct model_object *object
 {
     AUTO_BUFFER json = {0};
     value_write_json(&json, tree);
-    if (!strcmp(json.at, object->json))
+    if (text_equal(buffer_text(&json), (struct text){object->json->at, object->json->len}))
         return;
-    struct value *metadata = metadata_of(tree, arena);
-    uint64_t content = content_hash(tree);
-    if (content != object->content)
+    struct value *metadata = model_metadata(tree, arena);
+    if (content_hash(tree) != object->content && value_find(metadata, "generation"))
         value_set(metadata, TEXT("generation"),
                   value_make_int(arena, value_int_at(metadata, "generation", 0) + 1));
-    keep(server, object, tree, arena);
-    object->is_gone = is_finished(tree);
-    tell(server, object, object->is_gone ? STORE_DELETED : STORE_MODIFIED);
+    keep(server, object, tree, is_finished(tree) ? STORE_DELETED : STORE_MODIFIED, arena);
 }
 
-static void create(struct model_server *server, const struct object_ref_key *key,
-                   struct value *tree, struct arena *arena)
+// As the real one has it: the kinds of custom resources count generations, its own mostly do not.
+static bool counts_generations(const struct kind *kind)
+{
+    return !kind->is_foreign;
+}
+
+struct model_object *model_server_create(struct model_server *server,
+                                         const struct object_ref_key *key, struct value *tree,
+                                         struct arena *arena)
 {
     char uid[37];
     char created[WHEN_TEXT_MAX];
-    struct value *metadata = metadata_of(tree, arena);
+    struct value *metadata = model_metadata(tree, arena);
     struct model_object *object = object_make(server, key);
     snprintf(uid, sizeof uid, "00000000-0000-4000-8000-%012llx",
              (unsigned long long)++server->uids & 0xffffffffffffULL);
     when_write(loop_unix_ms(server->loop) / 1000, created);
     value_set(metadata, TEXT("uid"), value_make_text(arena, text_of(uid)));
     value_set(metadata, TEXT("creationTimestamp"), value_make_text(arena, text_of(created)));
-    value_set(metadata, TEXT("generation"), value_make_int(arena, 1));
-    value_remove(tree, "status");
-    free(object->our_keys);
-    object->our_keys = mem_copy_text("");
-    keep(server, object, tree, arena);
-    tell(server, object, STORE_ADDED);
+    if (counts_generations(key->kind))
+        value_set(metadata, TEXT("generation"), value_make_int(arena, 1));
+    if (key->kind->has_status)
+        value_remove(tree, "status");
+    model_claims_done(&object->claims);
+    keep(server, object, tree, STORE_ADDED, arena);
+    return object;
 }
 
-// ---- what people do -----------------------------------------------------------------------------
-
-static bool is_ours(const struct model_object *object, struct text key)
-{
-    struct text rest = text_of(object->our_keys);
-    struct text line;
-    while (text_cut(&rest, '\n', &line))
-        if (line.len && text_equal(line, key))
-            return true;
-    return false;
-}
-
-// What stays although the manifest does not name it.
-static void carry_over(const struct model_object *object, const struct value *old,
-                       struct value *tree, struct arena *arena)
-{
-    static const char *const fields[] = {"uid",
-                                         "creationTimestamp",
-                                         "generation",
-                                         "finalizers",
-                                         "deletionTimestamp",
-                                         "resourceVersion",
-                                         "ownerReferences"};
-    struct value *metadata = metadata_of(tree, arena);
-    const struct value *old_metadata = value_find(old, "metadata");
-    for (size_t i = 0; i < COUNT_OF(fields); i++) {
-        const struct value *kept = value_find(old_metadata, fields[i]);
-        if (kept)
-            value_set(metadata, text_of(fields[i]), value_copy(arena, kept));
-    }
-    struct value *annotations = value_find(metadata, "annotations");
-    value_each (item, value_find(old_metadata, "annotations")) {
-        if (!is_ours(object, item->key))
-            continue;
-        if (!annotations) {
-            annotations = value_make(arena, VALUE_MAP);
-            value_set(metadata, TEXT("annotations"), annotations);
-        }
-        value_set(annotations, item->key, value_copy(arena, item));
-    }
-    if (value_find(old, "status"))
-        value_set(tree, TEXT("status"), value_copy(arena, value_find(old, "status")));
-}
-
-static bool check(struct model_server *server, const struct kind *kind, const struct value *object,
-                  struct arena *arena, struct error *err)
-{
-    struct findings findings = {.arena = arena, .patterns = server->patterns};
-    kind_check(kind, object, &findings);
-    if (!findings_errors(&findings))
-        return true;
-    return error_set(err, FAULT_SPEC, "Invalid", "%s", findings_join(&findings, FINDING_ERROR));
-}
-
-// The tree as JSON shows it, so that old and new compare alike.
-static struct value *as_stored(struct arena *arena, const struct value *tree)
-{
-    AUTO_BUFFER json = {0};
-    value_write_json(&json, tree);
-    const char *copy = arena_copy(arena, json.at, json.len);
-    struct value *stored = value_read_json(arena, text_of(copy), &value_manifest_limits, NULL);
-    must(stored != NULL);
-    return stored;
-}
-
-bool model_server_apply(struct model_server *server, const struct value *document,
-                        struct error *err)
-{
-    bool is_known;
-    CLEANUP(arena) struct arena *arena = arena_new();
-    const struct kind *kind =
-        kind_lookup(server->kind_list, server->kind_count, document, &is_known);
-    if (!kind)
-        return error_set(err, FAULT_SPEC, "NotFound", "no such kind");
-    if (!check(server, kind, document, arena, err))
-        return false;
-    struct value *tree = as_stored(arena, document);
-    struct value *metadata = metadata_of(tree, arena);
-    if (kind->is_namespaced && !value_find(metadata, "namespace"))
-        value_set(metadata, TEXT("namespace"), value_make_text(arena, TEXT("default")));
-    struct text namespace_ = kind->is_namespaced ? value_text_at(metadata, "namespace") : TEXT("");
-    const struct object_ref_key key = {kind, namespace_, value_text_at(metadata, "name")};
-    struct model_object *object = model_server_object(server, &key);
-    if (!object) {
-        create(server, &key, tree, arena);
-        return true;
-    }
-    carry_over(object, model_object_read(object, arena), tree, arena);
-    model_server_write(server, object, tree, arena);
-    return true;
-}
-
-bool model_server_apply_yaml(struct model_server *server, struct text yaml, struct error *err)
-{
-    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(yaml, &value_manifest_limits);
-    for (;;) {
-        bool has;
-        struct value *document;
-        CLEANUP(arena) struct arena *arena = arena_new();
-        if (!yaml_reader_next(reader, arena, &document, &has, err))
-            return false;
-        if (!has)
-            return true;
-        if (document && !model_server_apply(server, document, err))
-            return false;
-    }
-}
-
-bool model_server_delete(struct model_server *server, const struct object_ref_key *key)
+static void begin_deletion(struct model_server *server, struct value *metadata, struct arena *arena)
 {
     char now[WHEN_TEXT_MAX];
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct model_object *object = model_server_object(server, key);
-    if (!object)
-        return false;
-    struct value *tree = model_object_read(object, arena);
-    struct value *metadata = metadata_of(tree, arena);
-    if (value_find(metadata, "deletionTimestamp"))
-        return true;
     when_write(loop_unix_ms(server->loop) / 1000, now);
-    value_set(metadata, TEXT("deletionTimestamp"), value_make_text(arena, text_of(now)));
-    value_set(metadata, TEXT("generation"),
-              value_make_int(arena, value_int_at(metadata, "generation", 0) + 1));
-    model_server_write(server, object, tree, arena);
-    return true;
+    value_set(metadata, TEXT("deletionTimestamp"),
+              value_make_text(arena, text_of(arena_copy_text(arena, now))));
+    value_set(metadata, TEXT("deletionGracePeriodSeconds"), value_make_int(arena, 0));
+    if (value_find(metadata, "generation"))
+        value_set(metadata, TEXT("generation"),
+                  value_make_int(arena, value_int_at(metadata, "generation", 0) + 1));
 }
 
-bool model_server_lose(struct model_server *server, const struct object_ref_key *key)
-{
-    struct model_object *object = model_server_object(server, key);
-    if (!object)
-        return false;
-    CLEANUP(arena) struct arena *arena = arena_new();
-    keep(server, object, model_object_read(object, arena), arena);
-    object->state->is_lost = object->state->has_finalizer && !object->state->deleted_s;
-    object->is_gone = true;
-    tell(server, object, STORE_DELETED);
-    return true;
-}
-
-bool model_server_annotate(struct model_server *server, const struct object_ref_key *key,
-                           const char *annotation, const char *value)
+void model_server_remove(struct model_server *server, struct model_object *object)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct model_object *object = model_server_object(server, key);
-    if (!object)
-        return false;
     struct value *tree = model_object_read(object, arena);
-    struct value *metadata = metadata_of(tree, arena);
-    struct value *annotations = value_find(metadata, "annotations");
-    if (!annotations) {
-        annotations = value_make(arena, VALUE_MAP);
-        value_set(metadata, TEXT("annotations"), annotations);
+    struct value *metadata = model_metadata(tree, arena);
+    if (value_find(metadata, "deletionTimestamp"))
+        return;
+    if (!value_count(value_find(metadata, "finalizers"))) {
+        keep(server, object, tree, STORE_DELETED, arena);
+        return;
     }
-    if (value)
-        value_set(annotations, text_of(annotation), value_make_text(arena, text_of(value)));
-    else
-        value_remove(annotations, annotation);
-    model_server_write(server, object, tree, arena);
-    return true;
+    begin_deletion(server, metadata, arena);
+    keep(server, object, tree, STORE_MODIFIED, arena);
 }
 
-bool model_server_judge(struct model_server *server, const struct object_ref_key *key,
-                        const char *type, const char *condition)
+void model_server_vanish(struct model_server *server, struct model_object *object)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct model_object *object = model_server_object(server, key);
-    if (!object)
-        return false;
-    struct value *tree = model_object_read(object, arena);
-    struct value *status = value_find(tree, "status");
-    if (!status || !value_find(status, "conditions"))
-        return false;
-    struct value *conditions = value_copy(arena, value_find(status, "conditions"));
-    struct value *map = value_make(arena, VALUE_MAP);
-    value_set(map, TEXT("type"), value_make_text(arena, text_of(type)));
-    value_set(map, TEXT("status"), value_make_text(arena, text_of(condition)));
-    value_append(conditions, map);
-    value_set(status, TEXT("conditions"), conditions);
-    model_server_write(server, object, tree, arena);
-    return true;
+    keep(server, object, model_object_read(object, arena), STORE_DELETED, arena);
+}
+
+void model_server_forget(struct model_server *server, uint64_t version)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    bool is_back = version < server->version;
+    server->version = version;
+    for (size_t i = 0; i < server->object_count && is_back; i++) {
+        struct model_object *object = &server->objects[i];
+        if (object->is_gone)
+            continue;
+        struct model_json *old = object->json;
+        set_version(server, object, model_object_read(object, arena), arena);
+        model_json_unref(old);
+    }
+    for (size_t i = 0; i < server->kind_count; i++)
+        model_history_clear(&server->histories[i], server->version);
 }
 
 // ---- looking in ---------------------------------------------------------------------------------
@@ -499,6 +463,11 @@ uint64_t model_server_writes(const struct model_server *server)
 
 // ---- faults -------------------------------------------------------------------------------------
 
+static bool is_change(enum model_write write)
+{
+    return write <= MODEL_OTHER_WRITE;
+}
+
 void model_server_fault(struct model_server *server, enum model_write write, unsigned skip,
                         enum model_fault fault)
 {
@@ -510,10 +479,12 @@ bool model_server_take_fault(struct model_server *server, enum model_write write
                              enum model_fault *fault)
 {
     bool is_met = false;
-    server->writes++;
+    server->writes += is_change(write);
     for (size_t i = 0; i < server->fault_count; i++) {
         struct planned_fault *planned = &server->faults[i];
-        if (planned->write != MODEL_ANY_WRITE && planned->write != write)
+        bool is_meant =
+            planned->write == MODEL_ANY_WRITE ? is_change(write) : planned->write == write;
+        if (!is_meant)
             continue;
         if (planned->skip) {
             planned->skip--;

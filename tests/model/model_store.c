@@ -123,15 +123,20 @@ static void tell_due(void *context)
     arm(self);
 }
 
-static void changed(struct model_watcher *watcher, const struct model_change *change)
+static void changed(struct model_watcher *watcher, const struct model_event *change,
+                    const struct model_object *object)
 {
     struct model_store *self =
         (struct model_store *)((char *)watcher - offsetof(struct model_store, watcher));
+    if (!object->state)
+        return;
+    object->state->is_lost = change->type == STORE_DELETED && object->state->has_finalizer &&
+                             !object->state->deleted_s;
     struct event *event = mem_new_of(struct event);
     int64_t due_ms = loop_mono_ms(self->loop) + model_server_watch_ms(self->server);
     *event = (struct event){.type = change->type,
-                            .object = object_ref(change->object->state),
-                            .version = change->object->version,
+                            .object = object_ref(object->state),
+                            .version = change->version,
                             .due_ms = due_ms};
     if (self->last && self->last->due_ms > due_ms)
         event->due_ms = self->last->due_ms;
@@ -149,6 +154,8 @@ static void changed(struct model_watcher *watcher, const struct model_change *ch
 static void tell_first(void *context, const struct model_object *object)
 {
     struct model_store *self = context;
+    if (!object->state)
+        return;
     if (object->version > self->position)
         self->position = object->version;
     tell_state(self, object->state, true);
@@ -158,13 +165,14 @@ static void list(void *context)
 {
     struct model_store *self = context;
     size_t count;
-    const struct store_kind *kinds = model_server_kinds(self->server, &count);
+    size_t own_count;
+    const struct store_kind *kinds = model_server_kinds(self->server, &count, &own_count);
     self->is_listed = true;
     self->timer = (struct loop_timer){.call = tell_due, .context = self};
     model_server_watch(self->server, &self->watcher);
     model_server_each(self->server, tell_first, self);
     self->sink.batch_end(self->sink.context);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < own_count; i++)
         self->sink.synced(self->sink.context, kinds[i].kind, true, "");
     self->sink.leading(self->sink.context, self->is_leading);
 }
@@ -263,6 +271,14 @@ static bool meet_fault(struct answer *answer, enum model_fault fault)
         loop_timer_cancel(answer->store->loop, &answer->timer);
         loop_stop(answer->store->loop);
         return false;
+    case MODEL_UNREACHABLE:
+    case MODEL_SILENT:
+    case MODEL_UNAVAILABLE:
+    case MODEL_STARTING:
+    case MODEL_UNAUTHORIZED:
+    case MODEL_FORBIDDEN:
+    case MODEL_EXPIRED:
+        break;
     }
     return false;
 }
@@ -359,15 +375,6 @@ static bool has_finalizer(const struct value *list, const char *finalizer)
     return false;
 }
 
-static void remember_key(struct model_object *object, const char *key)
-{
-    struct buffer out = {0};
-    buffer_add_text(&out, object->our_keys);
-    buffer_printf(&out, "%s\n", key);
-    free(object->our_keys);
-    object->our_keys = buffer_steal(&out);
-}
-
 static void do_apply(struct model_object *object, struct value *tree, struct arena *arena,
                      const void *what, struct error *err)
 {
@@ -383,11 +390,14 @@ static void do_apply(struct model_object *object, struct value *tree, struct are
         }
         value_append(child(arena, metadata, "finalizers", VALUE_LIST),
                      value_make_text(arena, text_of(finalizer)));
+        const char *key = arena_printf(arena, "f:%s", finalizer);
+        model_claims_add(&object->claims, "signpost", text_of(key), true);
     }
     for (size_t i = 0; i < apply->annotation_count; i++) {
         struct value *annotations = child(arena, metadata, "annotations", VALUE_MAP);
         const struct store_annotation *annotation = &apply->annotations[i];
-        remember_key(object, annotation->key);
+        const char *key = arena_printf(arena, "a:%s", annotation->key);
+        model_claims_add(&object->claims, "signpost", text_of(key), true);
         if (annotation->value)
             value_set(annotations, text_of(annotation->key),
                       value_make_text(arena, text_of(annotation->value)));
@@ -460,7 +470,7 @@ static void model_get(struct store *store, const struct object_ref_key *key, sto
     struct answer *answer = answer_new(self, done, context);
     const struct model_object *object = model_server_object(self->server, key);
     if (object) {
-        answer->json = mem_copy_text(object->json);
+        answer->json = mem_copy_text(object->json->at);
         return;
     }
     error_set(&answer->error, FAULT_RACE, "NotFound", "the object is gone");
