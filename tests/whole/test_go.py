@@ -2,61 +2,24 @@
 provider takes, and its escapes of JSON strings are ours."""
 
 import json
-import os
 import pathlib
-import platform
-import re
-import shutil
 import subprocess
 
 import pytest
 
 import harness
+import toolchain
 from harness import KEY, record, secret_text, wait_until
 
 GO = harness.ROOT / "tests" / "go"
 NEEDED = (1, 22)  # encoding/json writes \b and \f since then
-MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-
-
-def go_version(go):
-    """(major, minor), or (0, 0) when it does not run."""
-    try:
-        text = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True,
-                              check=False).stdout
-    except OSError:
-        return 0, 0
-    found = re.match(r"go(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
-def fetched_go(old, folder, environment):
-    """The toolchain that go.mod names: a module, which an older Go can fetch."""
-    version = re.search(r"^toolchain (\S+)$", (GO / "go.mod").read_text(), re.M)[1]
-    module = f"golang.org/toolchain v0.0.1-{version}.linux-{MACHINES[platform.machine()]}"
-    result = subprocess.run([old, "mod", "download", "-json", module.replace(" ", "@")], cwd=folder,
-                            env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    about = json.loads(result.stdout)
-    assert f"{module} {about['Sum']}" in (GO / "toolchain.sum").read_text().splitlines()
-    root = pathlib.Path(about["Dir"])
-    for tool in [*root.glob("bin/*"), *root.glob("pkg/tool/*/*")]:
-        tool.chmod(0o755)
-    return root / "bin" / "go"
 
 
 @pytest.fixture(scope="session")
 def peers(tmp_path_factory):
     """The folder of the programs in tests/go."""
     folder = tmp_path_factory.mktemp("go")
-    environment = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "GOWORK": "off",
-                   "GO111MODULE": "on", "CGO_ENABLED": "0"}
-    environment.pop("GOROOT", None)
-    candidates = [os.environ.get("GO"), shutil.which("go"), "/usr/local/go/bin/go"]
-    go = next((path for path in candidates if path and go_version(path) > (0, 0)), None)
-    assert go, "no Go: apt-get install golang-go"
-    if go_version(go) < NEEDED:
-        go = fetched_go(go, folder, environment)
+    go, environment = toolchain.go_for(NEEDED), toolchain.environment()
     subprocess.run([go, "vet", "./..."], cwd=GO, env=environment, check=True)
     subprocess.run([go, "build", "-o", f"{folder}/", "./escape", "./sign", "./verify"], cwd=GO,
                    env=environment, check=True)

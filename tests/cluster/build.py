@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""Builds the API servers of the tests from their Go modules; go.mod and go.sum pin every byte.
+
+tests/cluster/build.py [PREFIX]: builds what is missing, names it first (behind PREFIX), and says
+nothing when nothing is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
+key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
+there. `older/` is a second minor, of which only the API server is needed: its etcd is the same.
+"""
+
+import fcntl
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "go"))
+import toolchain  # noqa: E402
+
+NEEDED = (1, 26)
+STAMPED = "k8s.io/component-base/version"
+PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3",
+            "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+            "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+            "kubectl": "k8s.io/kubernetes/cmd/kubectl"}
+
+
+class Minor:
+    """The programs of one minor version."""
+
+    def __init__(self, module, names, assets=""):
+        self.module = module
+        self.names = names
+        self.assets = assets
+
+    @property
+    def version(self):
+        text = (self.module / "go.mod").read_text()
+        return re.search(r"^\s*k8s\.io/kubernetes (v\S+)", text, re.M)[1]
+
+    @property
+    def folder(self):
+        parts = [(self.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+        parts.append(toolchain.version_for(NEEDED).encode())
+        key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+        cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        return pathlib.Path(cache) / "signpost-cluster" / key
+
+    def path(self, name):
+        given = pathlib.Path(self.assets or "/nowhere") / name
+        return given if os.access(given, os.X_OK) else self.folder / name
+
+    def missing(self):
+        return [name for name in self.names if not os.access(self.path(name), os.X_OK)]
+
+    def build(self, names):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / "lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            go = toolchain.go_for(NEEDED)
+            for name in names:
+                if not os.access(self.folder / name, os.X_OK):
+                    self.build_one(go, name)
+
+    def build_one(self, go, name):
+        """A build that is broken off leaves no program."""
+        new = self.folder / f"{name}.new"
+        major, minor = self.version.removeprefix("v").split(".")[:2]
+        stamps = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor}
+        flags = " ".join(f"-X {STAMPED}.{key}={value}" for key, value in stamps.items())
+        result = subprocess.run(
+            [go, "build", "-mod=readonly", "-trimpath", "-ldflags", f"-s -w {flags}", "-o", new,
+             PACKAGES[name]], cwd=self.module, env=toolchain.environment(), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if result.returncode != 0:
+            lines = [line for line in result.stdout.splitlines() if "downloading" not in line]
+            raise RuntimeError("\n".join([f"{name} {self.version} does not build:", *lines[-20:]]))
+        new.rename(self.folder / name)
+
+
+CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"],
+                os.environ.get("KUBEBUILDER_ASSETS", ""))
+OLDER = Minor(HERE / "older", ["kube-apiserver"])
+
+
+def main():
+    prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
+    for minor in (CURRENT, OLDER):
+        names = minor.missing()
+        if names:
+            print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "
+                  f"{minor.folder}", flush=True)
+            try:
+                minor.build(names)
+            except RuntimeError as error:
+                sys.exit(f"{prefix}: {error}")
+
+
+if __name__ == "__main__":
+    main()

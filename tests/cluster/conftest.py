@@ -1,0 +1,44 @@
+"""Fixtures: a cluster for the whole run, and clusters of their own for tests that break theirs."""
+
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "whole")]
+
+import clusters  # noqa: E402
+from fixtures import name_server, name_servers, programs, provider, webhook  # noqa: E402, F401
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """The cluster that the whole run shares: all CRDs, controllers; a test breaks nothing in it."""
+    made = clusters.Cluster(tmp_path_factory.mktemp("c"), has_controllers=True)
+    try:
+        yield made.start().install_crds()
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def own_cluster(tmp_path_factory):
+    """own_cluster(...) makes a Cluster that ends with the test; the test starts it."""
+    made = []
+
+    def make(**options):
+        made.append(clusters.Cluster(tmp_path_factory.mktemp("c"), **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def namespace(cluster):
+    """The name of a new namespace in the shared cluster; what is in it goes with the test."""
+    name = cluster.new_namespace()
+    yield name
+    cluster.remove_namespace(name)
