@@ -43,6 +43,14 @@ bool text_equal_nocase(struct text a, struct text b)
     return true;
 }
 
+char *text_dup(struct text a)
+{
+    char *copy = mem_new(a.len + 1, 1);
+    if (a.len)
+        memcpy(copy, a.at, a.len);
+    return copy;
+}
+
 int text_compare(struct text a, struct text b)
 {
     size_t shared = a.len < b.len ? a.len : b.len;

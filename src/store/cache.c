@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/must.h"
 #include "base/slab.h"
 #include "base/table.h"
 
@@ -15,6 +16,8 @@ struct shard {
     size_t count;
     size_t capacity;
     size_t octets;
+    uint64_t *marks; // a bit for each object, by its place
+    size_t mark_words;
 };
 
 struct cache {
@@ -84,6 +87,7 @@ static void shard_free(struct shard *shard)
         object_unref(shard->objects[i]);
     table_done(&shard->table);
     free(shard->objects);
+    free(shard->marks);
     free(shard);
 }
 
@@ -124,6 +128,57 @@ struct object *cache_adopt(struct cache *cache, struct object *object)
     return object_pack(cache->slab, object);
 }
 
+// ---- marks of a pass ----------------------------------------------------------------------------
+
+static bool is_marked(const struct shard *shard, uint32_t id)
+{
+    return id / 64 < shard->mark_words && (shard->marks[id / 64] >> (id % 64) & 1);
+}
+
+static void set_mark(struct shard *shard, uint32_t id, bool is_set)
+{
+    size_t need = (size_t)id / 64 + 1;
+    size_t had = shard->mark_words;
+    mem_reserve(&shard->marks, &shard->mark_words, need);
+    for (size_t i = had; i < shard->mark_words; i++)
+        shard->marks[i] = 0;
+    uint64_t bit = (uint64_t)1 << (id % 64);
+    shard->marks[id / 64] = is_set ? shard->marks[id / 64] | bit : shard->marks[id / 64] & ~bit;
+}
+
+static bool is_within(const struct object *object, struct text namespace_)
+{
+    return !namespace_.at || text_equal(object_namespace(object), namespace_);
+}
+
+void cache_begin_pass(struct cache *cache, const struct kind *kind, struct text namespace_)
+{
+    struct shard *shard = need_shard(cache, kind);
+    for (uint32_t id = 0; id < shard->count; id++)
+        if (is_within(shard->objects[id], namespace_))
+            set_mark(shard, id, false);
+}
+
+void cache_mark(struct cache *cache, const struct object *object)
+{
+    struct shard *shard = need_shard(cache, object->kind);
+    uint32_t id = find_id(shard, object_namespace(object), object_name(object));
+    must(id != TABLE_NONE);
+    set_mark(shard, id, true);
+}
+
+const struct object *cache_unmarked(const struct cache *cache, const struct kind *kind,
+                                    struct text namespace_, uint32_t *cursor)
+{
+    const struct shard *shard = find_shard(cache, kind);
+    for (; shard && *cursor < shard->count; ++*cursor)
+        if (!is_marked(shard, *cursor) && is_within(shard->objects[*cursor], namespace_))
+            return shard->objects[*cursor];
+    return NULL;
+}
+
+// ---- filing -------------------------------------------------------------------------------------
+
 const struct object *cache_put(struct cache *cache, struct object *object)
 {
     struct shard *shard = need_shard(cache, object->kind);
@@ -133,11 +188,13 @@ const struct object *cache_put(struct cache *cache, struct object *object)
         const struct object *old = shard->objects[id];
         shard->octets -= object_octets(old);
         shard->objects[id] = object;
+        set_mark(shard, id, true);
         return old;
     }
     mem_reserve(&shard->objects, &shard->capacity, shard->count + 1);
     shard->objects[shard->count] = object;
     table_add(&shard->table, hash_of(object), (uint32_t)shard->count);
+    set_mark(shard, (uint32_t)shard->count, true);
     shard->count++;
     return NULL;
 }
@@ -151,6 +208,7 @@ static void close_gap(struct shard *shard, uint32_t id)
     uint64_t hash = hash_of(shard->objects[last]);
     table_remove(&shard->table, hash, last);
     shard->objects[id] = shard->objects[last];
+    set_mark(shard, id, is_marked(shard, last));
     table_add(&shard->table, hash, id);
 }
 

@@ -22,3 +22,12 @@ size_t cache_octets(const struct cache *cache, const struct kind *kind);
 // Calls with every object of the kind (NULL: all); the cache must not be changed meanwhile.
 void cache_each(const struct cache *cache, const struct kind *kind,
                 void (*call)(void *context, const struct object *object), void *context);
+
+// A pass through all objects of a kind (in one namespace; absent text: all): those that are put or
+// marked until its end are there, the rest is not. Passes of different namespaces may overlap.
+void cache_begin_pass(struct cache *cache, const struct kind *kind, struct text namespace_);
+void cache_mark(struct cache *cache, const struct object *object); // one that is in it
+// The next object that the pass did not meet, borrowed; NULL: none is left. *cursor starts at 0. It
+// may be taken out before the next call; nothing else may change meanwhile.
+const struct object *cache_unmarked(const struct cache *cache, const struct kind *kind,
+                                    struct text namespace_, uint32_t *cursor);

@@ -105,15 +105,15 @@ static uint32_t clamped_s(int64_t unix_s)
     return unix_s < 0 ? 0 : unix_s > UINT32_MAX ? UINT32_MAX : (uint32_t)unix_s;
 }
 
-static bool lists_finalizer(const struct value *metadata, const char *finalizer)
+static void fill_finalizers(struct object *object, const char *finalizer,
+                            const struct value *metadata)
 {
-    if (!finalizer)
-        return false;
     value_each (item, value_find(metadata, "finalizers")) {
-        if (text_is(value_text(item), finalizer))
-            return true;
+        if (finalizer && text_is(value_text(item), finalizer))
+            object->has_finalizer = true;
+        else
+            object->has_other_finalizers = true;
     }
-    return false;
 }
 
 static uint32_t generation_of(const struct value *metadata)
@@ -128,7 +128,7 @@ static void fill_metadata(struct object *object, const char *finalizer,
     object->generation = generation_of(metadata);
     object->created_s = clamped_s(seconds_at(metadata, "creationTimestamp"));
     object->deleted_s = clamped_s(seconds_at(metadata, "deletionTimestamp"));
-    object->has_finalizer = lists_finalizer(metadata, finalizer);
+    fill_finalizers(object, finalizer, metadata);
     object_uid_parse(value_text_at(metadata, "uid"), object->uid);
 }
 

@@ -25,6 +25,7 @@ struct object {
     bool has_foreign_status : 1; // status holds more than ours: read before patching
     bool is_lost : 1;            // DELETED: final state
     bool is_packed : 1;          // lies in a slab
+    bool has_other_finalizers : 1;
     uint8_t namespace_len;
     uint8_t name_len;
     uint8_t version_len; // resourceVersion

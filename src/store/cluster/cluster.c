@@ -1,0 +1,408 @@
+#include "store/cluster/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/metric.h"
+#include "store/cluster/inside.h"
+
+enum { FLUSH_MS = 2000 };
+
+static struct cluster *of(struct store *store)
+{
+    return (struct cluster *)store;
+}
+
+static const struct cluster *of_const(const struct store *store)
+{
+    return (const struct cluster *)store;
+}
+
+const struct store_kind *cluster_type(const struct cluster *cluster, const struct kind *kind)
+{
+    for (size_t i = 0; i < cluster->kind_count; i++)
+        if (cluster->types[i].kind == kind)
+            return &cluster->types[i];
+    return NULL;
+}
+
+// ---- leading ------------------------------------------------------------------------------------
+
+static void on_leading(void *context, bool is_leading)
+{
+    struct cluster *cluster = context;
+    cluster->sink.leading(cluster->sink.context, is_leading);
+}
+
+static void on_fenced(void *context)
+{
+    struct cluster *cluster = context;
+    writes_fence(cluster);
+    cluster->sink.fenced(cluster->sink.context);
+}
+
+static void on_owner(void *context, const char *owner_id, const struct error *err)
+{
+    struct cluster *cluster = context;
+    if (owner_id)
+        log_line(cluster->log, LOG_INFO, "owner id", LOG_TEXT("owner", owner_id), LOG_END);
+    else if (cluster->options.failed)
+        cluster->options.failed(cluster->options.context, err);
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+// What is held by name needs no first pass: each object says for itself whether it is known.
+static void tell_by_name(void *context)
+{
+    struct cluster *cluster = context;
+    for (size_t i = 0; i < cluster->kind_count; i++)
+        if (cluster->types[i].is_by_name)
+            cluster->sink.synced(cluster->sink.context, cluster->types[i].kind, true, "");
+}
+
+static bool cluster_start(struct store *store, const struct store_sink *sink, struct error *err)
+{
+    struct cluster *cluster = of(store);
+    (void)err;
+    cluster->sink = *sink;
+    cluster->is_started = true;
+    lease_start(cluster->lease);
+    for (size_t i = 0; i < cluster->feed_count; i++)
+        watch_start(cluster->feeds[i].watch);
+    held_start(cluster);
+    loop_timer_set(cluster->world.loop, &cluster->started_timer, 0);
+    return true;
+}
+
+static void cluster_get(struct store *store, const struct object_ref_key *key, store_done *done,
+                        void *context)
+{
+    write_get(of(store), key, done, context);
+}
+
+static void cluster_apply(struct store *store, const struct store_apply *apply, store_done *done,
+                          void *context)
+{
+    write_apply(of(store), apply, done, context);
+}
+
+static void cluster_patch_status(struct store *store, const struct object *object,
+                                 const struct value *status, store_done *done, void *context)
+{
+    write_patch_status(of(store), object, status, done, context);
+}
+
+static void cluster_remove_finalizer(struct store *store, const struct object *object,
+                                     store_done *done, void *context)
+{
+    write_remove_finalizer(of(store), object, done, context);
+}
+
+static void cluster_note(struct store *store, const struct store_note *note)
+{
+    notes_add(of(store)->notes, note);
+}
+
+static void cluster_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
+{
+    held_want(of(store), key, is_wanted);
+}
+
+static bool cluster_knows(const struct store *store, const struct object_ref_key *key)
+{
+    return held_knows(of_const(store), key);
+}
+
+static bool cluster_may_write(const struct store *store)
+{
+    return lease_may_write(of_const(store)->lease);
+}
+
+static bool cluster_is_full(const struct store *store)
+{
+    return of_const(store)->writes.is_full;
+}
+
+static void cluster_flush(struct store *store)
+{
+    (void)store;
+}
+
+// ---- leaving ------------------------------------------------------------------------------------
+
+struct leaving {
+    void (*left)(void *context);
+    void *context;
+};
+
+static void noted(void *context)
+{
+    autofree struct leaving *leaving = context;
+    leaving->left(leaving->context);
+}
+
+static void released(void *context)
+{
+    struct cluster *cluster = context;
+    notes_flush(cluster->notes, FLUSH_MS, noted, steal(cluster->leaving));
+}
+
+static void cluster_leave(struct store *store, void (*left)(void *context), void *context)
+{
+    struct cluster *cluster = of(store);
+    free(cluster->leaving);
+    cluster->leaving = mem_new_of(struct leaving);
+    *cluster->leaving = (struct leaving){left, context};
+    lease_release(cluster->lease, released, cluster);
+}
+
+static void cluster_free(struct store *store)
+{
+    struct cluster *cluster = of(store);
+    writes_done(cluster);
+    held_done(cluster);
+    for (size_t i = 0; i < cluster->feed_count; i++)
+        feed_done(&cluster->feeds[i]);
+    lease_free(cluster->lease);
+    notes_free(cluster->notes);
+    api_free(cluster->api);
+    loop_timer_cancel(cluster->world.loop, &cluster->started_timer);
+    loop_timer_cancel(cluster->world.loop, &cluster->dropped_timer);
+    cache_free(cluster->store.cache);
+    for (size_t i = 0; i < cluster->namespace_count; i++)
+        free(cluster->namespaces[i]);
+    free(cluster->namespaces);
+    free(cluster->feeds);
+    free(cluster->types);
+    free(cluster->leaving);
+    free(cluster->holder);
+    free(cluster->scope);
+    free(cluster);
+}
+
+// ---- looking in ---------------------------------------------------------------------------------
+
+static size_t cluster_checks(struct store *store, struct store_check *out, size_t capacity)
+{
+    struct cluster *cluster = of(store);
+    size_t count = 0;
+    if (count < capacity)
+        out[count++] = api_check(cluster->api);
+    if (count < capacity)
+        out[count++] = lease_check(cluster->lease);
+    for (size_t i = 0; i < cluster->feed_count && count < capacity; i++)
+        out[count++] = watch_check(cluster->feeds[i].watch);
+    for (struct held *held = cluster->held; held && count < capacity; held = held->next)
+        out[count++] = held_check(held);
+    return count;
+}
+
+struct family {
+    const char *name;
+    const char *type;
+    const char *help;
+    void (*write)(const struct cluster *cluster, const struct feed *feed, const char *name,
+                  struct buffer *out);
+};
+
+static void write_age(const struct cluster *cluster, const struct feed *feed, const char *name,
+                      struct buffer *out)
+{
+    int64_t last_ms = watch_counts(feed->watch)->last_event_ms;
+    if (last_ms)
+        buffer_printf(out, "%s{kind=\"%s\"} %.3f\n", name, feed->type->kind->name,
+                      (double)(loop_mono_ms(cluster->world.loop) - last_ms) / 1000.0);
+}
+
+static void write_relists(const struct cluster *cluster, const struct feed *feed, const char *name,
+                          struct buffer *out)
+{
+    (void)cluster;
+    for (int i = 0; i < (int)COUNT_OF(watch_counts(feed->watch)->relists); i++)
+        buffer_printf(out, "%s{kind=\"%s\",reason=\"%s\"} %llu\n", name, feed->type->kind->name,
+                      watch_relist_name((enum watch_relist)i),
+                      (unsigned long long)watch_counts(feed->watch)->relists[i]);
+}
+
+static void write_deaths(const struct cluster *cluster, const struct feed *feed, const char *name,
+                         struct buffer *out)
+{
+    (void)cluster;
+    for (int i = 0; i < (int)COUNT_OF(watch_counts(feed->watch)->deaths); i++)
+        buffer_printf(out, "%s{kind=\"%s\",how=\"%s\"} %llu\n", name, feed->type->kind->name,
+                      watch_death_name((enum watch_death)i),
+                      (unsigned long long)watch_counts(feed->watch)->deaths[i]);
+}
+
+static void write_oversized(const struct cluster *cluster, const struct feed *feed,
+                            const char *name, struct buffer *out)
+{
+    (void)cluster;
+    buffer_printf(out, "%s{kind=\"%s\"} %llu\n", name, feed->type->kind->name,
+                  (unsigned long long)watch_counts(feed->watch)->oversized);
+}
+
+static const struct family families[] = {
+    {"signpost_watch_last_event_seconds", "gauge",
+     "Seconds since the watch of the kind brought an event or a bookmark.", write_age},
+    {"signpost_relists_total", "counter", "Passes through all objects of a kind after the first.",
+     write_relists},
+    {"signpost_watch_deaths_total", "counter", "Watches that ended otherwise than in time.",
+     write_deaths},
+    {"signpost_oversized_objects", "counter",
+     "Objects that were skipped: over 2 MiB, or deeper than 128 levels.", write_oversized},
+};
+
+// Watches of one kind in several namespaces would be the same series.
+static bool is_first_of_kind(const struct cluster *cluster, size_t at)
+{
+    return !at || cluster->feeds[at].type != cluster->feeds[at - 1].type;
+}
+
+static void cluster_write_metrics(const struct store *store, struct buffer *out)
+{
+    const struct cluster *cluster = of_const(store);
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
+        metric_write_head(out, families[i].name, families[i].type, families[i].help);
+        for (size_t at = 0; at < cluster->feed_count; at++)
+            if (is_first_of_kind(cluster, at))
+                families[i].write(cluster, &cluster->feeds[at], families[i].name, out);
+    }
+    api_write_metrics(cluster->api, out);
+    lease_write_metrics(cluster->lease, out);
+    notes_write_metrics(cluster->notes, out);
+}
+
+static const struct store_ops cluster_ops = {
+    .start = cluster_start,
+    .get = cluster_get,
+    .apply = cluster_apply,
+    .patch_status = cluster_patch_status,
+    .remove_finalizer = cluster_remove_finalizer,
+    .note = cluster_note,
+    .checks = cluster_checks,
+    .flush = cluster_flush,
+    .free = cluster_free,
+    .want = cluster_want,
+    .knows = cluster_knows,
+    .may_write = cluster_may_write,
+    .is_full = cluster_is_full,
+    .leave = cluster_leave,
+    .write_metrics = cluster_write_metrics,
+};
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void keep_namespaces(struct cluster *cluster, const char *const *namespaces)
+{
+    struct buffer scope = {0};
+    size_t count = 0;
+    while (namespaces && namespaces[count])
+        count++;
+    cluster->namespaces = count ? mem_new_array(char *, count + 1) : NULL;
+    for (size_t i = 0; i < count; i++)
+        cluster->namespaces[i] = mem_copy_text(namespaces[i]);
+    cluster->namespace_count = count;
+    if (count)
+        qsort(cluster->namespaces, count, sizeof *cluster->namespaces, compare_names);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&scope, "%s%s", i ? "," : "", cluster->namespaces[i]);
+    cluster->scope = buffer_steal(&scope);
+}
+
+static void keep_kinds(struct cluster *cluster, const struct store_kind *kinds, size_t count)
+{
+    cluster->types = mem_new_array(struct store_kind, count + 1);
+    cluster->kind_count = count;
+    for (size_t i = 0; i < count; i++)
+        cluster->types[i] = kinds[i];
+}
+
+static bool has_watch_each(const struct cluster *cluster, const struct store_kind *type)
+{
+    return type->kind->is_namespaced && cluster->namespace_count &&
+           cluster->namespace_count <= CLUSTER_NAMESPACES_MAX;
+}
+
+static void open_feeds(struct cluster *cluster)
+{
+    size_t most = cluster->kind_count * CLUSTER_NAMESPACES_MAX;
+    cluster->feeds = mem_new_array(struct feed, most + 1);
+    for (size_t i = 0; i < cluster->kind_count; i++) {
+        const struct store_kind *type = &cluster->types[i];
+        size_t count = has_watch_each(cluster, type) ? cluster->namespace_count : 1;
+        for (size_t n = 0; !type->is_by_name && n < count; n++)
+            feed_open(cluster, &cluster->feeds[cluster->feed_count++], type,
+                      has_watch_each(cluster, type) ? cluster->namespaces[n] : NULL);
+    }
+}
+
+static void open_lease(struct cluster *cluster, const struct cluster_options *options)
+{
+    char uuid[37];
+    struct buffer holder = {0};
+    random_uuid(cluster->world.random, uuid);
+    buffer_printf(&holder, "%s_%s", options->instance, uuid);
+    cluster->holder = buffer_steal(&holder);
+    const struct lease_options lease = {
+        .world = &cluster->world,
+        .log = cluster->log,
+        .api = cluster->api,
+        .namespace_ = options->own_namespace,
+        .name = options->lease_name,
+        .holder = cluster->holder,
+        .duration_ms = options->lease_duration_ms,
+        .renew_deadline_ms = options->lease_renew_deadline_ms,
+        .retry_ms = options->lease_retry_ms,
+        .is_elected = options->is_elected,
+        .owner_id = options->owner_id,
+        .namespaces = cluster->scope,
+    };
+    const struct lease_sink sink = {
+        .leading = on_leading, .fenced = on_fenced, .owner = on_owner, .context = cluster};
+    cluster->lease = lease_new(&lease, &sink);
+}
+
+struct store *cluster_new(const struct world *world, const struct cluster_options *options,
+                          struct log *log)
+{
+    struct cluster *cluster = mem_new_of(struct cluster);
+    cluster->store = (struct store){.ops = &cluster_ops, .cache = cache_new()};
+    cluster->world = *world;
+    cluster->log = log;
+    cluster->options = *options;
+    cluster->api = api_new(world, log, options->access);
+    cluster->notes = notes_new(world, log, cluster->api, options->instance);
+    cluster->writes.window = options->max_in_flight;
+    cluster->writes.tokens = options->burst;
+    cluster->writes.filled_ms = loop_mono_ms(world->loop);
+    cluster->started_timer = (struct loop_timer){.call = tell_by_name, .context = cluster};
+    cluster->dropped_timer = (struct loop_timer){.call = held_sweep, .context = cluster};
+    keep_namespaces(cluster, options->namespaces);
+    keep_kinds(cluster, options->kinds, options->kind_count);
+    open_lease(cluster, options);
+    open_feeds(cluster);
+    return &cluster->store;
+}
+
+struct api *cluster_api(struct store *store)
+{
+    return of(store)->api;
+}
+
+const struct lease *cluster_lease(const struct store *store)
+{
+    return of_const(store)->lease;
+}
+
+void cluster_reload(struct store *store)
+{
+    api_reload(of(store)->api);
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/world.h"
+#include "store/cluster/api.h"
+#include "store/cluster/kubeconfig.h"
+#include "store/cluster/lease.h"
+#include "store/store.h"
+
+// A Kubernetes API server as a store: one list and watch for each kind, writes with a window, the
+// Lease that says who may write elsewhere, events.
+
+struct cluster_options {
+    struct kube_access *access;    // taken over, also when opening fails
+    const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
+    const char *own_namespace;     // where the Lease is
+    const char *instance;          // name of this process, for events and the Lease: the pod's
+    const struct store_kind *kinds;
+    size_t kind_count;
+    const char *lease_name;
+    int64_t lease_duration_ms;
+    int64_t lease_renew_deadline_ms;
+    int64_t lease_retry_ms;
+    bool is_elected;        // --leader-elect
+    const char *owner_id;   // as given, or NULL
+    unsigned max_in_flight; // of writes
+    unsigned rate;          // writes a second; 0: no limit
+    unsigned burst;
+    // The store cannot go on: the process had better end.
+    void (*failed)(void *context, const struct error *err);
+    void *context;
+};
+
+enum { CLUSTER_NAMESPACES_MAX = 8 }; // with a watch of their own; more: one watch and a filter
+
+struct store *cluster_new(const struct world *world, const struct cluster_options *options,
+                          struct log *log);
+// For those who talk to the same server.
+struct api *cluster_api(struct store *store);
+const struct lease *cluster_lease(const struct store *store);
+// Credentials are read anew (SIGHUP).
+void cluster_reload(struct store *store);

@@ -1,0 +1,243 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/cluster/inside.h"
+
+enum { IDENTITY_MAX = 253, VERSION_MAX = 128 };
+
+// ---- one state ----------------------------------------------------------------------------------
+
+static void tell(struct cluster *cluster, enum store_event_type type, const struct object *object,
+                 const struct object *old, bool is_initial)
+{
+    const struct store_event event = {type, object, old, is_initial};
+    cluster->sink.event(cluster->sink.context, &event);
+}
+
+struct identity {
+    struct text namespace_;
+    struct text name;
+    struct text version;
+    uint8_t uid[16];
+};
+
+// False: no object that a server would send.
+static bool identify(const struct value *tree, struct identity *out)
+{
+    const struct value *metadata = value_find(tree, "metadata");
+    struct text namespace_ = value_text_at(metadata, "namespace");
+    *out = (struct identity){namespace_.at ? namespace_ : TEXT(""),
+                             value_text_at(metadata, "name"),
+                             value_text_at(metadata, "resourceVersion"),
+                             {0}};
+    object_uid_parse(value_text_at(metadata, "uid"), out->uid);
+    return out->name.len && out->name.len <= IDENTITY_MAX && namespace_.len <= IDENTITY_MAX &&
+           out->version.len && out->version.len <= VERSION_MAX;
+}
+
+static bool is_same_object(const struct object *object, const struct identity *identity)
+{
+    return !memcmp(object->uid, identity->uid, sizeof object->uid);
+}
+
+static bool is_older(struct text version, const struct object *than)
+{
+    uint64_t theirs;
+    int64_t ours;
+    return text_to_int64(version, &ours) && ours >= 0 && object_version_number(than, &theirs) &&
+           (uint64_t)ours < theirs;
+}
+
+static bool is_known_state(const struct object *cached, const struct identity *identity,
+                           bool may_go_back)
+{
+    if (!cached || !is_same_object(cached, identity))
+        return false;
+    return text_equal(object_version(cached), identity->version) ||
+           (!may_go_back && is_older(identity->version, cached));
+}
+
+// The last state that was seen, as the final one: what was finished is not known.
+static void tell_lost(struct cluster *cluster, const struct object *object, bool is_initial)
+{
+    struct object *last = object_graft(object, object);
+    last->is_lost = object->has_finalizer;
+    tell(cluster, STORE_DELETED, last, object, is_initial);
+    object_unref(last);
+}
+
+void file_object(struct cluster *cluster, const struct store_kind *type, const struct value *tree,
+                 const struct filing *how)
+{
+    struct identity identity;
+    struct cache *cache = cluster->store.cache;
+    if (!identify(tree, &identity))
+        return;
+    const struct object *cached = cache_find(cache, type->kind, identity.namespace_, identity.name);
+    if (is_known_state(cached, &identity, how->may_go_back)) {
+        cache_mark(cache, cached);
+        return;
+    }
+    struct object *object = cache_adopt(cache, object_new(type->kind, type->finalizer, tree));
+    const struct object *old = cache_put(cache, object);
+    if (old && !is_same_object(old, &identity)) {
+        tell_lost(cluster, old, how->is_initial);
+        object_unref(old);
+        old = NULL;
+    }
+    if (!how->is_silent)
+        tell(cluster, old ? STORE_MODIFIED : STORE_ADDED, object, old, how->is_initial);
+    object_unref(old);
+}
+
+void file_gone(struct cluster *cluster, const struct object *object)
+{
+    const struct object *taken = cache_take(cluster->store.cache, object->kind,
+                                            object_namespace(object), object_name(object));
+    tell_lost(cluster, taken, false);
+    object_unref(taken);
+}
+
+void file_deleted(struct cluster *cluster, const struct store_kind *type, const struct value *tree)
+{
+    struct identity identity;
+    if (!identify(tree, &identity))
+        return;
+    const struct object *cached =
+        cache_find(cluster->store.cache, type->kind, identity.namespace_, identity.name);
+    if (!cached || !is_same_object(cached, &identity))
+        return;
+    struct object *last = object_new(type->kind, type->finalizer, tree);
+    last->is_lost = last->has_finalizer;
+    const struct object *taken =
+        cache_take(cluster->store.cache, type->kind, identity.namespace_, identity.name);
+    tell(cluster, STORE_DELETED, last, taken, false);
+    object_unref(taken);
+    object_unref(last);
+}
+
+// ---- what the watch brings ----------------------------------------------------------------------
+
+static struct text scope_of(const struct feed *feed)
+{
+    return text_of(feed->namespace_);
+}
+
+// Many namespaces share one watch.
+static bool is_watched(const struct feed *feed, const struct value *tree)
+{
+    const struct cluster *cluster = feed->cluster;
+    struct text namespace_ = value_text_at(value_find(tree, "metadata"), "namespace");
+    if (feed->namespace_ || !cluster->namespaces || !feed->type->kind->is_namespaced)
+        return true;
+    for (size_t i = 0; i < cluster->namespace_count; i++)
+        if (text_is(namespace_, cluster->namespaces[i]))
+            return true;
+    return false;
+}
+
+static void on_pass_begin(void *context, bool is_back)
+{
+    struct feed *feed = context;
+    feed->is_back = is_back;
+    cache_begin_pass(feed->cluster->store.cache, feed->type->kind, scope_of(feed));
+}
+
+static void sweep(struct feed *feed)
+{
+    const struct object *object;
+    uint32_t cursor = 0;
+    while ((object = cache_unmarked(feed->cluster->store.cache, feed->type->kind, scope_of(feed),
+                                    &cursor)))
+        file_gone(feed->cluster, object);
+}
+
+static bool is_kind_synced(const struct cluster *cluster, const struct kind *kind)
+{
+    for (size_t i = 0; i < cluster->feed_count; i++)
+        if (cluster->feeds[i].type->kind == kind && !cluster->feeds[i].was_synced)
+            return false;
+    return true;
+}
+
+static void on_pass_end(void *context, bool may_sweep)
+{
+    struct feed *feed = context;
+    struct cluster *cluster = feed->cluster;
+    feed->is_back = false;
+    if (may_sweep)
+        sweep(feed);
+    cluster->sink.batch_end(cluster->sink.context);
+    if (feed->was_synced)
+        return;
+    feed->was_synced = true;
+    if (is_kind_synced(cluster, feed->type->kind))
+        cluster->sink.synced(cluster->sink.context, feed->type->kind, true, "");
+}
+
+static void on_object(void *context, bool is_deleted, const struct value *tree)
+{
+    struct feed *feed = context;
+    if (!is_watched(feed, tree))
+        return;
+    if (is_deleted)
+        file_deleted(feed->cluster, feed->type, tree);
+    else
+        file_object(
+            feed->cluster, feed->type, tree,
+            &(struct filing){.is_initial = !feed->was_synced, .may_go_back = feed->is_back});
+}
+
+static void on_batch_end(void *context)
+{
+    const struct feed *feed = context;
+    feed->cluster->sink.batch_end(feed->cluster->sink.context);
+}
+
+void feed_open(struct cluster *cluster, struct feed *feed, const struct store_kind *type,
+               const char *namespace_)
+{
+    *feed = (struct feed){
+        .cluster = cluster,
+        .type = type,
+        .namespace_ = namespace_ ? mem_copy_text(namespace_) : NULL,
+    };
+    const struct watch_options options = {
+        .world = &cluster->world,
+        .log = cluster->log,
+        .api = cluster->api,
+        .kind = type->kind,
+        .namespace_ = feed->namespace_,
+        .is_required = type->is_required,
+        .memory = &cluster->memory,
+    };
+    const struct watch_sink sink = {.pass_begin = on_pass_begin,
+                                    .pass_end = on_pass_end,
+                                    .object = on_object,
+                                    .batch_end = on_batch_end,
+                                    .context = feed};
+    feed->watch = watch_new(&options, &sink);
+}
+
+void feed_done(struct feed *feed)
+{
+    watch_free(feed->watch);
+    free(feed->namespace_);
+}
+
+bool feed_has_told(const struct cluster *cluster, const struct store_kind *type,
+                   const struct value *tree)
+{
+    struct identity identity;
+    int64_t version, position;
+    for (size_t i = 0; i < cluster->feed_count; i++) {
+        const struct feed *feed = &cluster->feeds[i];
+        struct text namespace_ = value_text_at(value_find(tree, "metadata"), "namespace");
+        if (feed->type != type || (feed->namespace_ && !text_is(namespace_, feed->namespace_)))
+            continue;
+        return identify(tree, &identity) && text_to_int64(identity.version, &version) &&
+               text_to_int64(watch_position(feed->watch), &position) && version <= position;
+    }
+    return false;
+}

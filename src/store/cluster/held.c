@@ -1,0 +1,259 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/cluster/inside.h"
+
+enum { HELD_WATCHES_MAX = 32, HELD_LOOK_MS = 60 * 1000 };
+
+static struct object_ref_key key_of(const struct held *held)
+{
+    return (struct object_ref_key){held->type->kind, text_of(held->namespace_),
+                                   text_of(held->name)};
+}
+
+static const struct object *object_of(const struct held *held)
+{
+    struct object_ref_key key = key_of(held);
+    return cache_find(held->cluster->store.cache, key.kind, key.namespace_, key.name);
+}
+
+static struct held **find(struct cluster *cluster, const struct object_ref_key *key)
+{
+    struct held **link = &cluster->held;
+    while (*link &&
+           ((*link)->type->kind != key->kind || !text_is(key->namespace_, (*link)->namespace_) ||
+            !text_is(key->name, (*link)->name)))
+        link = &(*link)->next;
+    return link;
+}
+
+static void become_known(struct held *held)
+{
+    struct cluster *cluster = held->cluster;
+    struct object_ref_key key = key_of(held);
+    cluster->sink.batch_end(cluster->sink.context);
+    if (held->is_known)
+        return;
+    held->is_known = true;
+    cluster->sink.known(cluster->sink.context, &key);
+}
+
+static void drop_object(struct held *held)
+{
+    const struct object *object = object_of(held);
+    if (object)
+        file_gone(held->cluster, object);
+}
+
+// ---- by a watch ---------------------------------------------------------------------------------
+
+static void on_pass_begin(void *context, bool is_back)
+{
+    struct held *held = context;
+    held->is_met = false;
+    held->is_back = is_back;
+}
+
+static void on_object(void *context, bool is_deleted, const struct value *tree)
+{
+    struct held *held = context;
+    if (is_deleted) {
+        file_deleted(held->cluster, held->type, tree);
+        return;
+    }
+    held->is_met = true;
+    file_object(held->cluster, held->type, tree, &(struct filing){.may_go_back = held->is_back});
+}
+
+static void on_pass_end(void *context, bool may_sweep)
+{
+    struct held *held = context;
+    if (!held->is_met && may_sweep)
+        drop_object(held);
+    become_known(held);
+}
+
+static void on_batch_end(void *context)
+{
+    const struct held *held = context;
+    held->cluster->sink.batch_end(held->cluster->sink.context);
+}
+
+static void begin_watch(struct held *held)
+{
+    struct cluster *cluster = held->cluster;
+    const struct watch_options options = {
+        .world = &cluster->world,
+        .log = cluster->log,
+        .api = cluster->api,
+        .kind = held->type->kind,
+        .namespace_ = *held->namespace_ ? held->namespace_ : NULL,
+        .name = held->name,
+        .is_required = true,
+        .memory = &cluster->memory,
+    };
+    const struct watch_sink sink = {.pass_begin = on_pass_begin,
+                                    .pass_end = on_pass_end,
+                                    .object = on_object,
+                                    .batch_end = on_batch_end,
+                                    .context = held};
+    held->watch = watch_new(&options, &sink);
+    if (cluster->is_started)
+        watch_start(held->watch);
+}
+
+// ---- by a look now and then ---------------------------------------------------------------------
+
+static void looked(void *context, const struct api_reply *reply)
+{
+    struct held *held = context;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    held->call = NULL;
+    loop_timer_set(held->cluster->world.loop, &held->timer, HELD_LOOK_MS);
+    if (reply->is_ok) {
+        const struct value *tree =
+            value_read_json(arena, reply->body, &value_manifest_limits, NULL);
+        file_object(held->cluster, held->type, tree, &(struct filing){.is_initial = false});
+    } else if (reply->status == 404) {
+        drop_object(held);
+    } else {
+        held->fault = reply->error;
+        return;
+    }
+    error_clear(&held->fault);
+    become_known(held);
+}
+
+static void look(void *context)
+{
+    struct held *held = context;
+    struct object_ref_key key = key_of(held);
+    AUTO_BUFFER path = {0};
+    api_path(&path, key.kind, key.namespace_, key.name, NULL);
+    held->call = api_send(held->cluster->api,
+                          &(struct api_request){.method = "GET", .path = path.at}, looked, held);
+}
+
+// ---- wanting ------------------------------------------------------------------------------------
+
+static size_t watch_count(const struct cluster *cluster)
+{
+    size_t count = 0;
+    for (const struct held *held = cluster->held; held; held = held->next)
+        count += held->watch != NULL;
+    return count;
+}
+
+static void begin(struct held *held)
+{
+    held->timer = (struct loop_timer){.call = look, .context = held};
+    if (watch_count(held->cluster) < HELD_WATCHES_MAX)
+        begin_watch(held);
+    else if (held->cluster->is_started)
+        loop_timer_set(held->cluster->world.loop, &held->timer, 0);
+}
+
+static void held_free(struct held *held)
+{
+    watch_free(held->watch);
+    if (held->call)
+        api_cancel(held->cluster->api, held->call);
+    loop_timer_cancel(held->cluster->world.loop, &held->timer);
+    free(held->namespace_);
+    free(held->name);
+    free(held);
+}
+
+static void release(struct cluster *cluster, struct held **link)
+{
+    struct held *held = *link;
+    if (--held->wants)
+        return;
+    // Its own watch may be what brought this about.
+    *link = held->next;
+    held->next = cluster->dropped;
+    cluster->dropped = held;
+    loop_timer_set(cluster->world.loop, &cluster->dropped_timer, 0);
+}
+
+// Nobody wants it: nobody is told.
+static void forget_object(struct held *held)
+{
+    struct object_ref_key key = key_of(held);
+    if (!*find(held->cluster, &key))
+        object_unref(cache_take(held->cluster->store.cache, key.kind, key.namespace_, key.name));
+}
+
+void held_sweep(void *context)
+{
+    struct cluster *cluster = context;
+    while (cluster->dropped) {
+        struct held *held = cluster->dropped;
+        cluster->dropped = held->next;
+        forget_object(held);
+        held_free(held);
+    }
+}
+
+void held_want(struct cluster *cluster, const struct object_ref_key *key, bool is_wanted)
+{
+    const struct store_kind *type = cluster_type(cluster, key->kind);
+    if (!type || !type->is_by_name)
+        return;
+    struct held **link = find(cluster, key);
+    if (!is_wanted) {
+        if (*link)
+            release(cluster, link);
+        return;
+    }
+    if (!*link) {
+        *link = mem_new_of(struct held);
+        (*link)->cluster = cluster;
+        (*link)->type = type;
+        (*link)->namespace_ = text_dup(key->namespace_);
+        (*link)->name = text_dup(key->name);
+        begin(*link);
+    }
+    (*link)->wants++;
+}
+
+bool held_knows(const struct cluster *cluster, const struct object_ref_key *key)
+{
+    const struct store_kind *type = cluster_type(cluster, key->kind);
+    if (!type || !type->is_by_name)
+        return true;
+    for (const struct held *held = cluster->held; held; held = held->next)
+        if (held->type == type && text_is(key->namespace_, held->namespace_) &&
+            text_is(key->name, held->name))
+            return held->is_known;
+    return false;
+}
+
+struct store_check held_check(struct held *held)
+{
+    if (held->watch)
+        return watch_check(held->watch);
+    return (struct store_check){
+        .name = "held", .is_ok = held->fault.fault == FAULT_NONE, .text = held->fault.text};
+}
+
+void held_start(struct cluster *cluster)
+{
+    for (struct held *held = cluster->held; held; held = held->next) {
+        if (held->watch)
+            watch_start(held->watch);
+        else
+            loop_timer_set(cluster->world.loop, &held->timer, 0);
+    }
+}
+
+void held_done(struct cluster *cluster)
+{
+    held_sweep(cluster);
+    while (cluster->held) {
+        struct held *held = cluster->held;
+        cluster->held = held->next;
+        held_free(held);
+    }
+}

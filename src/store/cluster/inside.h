@@ -1,0 +1,125 @@
+#pragma once
+
+#include "store/cache.h"
+#include "store/cluster/cluster.h"
+#include "store/cluster/notes.h"
+#include "store/cluster/watch.h"
+
+// The cluster store from within.
+//
+//     cluster.c   opening, the operations, checks, metrics
+//     feed.c      what a watch brings: into the cache, and told
+//     held.c      objects that are held by name
+//     write.c     apply, remove_finalizer, patch_status, get: a queue and a window
+//     api.c, watch.c, lease.c, notes.c   the talks, each without the store
+
+// One list and watch whose objects go to the cache.
+struct feed {
+    struct cluster *cluster;
+    const struct store_kind *type;
+    char *namespace_; // NULL: all
+    struct watch *watch;
+    bool was_synced;
+    bool is_back; // in a pass: versions went back
+};
+
+// An object that is held by name.
+struct held {
+    struct cluster *cluster;
+    struct held *next;
+    const struct store_kind *type;
+    char *namespace_; // "" without
+    char *name;
+    unsigned wants;
+    bool is_known;
+    struct watch *watch; // NULL: it is looked at now and then
+    bool is_met;         // in the pass under way
+    bool is_back;
+    struct api_call *call;   // that looks
+    struct loop_timer timer; // for the next
+    struct error fault;      // of the last look
+};
+
+struct write;
+struct leaving;
+
+struct writes {
+    struct write *first_waiting;
+    struct write *last_waiting;
+    size_t waiting;
+    struct write *in_flight;
+    size_t in_flight_count;
+    unsigned window;    // at most so many in flight
+    unsigned successes; // since the window grew
+    bool is_full;
+    double tokens;
+    int64_t filled_ms;
+    struct loop_timer timer; // sends what waits, or fails it
+};
+
+struct cluster {
+    struct store store;
+    struct world world;
+    struct log *log;
+    struct cluster_options options; // without access; strings are copies
+    struct store_sink sink;
+    bool is_started;
+    struct api *api;
+    struct lease *lease;
+    struct notes *notes;
+    struct watch_memory memory;
+    char **namespaces; // NULL-terminated; NULL: all
+    size_t namespace_count;
+    struct store_kind *types;
+    size_t kind_count;
+    struct feed *feeds;
+    size_t feed_count;
+    struct held *held;
+    struct held *dropped;
+    struct loop_timer dropped_timer;
+    struct loop_timer started_timer; // kinds that are held by name are synced from then on
+    struct writes writes;
+    char *holder;
+    char *scope; // namespaces, joined
+    struct leaving *leaving;
+};
+
+const struct store_kind *cluster_type(const struct cluster *cluster, const struct kind *kind);
+
+// feed.c
+void feed_open(struct cluster *cluster, struct feed *feed, const struct store_kind *type,
+               const char *namespace_);
+void feed_done(struct feed *feed);
+struct filing {
+    bool is_initial;  // of the kind's first pass
+    bool may_go_back; // an older version may be the newer state
+    bool is_silent;   // the engine learns of it by the reply
+};
+// A state from wherever it came: unless an as new one is known, it goes to the cache and is told.
+void file_object(struct cluster *cluster, const struct store_kind *type, const struct value *tree,
+                 const struct filing *how);
+void file_deleted(struct cluster *cluster, const struct store_kind *type, const struct value *tree);
+void file_gone(struct cluster *cluster, const struct object *object); // its end was not seen
+// Has the stream of its kind been past this state? Then the cache knows better.
+bool feed_has_told(const struct cluster *cluster, const struct store_kind *type,
+                   const struct value *tree);
+
+// held.c
+void held_want(struct cluster *cluster, const struct object_ref_key *key, bool is_wanted);
+bool held_knows(const struct cluster *cluster, const struct object_ref_key *key);
+struct store_check held_check(struct held *held);
+void held_start(struct cluster *cluster);
+void held_sweep(void *context);
+void held_done(struct cluster *cluster);
+
+// write.c
+void write_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
+                 void *context);
+void write_patch_status(struct cluster *cluster, const struct object *object,
+                        const struct value *status, store_done *done, void *context);
+void write_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
+                            void *context);
+void write_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
+               void *context);
+void writes_fence(struct cluster *cluster); // all that is under way is broken off
+void writes_done(struct cluster *cluster);  // dropped without a reply

@@ -1,0 +1,583 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "store/cluster/inside.h"
+#include "store/status.h"
+
+enum {
+    TRIES_MAX = 10,       // of a write that is told to wait
+    LIMIT_MAX_MS = 60000, // as long as that is listened to
+    LIMIT_MS = 1000,      // where the server names no time
+    GROW_AFTER = 16,      // successes
+    FULL = 128,           // so many wait: turns wait, too
+    ROOM = 64,
+};
+
+enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_GET };
+
+// What is asked of the server now.
+enum write_step {
+    STEP_READ, // the object, as the body depends on what others wrote there
+    STEP_SEND,
+    STEP_READ_BACK, // nobody knows whether it took effect
+};
+
+struct write {
+    struct cluster *cluster;
+    struct write *next;
+    struct write *previous; // in flight
+    enum write_type type;
+    enum write_step step;
+    const struct store_kind *kind;
+    const struct object *object; // as the asker saw it; NULL: GET
+    char *path;
+    char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS: the status that is wanted
+    struct error error; // READ_BACK: what the asker will hear
+    store_done *done;
+    void *context;
+    struct api_call *call;
+    struct loop_timer timer; // told to wait
+    unsigned tries;
+};
+
+static void pump(struct cluster *cluster);
+static void send_step(struct write *write);
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void write_free(struct write *write)
+{
+    loop_timer_cancel(write->cluster->world.loop, &write->timer);
+    object_unref(write->object);
+    free(write->path);
+    free(write->body);
+    free(write);
+}
+
+static void link_in_flight(struct write *write)
+{
+    struct writes *writes = &write->cluster->writes;
+    write->previous = NULL;
+    write->next = writes->in_flight;
+    if (write->next)
+        write->next->previous = write;
+    writes->in_flight = write;
+    writes->in_flight_count++;
+}
+
+static void unlink_in_flight(struct write *write)
+{
+    struct writes *writes = &write->cluster->writes;
+    if (write->previous)
+        write->previous->next = write->next;
+    else
+        writes->in_flight = write->next;
+    if (write->next)
+        write->next->previous = write->previous;
+    writes->in_flight_count--;
+}
+
+static void answer(struct write *write, const struct store_reply *reply)
+{
+    struct cluster *cluster = write->cluster;
+    unlink_in_flight(write);
+    write->done(write->context, reply);
+    write_free(write);
+    pump(cluster);
+}
+
+static void fail(struct write *write, const struct error *error)
+{
+    struct store_reply reply = {.error = *error};
+    AUTO_BUFFER name = {0};
+    if (write->object) {
+        object_write_name(&name, write->object);
+        error_prefix(&reply.error, "%s %s: ", write->kind->kind->name, name.at);
+    }
+    answer(write, &reply);
+}
+
+// ---- the window ---------------------------------------------------------------------------------
+
+static void shrink_window(struct writes *writes)
+{
+    writes->window = writes->window > 1 ? writes->window / 2 : 1;
+    writes->successes = 0;
+}
+
+static void grow_window(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    if (writes->window >= cluster->options.max_in_flight || ++writes->successes < GROW_AFTER)
+        return;
+    writes->window++;
+    writes->successes = 0;
+}
+
+// A token bucket; 0 milliseconds: one may go now, and has been taken.
+static int64_t wait_for_token(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    const struct cluster_options *options = &cluster->options;
+    int64_t now_ms = loop_mono_ms(cluster->world.loop);
+    if (!options->rate)
+        return 0;
+    writes->tokens += (double)(now_ms - writes->filled_ms) * options->rate / 1000.0;
+    if (writes->tokens > options->burst)
+        writes->tokens = options->burst;
+    writes->filled_ms = now_ms;
+    if (writes->tokens < 1)
+        return 1 + (int64_t)((1 - writes->tokens) * 1000.0 / options->rate);
+    writes->tokens -= 1;
+    return 0;
+}
+
+static bool may_write(const struct cluster *cluster)
+{
+    return lease_may_write(cluster->lease);
+}
+
+static void refuse_standby(struct write *write)
+{
+    struct error error;
+    error_set(&error, FAULT_AGAIN, "Standby",
+              "another process holds the lease; only that one writes");
+    fail(write, &error);
+}
+
+static struct write *take_waiting(struct writes *writes)
+{
+    struct write *write = writes->first_waiting;
+    writes->first_waiting = write->next;
+    if (!writes->first_waiting)
+        writes->last_waiting = NULL;
+    writes->waiting--;
+    return write;
+}
+
+static void tell_room(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    if (writes->waiting >= FULL)
+        writes->is_full = true;
+    if (!writes->is_full || writes->waiting > ROOM)
+        return;
+    writes->is_full = false;
+    cluster->sink.room(cluster->sink.context);
+}
+
+static void pump(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    while (writes->first_waiting && writes->in_flight_count < writes->window) {
+        int64_t wait_ms = wait_for_token(cluster);
+        if (wait_ms) {
+            loop_timer_set(cluster->world.loop, &writes->timer, wait_ms);
+            break;
+        }
+        struct write *write = take_waiting(writes);
+        link_in_flight(write);
+        if (write->type == WRITE_GET || may_write(cluster))
+            send_step(write);
+        else
+            refuse_standby(write);
+    }
+    tell_room(cluster);
+}
+
+static void pump_soon(void *context)
+{
+    pump(context);
+}
+
+static void enqueue(struct write *write)
+{
+    struct cluster *cluster = write->cluster;
+    struct writes *writes = &cluster->writes;
+    if (writes->last_waiting)
+        writes->last_waiting->next = write;
+    else
+        writes->first_waiting = write;
+    writes->last_waiting = write;
+    writes->waiting++;
+    writes->is_full = writes->is_full || writes->waiting >= FULL;
+    writes->timer.call = pump_soon;
+    writes->timer.context = cluster;
+    if (writes->in_flight_count < writes->window)
+        loop_timer_set(cluster->world.loop, &writes->timer, 0);
+}
+
+// ---- bodies -------------------------------------------------------------------------------------
+
+static void add_member(struct arena *arena, struct value *map, const char *key, struct text text)
+{
+    value_set(map, text_of(key), value_make_text(arena, text));
+}
+
+static struct value *add_map(struct arena *arena, struct value *map, const char *key)
+{
+    struct value *inner = value_make(arena, VALUE_MAP);
+    value_set(map, text_of(key), inner);
+    return inner;
+}
+
+static char *json_of(const struct value *value)
+{
+    struct buffer json = {0};
+    value_write_json(&json, value);
+    return buffer_steal(&json);
+}
+
+static struct value *annotations_of(struct arena *arena, const struct store_apply *apply)
+{
+    struct value *annotations = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < apply->annotation_count; i++)
+        if (apply->annotations[i].value)
+            add_member(arena, annotations, apply->annotations[i].key,
+                       text_of(apply->annotations[i].value));
+    return annotations;
+}
+
+static char *apply_body(const struct store_kind *kind, const struct store_apply *apply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER version = {0};
+    char uid[37];
+    const struct object *object = apply->object;
+    struct value *root = value_make(arena, VALUE_MAP);
+    kind_api_version(&version, kind->kind);
+    object_write_uid(object, uid);
+    add_member(arena, root, "apiVersion", buffer_text(&version));
+    add_member(arena, root, "kind", text_of(kind->kind->name));
+    struct value *metadata = add_map(arena, root, "metadata");
+    add_member(arena, metadata, "name", object_name(object));
+    if (object_namespace(object).len)
+        add_member(arena, metadata, "namespace", object_namespace(object));
+    add_member(arena, metadata, "uid", text_of(uid));
+    struct value *annotations = annotations_of(arena, apply);
+    if (value_count(annotations))
+        value_set(metadata, TEXT("annotations"), annotations);
+    if (kind->finalizer && (apply->add_finalizer || object->has_finalizer)) {
+        struct value *finalizers = value_make(arena, VALUE_LIST);
+        value_append(finalizers, value_make_text(arena, text_of(kind->finalizer)));
+        value_set(metadata, TEXT("finalizers"), finalizers);
+    }
+    return json_of(root);
+}
+
+static struct value *guarded(struct arena *arena, const struct object *object,
+                             struct value **metadata)
+{
+    struct value *root = value_make(arena, VALUE_MAP);
+    *metadata = add_map(arena, root, "metadata");
+    add_member(arena, *metadata, "resourceVersion", object_version(object));
+    return root;
+}
+
+// `tree`: the object as it stands, or NULL when nothing of others is in the way.
+static char *finalizer_body(const struct write *write, const struct value *tree)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *metadata;
+    struct value *root = guarded(arena, write->object, &metadata);
+    struct value *kept = value_make(arena, VALUE_LIST);
+    value_each (item, value_find(value_find(tree, "metadata"), "finalizers"))
+        if (!text_is(value_text(item), write->kind->finalizer))
+            value_append(kept, value_copy(arena, item));
+    value_set(metadata, TEXT("finalizers"),
+              value_count(kept) ? kept : value_make(arena, VALUE_NULL));
+    return json_of(root);
+}
+
+// What is wanted, with the conditions of others in their places.
+static struct value *beside_others(struct arena *arena, const struct kind *kind,
+                                   const struct value *tree, const struct value *wanted)
+{
+    struct value *patch = value_make(arena, VALUE_MAP);
+    struct value *result = status_patched(arena, kind, value_find(tree, "status"), wanted);
+    value_each (item, wanted) {
+        const struct value *now = value_find_text(result, item->key);
+        value_set(patch, item->key, now ? value_copy(arena, now) : value_make(arena, VALUE_NULL));
+    }
+    return patch;
+}
+
+static char *status_body(const struct write *write, const struct value *tree)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *metadata;
+    struct value *root = guarded(arena, write->object, &metadata);
+    struct value *wanted =
+        value_read_json(arena, text_of(write->body), &value_manifest_limits, NULL);
+    must(wanted != NULL);
+    value_set(root, TEXT("status"),
+              tree ? beside_others(arena, write->kind->kind, tree, wanted) : wanted);
+    return json_of(root);
+}
+
+// ---- talking ------------------------------------------------------------------------------------
+
+static const struct {
+    const char *method;
+    const char *subresource;
+    const char *query;
+    const char *content_type;
+} forms[] = {
+    [WRITE_APPLY] = {"PATCH", NULL, "?fieldManager=signpost&force=true",
+                     "application/apply-patch+yaml"},
+    [WRITE_STATUS] = {"PATCH", "status", "?fieldManager=signpost", "application/merge-patch+json"},
+    [WRITE_REMOVE_FINALIZER] = {"PATCH", NULL, "?fieldManager=signpost",
+                                "application/merge-patch+json"},
+    [WRITE_GET] = {"GET", NULL, "", NULL},
+};
+
+static void replied(void *context, const struct api_reply *reply);
+
+static void send_read(struct write *write)
+{
+    AUTO_BUFFER path = {0};
+    api_path(&path, write->kind->kind, object_namespace(write->object), object_name(write->object),
+             NULL);
+    write->call = api_send(write->cluster->api,
+                           &(struct api_request){.method = "GET", .path = path.at}, replied, write);
+}
+
+static void send_write(struct write *write, const struct value *tree)
+{
+    autofree char *body = NULL;
+    struct text content = {0};
+    if (write->type == WRITE_STATUS)
+        content = text_of(body = status_body(write, tree));
+    else if (write->type == WRITE_REMOVE_FINALIZER)
+        content = text_of(body = finalizer_body(write, tree));
+    else if (write->type == WRITE_APPLY)
+        content = text_of(write->body);
+    write->step = STEP_SEND;
+    write->call = api_send(write->cluster->api,
+                           &(struct api_request){.method = forms[write->type].method,
+                                                 .path = write->path,
+                                                 .content_type = forms[write->type].content_type,
+                                                 .body = content},
+                           replied, write);
+}
+
+static void send_step(struct write *write)
+{
+    if (write->step == STEP_SEND)
+        send_write(write, NULL);
+    else
+        send_read(write);
+}
+
+static void send_again(void *context)
+{
+    struct write *write = context;
+    if (write->type == WRITE_GET || may_write(write->cluster))
+        send_step(write);
+    else
+        refuse_standby(write);
+}
+
+// ---- replies ------------------------------------------------------------------------------------
+
+// The cached state of the very object; NULL: it went, or another has its name.
+static const struct object *cached(const struct write *write)
+{
+    const struct object *now =
+        cache_find(write->cluster->store.cache, write->kind->kind, object_namespace(write->object),
+                   object_name(write->object));
+    return now && !memcmp(now->uid, write->object->uid, sizeof now->uid) ? now : NULL;
+}
+
+// The state that came back is filed, unless the stream told a newer one.
+static void file_reply(struct write *write, const struct value *tree, bool is_silent)
+{
+    if (cached(write) && !feed_has_told(write->cluster, write->kind, tree))
+        file_object(write->cluster, write->kind, tree, &(struct filing){.is_silent = is_silent});
+}
+
+static void succeed(struct write *write, const struct value *tree)
+{
+    struct store_reply reply = {.is_ok = true, .tree = tree};
+    if (write->type == WRITE_GET) {
+        answer(write, &reply);
+        return;
+    }
+    grow_window(write->cluster);
+    file_reply(write, tree, true);
+    const struct object *now = cached(write);
+    reply.object = now ? object_ref(now) : NULL;
+    answer(write, &reply);
+    object_unref(reply.object);
+}
+
+static bool wait_and_try(struct write *write, const struct error *error)
+{
+    struct cluster *cluster = write->cluster;
+    int64_t wait_ms = error->retry_ms ? error->retry_ms : LIMIT_MS;
+    if (error->fault != FAULT_LIMIT || ++write->tries >= TRIES_MAX)
+        return false;
+    shrink_window(&cluster->writes);
+    wait_ms = wait_ms > LIMIT_MAX_MS ? LIMIT_MAX_MS : wait_ms;
+    wait_ms += (int64_t)random_below(cluster->world.random, (uint64_t)wait_ms / 4 + 1);
+    write->timer =
+        (struct loop_timer){.call = send_again, .context = write, .handle = write->timer.handle};
+    loop_timer_set(cluster->world.loop, &write->timer, wait_ms);
+    return true;
+}
+
+// Whether it took effect is seen by reading; the asker decides afresh from that.
+static bool read_back(struct write *write, const struct api_reply *reply)
+{
+    if (!reply->is_fate_unknown || write->step != STEP_SEND || write->type == WRITE_GET)
+        return false;
+    write->error = reply->error;
+    write->step = STEP_READ_BACK;
+    send_read(write);
+    return true;
+}
+
+static void was_read_back(struct write *write, const struct value *tree)
+{
+    struct cluster *cluster = write->cluster;
+    if (tree) {
+        file_reply(write, tree, false);
+        cluster->sink.batch_end(cluster->sink.context);
+    }
+    fail(write, &write->error);
+}
+
+// Others wrote there: the body is made beside that, if it still is the state that was seen.
+static void was_read(struct write *write, const struct value *tree)
+{
+    struct error error;
+    struct text version = value_text_at(value_find(tree, "metadata"), "resourceVersion");
+    if (!text_equal(version, object_version(write->object))) {
+        error_set(&error, FAULT_RACE, "Conflict",
+                  "the object has been modified; decide again from its latest version");
+        error.status = 409;
+        fail(write, &error);
+        return;
+    }
+    send_write(write, tree);
+}
+
+static void unreadable(struct write *write)
+{
+    struct error error;
+    error_set(&error, FAULT_AGAIN, "ServerError", "the reply of the API server is not JSON");
+    fail(write, &error);
+}
+
+static void replied(void *context, const struct api_reply *reply)
+{
+    struct write *write = context;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    write->call = NULL;
+    const struct value *tree =
+        reply->is_ok ? value_read_json(arena, reply->body, &value_manifest_limits, NULL) : NULL;
+    if (write->step == STEP_READ_BACK)
+        was_read_back(write, tree);
+    else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
+        return;
+    else if (!reply->is_ok)
+        fail(write, &reply->error);
+    else if (!tree)
+        unreadable(write);
+    else if (write->step == STEP_READ)
+        was_read(write, tree);
+    else
+        succeed(write, tree);
+}
+
+// ---- the operations -----------------------------------------------------------------------------
+
+static struct write *write_new(struct cluster *cluster, enum write_type type,
+                               const struct object_ref_key *key, store_done *done, void *context)
+{
+    struct buffer path = {0};
+    struct write *write = mem_new_of(struct write);
+    *write = (struct write){.cluster = cluster,
+                            .type = type,
+                            .step = STEP_SEND,
+                            .kind = cluster_type(cluster, key->kind),
+                            .done = done,
+                            .context = context};
+    must(write->kind != NULL);
+    api_path(&path, key->kind, key->namespace_, key->name, forms[type].subresource);
+    buffer_add_text(&path, forms[type].query);
+    write->path = buffer_steal(&path);
+    return write;
+}
+
+static struct write *write_to(struct cluster *cluster, enum write_type type,
+                              const struct object *object, store_done *done, void *context)
+{
+    const struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    struct write *write = write_new(cluster, type, &key, done, context);
+    write->object = object_ref(object);
+    return write;
+}
+
+void write_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
+                 void *context)
+{
+    struct write *write = write_to(cluster, WRITE_APPLY, apply->object, done, context);
+    write->body = apply_body(write->kind, apply);
+    enqueue(write);
+}
+
+void write_patch_status(struct cluster *cluster, const struct object *object,
+                        const struct value *status, store_done *done, void *context)
+{
+    struct write *write = write_to(cluster, WRITE_STATUS, object, done, context);
+    write->body = json_of(status);
+    write->step = object->has_foreign_status ? STEP_READ : STEP_SEND;
+    enqueue(write);
+}
+
+void write_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
+                            void *context)
+{
+    struct write *write = write_to(cluster, WRITE_REMOVE_FINALIZER, object, done, context);
+    write->step = object->has_other_finalizers ? STEP_READ : STEP_SEND;
+    enqueue(write);
+}
+
+void write_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
+               void *context)
+{
+    enqueue(write_new(cluster, WRITE_GET, key, done, context));
+}
+
+void writes_fence(struct cluster *cluster)
+{
+    struct write *write = cluster->writes.in_flight;
+    while (write) {
+        struct write *next = write->next;
+        if (write->type != WRITE_GET) {
+            if (write->call)
+                api_cancel(cluster->api, write->call);
+            refuse_standby(write);
+            next = cluster->writes.in_flight;
+        }
+        write = next;
+    }
+}
+
+void writes_done(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    while (writes->first_waiting)
+        write_free(take_waiting(writes));
+    while (writes->in_flight) {
+        struct write *write = writes->in_flight;
+        unlink_in_flight(write);
+        if (write->call)
+            api_cancel(cluster->api, write->call);
+        write_free(write);
+    }
+    loop_timer_cancel(cluster->world.loop, &writes->timer);
+}
