@@ -15,24 +15,7 @@ static struct value *schema_of(const struct crd *crd, const struct field *row);
 static struct value *add(const struct crd *crd, struct value *map, const char *key,
                          enum value_type type)
 {
-    struct value *value = value_make(crd->arena, type);
-    value_set(map, text_of(key), value);
-    return value;
-}
-
-static void add_text(const struct crd *crd, struct value *map, const char *key, const char *text)
-{
-    value_set(map, text_of(key), value_make_text(crd->arena, text_of(text)));
-}
-
-static void add_int(const struct crd *crd, struct value *map, const char *key, int64_t integer)
-{
-    value_set(map, text_of(key), value_make_int(crd->arena, integer));
-}
-
-static void add_bool(const struct crd *crd, struct value *map, const char *key, bool boolean)
-{
-    value_set(map, text_of(key), value_make_bool(crd->arena, boolean));
+    return value_put(crd->arena, map, key, value_make(crd->arena, type));
 }
 
 static void add_texts(const struct crd *crd, struct value *map, const char *key,
@@ -40,9 +23,7 @@ static void add_texts(const struct crd *crd, struct value *map, const char *key,
 {
     if (!texts || !texts[0])
         return;
-    struct value *list = add(crd, map, key, VALUE_LIST);
-    for (; *texts; texts++)
-        value_append(list, value_make_text(crd->arena, text_of(*texts)));
+    value_put_texts(crd->arena, map, key, texts);
 }
 
 static void add_rule(const struct crd *crd, struct value *schema, const char *rule,
@@ -53,8 +34,8 @@ static void add_rule(const struct crd *crd, struct value *schema, const char *ru
     if (!rules)
         rules = add(crd, schema, key, VALUE_LIST);
     struct value *entry = value_make(crd->arena, VALUE_MAP);
-    add_text(crd, entry, "message", message);
-    add_text(crd, entry, "rule", rule);
+    value_put_text(crd->arena, entry, "message", message);
+    value_put_text(crd->arena, entry, "rule", rule);
     value_append(rules, entry);
 }
 
@@ -101,33 +82,33 @@ static void add_presence_rule(const struct crd *crd, struct value *schema, const
 
 static void add_text_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
-    add_text(crd, schema, "type", "string");
+    value_put_text(crd->arena, schema, "type", "string");
     if (row->flags & FIELD_TIME)
-        add_text(crd, schema, "format", "date-time");
+        value_put_text(crd->arena, schema, "format", "date-time");
     if (row->flags & FIELD_BYTES)
-        add_text(crd, schema, "format", "byte");
+        value_put_text(crd->arena, schema, "format", "byte");
     add_texts(crd, schema, "enum", row->choices);
     if (row->pattern)
-        add_text(crd, schema, "pattern", row->pattern);
+        value_put_text(crd->arena, schema, "pattern", row->pattern);
     if (row->min > 0)
-        add_int(crd, schema, "minLength", row->min);
-    add_int(crd, schema, "maxLength", kind_field_max(crd->kind, row));
+        value_put_int(crd->arena, schema, "minLength", row->min);
+    value_put_int(crd->arena, schema, "maxLength", kind_field_max(crd->kind, row));
 }
 
 static void add_int_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
     int64_t max = kind_field_max(crd->kind, row);
-    add_text(crd, schema, "type", "integer");
-    add_text(crd, schema, "format", row->flags & FIELD_INT64 ? "int64" : "int32");
-    add_int(crd, schema, "minimum", row->min);
+    value_put_text(crd->arena, schema, "type", "integer");
+    value_put_text(crd->arena, schema, "format", row->flags & FIELD_INT64 ? "int64" : "int32");
+    value_put_int(crd->arena, schema, "minimum", row->min);
     if (max != INT64_MAX)
-        add_int(crd, schema, "maximum", max);
+        value_put_int(crd->arena, schema, "maximum", max);
 }
 
 static void add_bool_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
     (void)row;
-    add_text(crd, schema, "type", "boolean");
+    value_put_text(crd->arena, schema, "type", "boolean");
 }
 
 static void add_properties(const struct crd *crd, struct value *schema, const struct field *row)
@@ -157,7 +138,7 @@ static void add_properties(const struct crd *crd, struct value *schema, const st
 
 static void add_map_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
-    add_text(crd, schema, "type", "object");
+    value_put_text(crd->arena, schema, "type", "object");
     add_properties(crd, schema, row);
 }
 
@@ -165,35 +146,35 @@ static void add_list_limits(const struct crd *crd, struct value *schema, const s
 {
     const struct field *items = kind_items(crd->kind, row);
     must(items);
-    add_text(crd, schema, "type", "array");
+    value_put_text(crd->arena, schema, "type", "array");
     if (row->min > 0)
-        add_int(crd, schema, "minItems", row->min);
-    add_int(crd, schema, "maxItems", kind_field_max(crd->kind, row));
+        value_put_int(crd->arena, schema, "minItems", row->min);
+    value_put_int(crd->arena, schema, "maxItems", kind_field_max(crd->kind, row));
     value_set(schema, TEXT("items"), schema_of(crd, items));
     if (!(row->flags & FIELD_LIST_MAP))
         return;
-    add_text(crd, schema, "x-kubernetes-list-type", "map");
+    value_put_text(crd->arena, schema, "x-kubernetes-list-type", "map");
     add_texts(crd, schema, "x-kubernetes-list-map-keys", (const char *const[]){"type", NULL});
 }
 
 static void add_text_map_limits(const struct crd *crd, struct value *schema,
                                 const struct field *row)
 {
-    add_text(crd, schema, "type", "object");
+    value_put_text(crd->arena, schema, "type", "object");
     struct value *values = add(crd, schema, "additionalProperties", VALUE_MAP);
-    add_text(crd, values, "type", "string");
+    value_put_text(crd->arena, values, "type", "string");
     if (row->flags & FIELD_BYTES)
-        add_text(crd, values, "format", "byte");
-    add_int(crd, values, "maxLength", KIND_TEXT_MAX);
+        value_put_text(crd->arena, values, "format", "byte");
+    value_put_int(crd->arena, values, "maxLength", KIND_TEXT_MAX);
     if (row->min > 0)
-        add_int(crd, schema, "minProperties", row->min);
-    add_int(crd, schema, "maxProperties", kind_field_max(crd->kind, row));
+        value_put_int(crd->arena, schema, "minProperties", row->min);
+    value_put_int(crd->arena, schema, "maxProperties", kind_field_max(crd->kind, row));
 }
 
 static void add_any(const struct crd *crd, struct value *schema, const struct field *row)
 {
     (void)row;
-    add_bool(crd, schema, "x-kubernetes-preserve-unknown-fields", true);
+    value_put_bool(crd->arena, schema, "x-kubernetes-preserve-unknown-fields", true);
 }
 
 static void add_default(const struct crd *crd, struct value *schema, const struct field *row)
@@ -203,11 +184,11 @@ static void add_default(const struct crd *crd, struct value *schema, const struc
         return;
     must(row->type == FIELD_TEXT || row->type == FIELD_INT || row->type == FIELD_BOOL);
     if (row->type == FIELD_TEXT)
-        add_text(crd, schema, "default", row->fallback);
+        value_put_text(crd->arena, schema, "default", row->fallback);
     else if (row->type == FIELD_BOOL)
-        add_bool(crd, schema, "default", strcmp(row->fallback, "true") == 0);
+        value_put_bool(crd->arena, schema, "default", strcmp(row->fallback, "true") == 0);
     else if (text_to_int64(text_of(row->fallback), &integer))
-        add_int(crd, schema, "default", integer);
+        value_put_int(crd->arena, schema, "default", integer);
 }
 
 static struct value *schema_of(const struct crd *crd, const struct field *row)
@@ -220,7 +201,7 @@ static struct value *schema_of(const struct crd *crd, const struct field *row)
     };
     struct value *schema = value_make(crd->arena, VALUE_MAP);
     if (row->doc)
-        add_text(crd, schema, "description", row->doc);
+        value_put_text(crd->arena, schema, "description", row->doc);
     by_type[row->type](crd, schema, row);
     add_default(crd, schema, row);
     add_rules(crd, schema, row->path);
@@ -234,12 +215,12 @@ static struct value *root_schema(const struct crd *crd)
     static const char *const texts[] = {"apiVersion", "kind"};
     struct value *schema = value_make(crd->arena, VALUE_MAP);
     if (crd->kind->doc)
-        add_text(crd, schema, "description", crd->kind->doc);
-    add_text(crd, schema, "type", "object");
+        value_put_text(crd->arena, schema, "description", crd->kind->doc);
+    value_put_text(crd->arena, schema, "type", "object");
     struct value *properties = add(crd, schema, "properties", VALUE_MAP);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        add_text(crd, add(crd, properties, texts[i], VALUE_MAP), "type", "string");
-    add_text(crd, add(crd, properties, "metadata", VALUE_MAP), "type", "object");
+        value_put_text(crd->arena, add(crd, properties, texts[i], VALUE_MAP), "type", "string");
+    value_put_text(crd->arena, add(crd, properties, "metadata", VALUE_MAP), "type", "object");
     add_properties(crd, schema, NULL);
     add_rules(crd, schema, "");
     return schema;
@@ -253,11 +234,11 @@ static void add_columns(const struct crd *crd, struct value *version)
     for (size_t i = 0; i < crd->kind->column_count; i++) {
         const struct kind_column *column = &crd->kind->columns[i];
         struct value *entry = value_make(crd->arena, VALUE_MAP);
-        add_text(crd, entry, "jsonPath", column->json_path);
-        add_text(crd, entry, "name", column->name);
+        value_put_text(crd->arena, entry, "jsonPath", column->json_path);
+        value_put_text(crd->arena, entry, "name", column->name);
         if (column->priority)
-            add_int(crd, entry, "priority", column->priority);
-        add_text(crd, entry, "type", column->type);
+            value_put_int(crd->arena, entry, "priority", column->priority);
+        value_put_text(crd->arena, entry, "type", column->type);
         value_append(columns, entry);
     }
 }
@@ -267,11 +248,11 @@ static void add_names(const struct crd *crd, struct value *spec)
     const struct kind *kind = crd->kind;
     struct value *names = add(crd, spec, "names", VALUE_MAP);
     add_texts(crd, names, "categories", kind->categories);
-    add_text(crd, names, "kind", kind->name);
-    add_text(crd, names, "listKind", arena_printf(crd->arena, "%sList", kind->name));
-    add_text(crd, names, "plural", kind->plural);
+    value_put_text(crd->arena, names, "kind", kind->name);
+    value_put_text(crd->arena, names, "listKind", arena_printf(crd->arena, "%sList", kind->name));
+    value_put_text(crd->arena, names, "plural", kind->plural);
     add_texts(crd, names, "shortNames", kind->short_names);
-    add_text(crd, names, "singular", kind->singular);
+    value_put_text(crd->arena, names, "singular", kind->singular);
 }
 
 static void add_version(const struct crd *crd, struct value *spec)
@@ -279,11 +260,11 @@ static void add_version(const struct crd *crd, struct value *spec)
     struct value *version = value_make(crd->arena, VALUE_MAP);
     value_append(add(crd, spec, "versions", VALUE_LIST), version);
     add_columns(crd, version);
-    add_text(crd, version, "name", crd->kind->version);
+    value_put_text(crd->arena, version, "name", crd->kind->version);
     struct value *schema = add(crd, version, "schema", VALUE_MAP);
     value_set(schema, TEXT("openAPIV3Schema"), root_schema(crd));
-    add_bool(crd, version, "served", true);
-    add_bool(crd, version, "storage", true);
+    value_put_bool(crd->arena, version, "served", true);
+    value_put_bool(crd->arena, version, "storage", true);
     if (crd->kind->has_status)
         add(crd, add(crd, version, "subresources", VALUE_MAP), "status", VALUE_MAP);
 }
@@ -294,14 +275,15 @@ void kind_write_crd(struct buffer *out, const struct kind *kind)
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct crd crd = {kind, arena};
     struct value *root = value_make(arena, VALUE_MAP);
-    add_text(&crd, root, "apiVersion", "apiextensions.k8s.io/v1");
-    add_text(&crd, root, "kind", "CustomResourceDefinition");
+    value_put_text(arena, root, "apiVersion", "apiextensions.k8s.io/v1");
+    value_put_text(arena, root, "kind", "CustomResourceDefinition");
     struct value *metadata = add(&crd, root, "metadata", VALUE_MAP);
-    add_text(&crd, metadata, "name", arena_printf(arena, "%s.%s", kind->plural, kind->group));
+    value_put_text(arena, metadata, "name",
+                   arena_printf(arena, "%s.%s", kind->plural, kind->group));
     struct value *spec = add(&crd, root, "spec", VALUE_MAP);
-    add_text(&crd, spec, "group", kind->group);
+    value_put_text(arena, spec, "group", kind->group);
     add_names(&crd, spec);
-    add_text(&crd, spec, "scope", kind->is_namespaced ? "Namespaced" : "Cluster");
+    value_put_text(arena, spec, "scope", kind->is_namespaced ? "Namespaced" : "Cluster");
     add_version(&crd, spec);
     buffer_add_text(out, "---\n");
     value_write_yaml(out, root, 0);

@@ -86,6 +86,20 @@ static void paths_reach_items_and_keys_with_dots(void **state)
     assert_ptr_equal(value_at(root, "", NULL), root);
 }
 
+static void put_makes_the_maps_on_the_way(void **state)
+{
+    static const char *const words[] = {"a", "b", NULL};
+    struct value *root = value_make(*state, VALUE_MAP);
+    value_put_text(*state, root, "metadata.labels[a.b/c]", "x");
+    value_put_int(*state, root, "metadata.generation", 1);
+    value_put_bool(*state, root, "[d.e].f", true);
+    value_put_texts(*state, root, "metadata.list", words);
+    value_put_int(*state, root, "metadata.generation", 2);
+    assert_json(root, "{\"metadata\":{\"labels\":{\"a.b/c\":\"x\"},\"generation\":2,"
+                      "\"list\":[\"a\",\"b\"]},\"d.e\":{\"f\":true}}");
+    assert_true(text_is(value_text_at(root, "metadata.labels[a.b/c]"), "x"));
+}
+
 static void missing_paths_give_the_fallback_and_the_nearest_ancestor(void **state)
 {
     struct value *root = tree(*state, "{\"spec\":{\"values\":[\"a\"],\"ttl\":\"x\"}}");
@@ -181,6 +195,7 @@ int main(void)
         row(removed_last_entry_leaves_a_list_that_can_grow),
         row(copy_outlives_its_source),
         row(paths_reach_items_and_keys_with_dots),
+        row(put_makes_the_maps_on_the_way),
         row(missing_paths_give_the_fallback_and_the_nearest_ancestor),
         row(equality_and_hash_ignore_the_order_of_maps_only),
         row(different_types_are_different_values),

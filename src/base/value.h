@@ -62,6 +62,19 @@ void value_append(struct value *list, struct value *item);
 void value_set(struct value *map, struct text key, struct value *item);
 bool value_remove(struct value *map, const char *key);
 struct value *value_copy(struct arena *arena, const struct value *value); // deep
+// Sets the entry at `path`, dotted as for value_at but without [n], and makes the maps on the way.
+// `path` and texts are borrowed. Each returns the entry.
+struct value *value_put(struct arena *arena, struct value *root, const char *path,
+                        struct value *item);
+struct value *value_put_text(struct arena *arena, struct value *root, const char *path,
+                             const char *text);
+struct value *value_put_int(struct arena *arena, struct value *root, const char *path,
+                            int64_t integer);
+struct value *value_put_bool(struct arena *arena, struct value *root, const char *path,
+                             bool boolean);
+// A list of texts, NULL-terminated.
+struct value *value_put_texts(struct arena *arena, struct value *root, const char *path,
+                              const char *const *texts);
 
 // Reading. All accept NULL and give NULL, absent or the fallback for what is not there.
 struct value *value_find(const struct value *map, const char *key);
