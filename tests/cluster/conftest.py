@@ -10,6 +10,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "whole")]
 
 import clusters  # noqa: E402
 from fixtures import name_server, name_servers, programs, provider, webhook  # noqa: E402, F401
+from proxy import Proxy  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +43,11 @@ def namespace(cluster):
     name = cluster.new_namespace()
     yield name
     cluster.remove_namespace(name)
+
+
+@pytest.fixture
+def proxy(cluster):
+    """A fault proxy before the shared cluster."""
+    made = Proxy(cluster)
+    yield made
+    made.close()
