@@ -46,9 +46,10 @@ struct api_reply {
     // as Expired), text. A Status becomes "<its message>".
     struct error error;
     int status;           // 0: no reply
-    bool is_fate_unknown; // it may have taken effect all the same
+    bool is_fate_unknown; // of a write: it may have taken effect all the same
     struct text body;     // empty where `piece` had it
     const char *cause;    // first details.causes[].reason of a Status; or ""
+    const char *audit_id; // finds the request in the server's audit log; or "". For error logs
 };
 typedef void api_done(void *context, const struct api_reply *reply);
 

@@ -20,6 +20,8 @@ struct kube_exec {
     const char *env[KUBE_ARGS_MAX + 1]; // "NAME=value"
     const char *api_version;
     const char *install_hint; // or NULL
+    // JSON of the cluster's extension "client.authentication.k8s.io/exec"; or NULL
+    const char *cluster_config;
     bool provides_cluster_info;
 };
 

@@ -1,0 +1,433 @@
+#include "store/cluster/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/cluster/api_count.h"
+#include "store/cluster/api_reply.h"
+#include "store/cluster/identity.h"
+
+enum {
+    CONNECT_TIMEOUT_MS = 10 * 1000,
+    BODY_MAX = 3 * 1024 * 1024,
+    REFUSED_FIRST_MS = 800, // wait after a refused credential; doubles
+    REFUSED_MAX_MS = 30 * 1000,
+    REFUSED_TELL_MS = 60 * 1000,
+    TELL_MS = 10 * 1000, // between two lines on refused writes
+};
+
+#if defined(__x86_64__)
+#define ARCH "amd64"
+#elif defined(__aarch64__)
+#define ARCH "arm64"
+#else
+#define ARCH "other"
+#endif
+
+struct api_call {
+    struct api *api;
+    struct api_call *previous;
+    struct api_call *next;
+    struct loop_timer wake;
+    struct http_call *http; // while it is under way
+    api_done *done;
+    void *context;
+    struct api_request request; // its texts are ours
+    uint64_t generation;        // of the credential that it went out with
+    int64_t sent_ms;
+    bool is_waiting; // for a credential
+    bool is_retried; // with a fresh one, after a 401
+};
+
+// The server takes no credential of ours, not even a fresh one.
+struct refusal {
+    bool is_refused;
+    int64_t wait_ms;
+    int64_t stepped_ms; // when wait_ms was set
+    int64_t told_ms;
+    char text[ERROR_TEXT_MAX];
+};
+
+struct api {
+    const struct world *world;
+    struct log *log;
+    struct kube_access *access;
+    struct identity *identity;
+    struct api_call *calls;
+    struct api_counts counts;
+    struct refusal refusal;
+    int64_t told_ms; // mono, of the last line on a refused write; 0: none
+    char host[300];
+    struct buffer server; // URL without a trailing "/"
+};
+
+static int64_t now_ms(const struct api *api)
+{
+    return loop_mono_ms(api->world->loop);
+}
+
+// ---- life of a call ----
+
+static char *copy_text(const char *text)
+{
+    return text ? mem_copy_text(text) : NULL;
+}
+
+static void own_request(struct api_request *own, const struct api_request *request)
+{
+    *own = *request;
+    own->method = mem_copy_text(request->method);
+    own->path = mem_copy_text(request->path);
+    own->content_type = copy_text(request->content_type);
+    own->accept = copy_text(request->accept);
+    own->agent = copy_text(request->agent);
+    if (request->body.at)
+        own->body.at = mem_copy(request->body.at, request->body.len);
+}
+
+// Ours, so the const may be given up.
+static void free_const(const char *at)
+{
+    free((void *)(uintptr_t)at);
+}
+
+static void call_free(struct api_call *call)
+{
+    struct api_request *own = &call->request;
+    if (own->body.at)
+        secret_wipe((void *)(uintptr_t)own->body.at, own->body.len);
+    free_const(own->method);
+    free_const(own->path);
+    free_const(own->content_type);
+    free_const(own->accept);
+    free_const(own->agent);
+    free_const(own->body.at);
+    free(call);
+}
+
+static void link_call(struct api *api, struct api_call *call)
+{
+    call->next = api->calls;
+    if (call->next)
+        call->next->previous = call;
+    api->calls = call;
+}
+
+static void unlink_call(struct api_call *call)
+{
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        call->api->calls = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+    loop_timer_cancel(call->api->world->loop, &call->wake);
+}
+
+// The callback may free the api: nothing of it is touched any more.
+static void finish(struct api_call *call, const struct api_reply *reply)
+{
+    unlink_call(call);
+    call->done(call->context, reply);
+    call_free(call);
+}
+
+static void wake_soon(struct api_call *call)
+{
+    loop_timer_set(call->api->world->loop, &call->wake, 0);
+}
+
+// ---- credentials that are refused ----
+
+static void step_refusal(struct refusal *refusal, int64_t now)
+{
+    if (refusal->is_refused && now - refusal->stepped_ms < refusal->wait_ms)
+        return;
+    int64_t wait_ms = refusal->is_refused ? 2 * refusal->wait_ms : REFUSED_FIRST_MS;
+    refusal->wait_ms = wait_ms < REFUSED_MAX_MS ? wait_ms : REFUSED_MAX_MS;
+    refusal->stepped_ms = now;
+    refusal->is_refused = true;
+}
+
+static void note_refused(struct api *api, struct api_reply *reply)
+{
+    struct refusal *refusal = &api->refusal;
+    int64_t now = now_ms(api);
+    step_refusal(refusal, now);
+    reply->error.retry_ms = refusal->wait_ms;
+    memcpy(refusal->text, reply->error.text, sizeof refusal->text);
+    if (refusal->told_ms && now - refusal->told_ms < REFUSED_TELL_MS)
+        return;
+    refusal->told_ms = now;
+    log_line(api->log, LOG_ERROR, "API server refuses our credential",
+             LOG_TEXT("server", api->host), LOG_TEXT("from", api->access->source),
+             LOG_TEXT("error", reply->error.text), LOG_TEXT("auditId", reply->audit_id), LOG_END);
+}
+
+static void note_taken(struct api *api)
+{
+    if (api->refusal.is_refused)
+        log_line(api->log, LOG_INFO, "API server takes our credential again",
+                 LOG_TEXT("server", api->host), LOG_END);
+    api->refusal.is_refused = false;
+}
+
+// ---- replies ----
+
+// What refuses a write now may refuse thousands: one line tells, the rest are for --log-level
+// debug.
+static enum log_level choose_level(struct api *api, const struct api_call *call,
+                                   const struct api_reply *reply)
+{
+    enum fault fault = reply->error.fault;
+    bool is_bad = fault == FAULT_SPEC || fault == FAULT_AUTH || reply->status >= 500;
+    bool is_due = !api->told_ms || now_ms(api) - api->told_ms >= TELL_MS;
+    if (!is_bad || !is_due || reply->status == 401 || !strcmp(call->request.method, "GET"))
+        return LOG_DEBUG;
+    api->told_ms = now_ms(api);
+    return LOG_WARN;
+}
+
+static void log_failure(struct api *api, const struct api_call *call, const struct api_reply *reply)
+{
+    log_line(api->log, choose_level(api, call, reply), "API request failed",
+             LOG_TEXT("method", call->request.method), LOG_TEXT("path", call->request.path),
+             LOG_INT("status", reply->status), LOG_TEXT("error", reply->error.text),
+             LOG_TEXT("auditId", reply->audit_id), LOG_END);
+}
+
+static void count(struct api_call *call, const struct http_reply *reply)
+{
+    struct api *api = call->api;
+    int code = reply->failure == HTTP_OK ? reply->status : 0;
+    int64_t duration_ms = call->request.is_watch ? -1 : now_ms(api) - call->sent_ms;
+    api_counts_add(&api->counts, call->request.method, code, duration_ms);
+}
+
+// Is there, or will there be, another credential to try it with?
+static bool is_to_be_retried(struct api_call *call, const struct http_reply *reply)
+{
+    if (reply->failure != HTTP_OK || reply->status != 401 || call->is_retried)
+        return false;
+    return identity_renew(call->api->identity, call->generation) != IDENTITY_FAILED;
+}
+
+static void report(struct api_call *call, const struct http_reply *reply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct api *api = call->api;
+    const char *type = call->request.content_type;
+    struct api_question question = {
+        .method = call->request.method,
+        .is_json_patch = type && !strcmp(type, "application/json-patch+json"),
+        .unix_ms = loop_unix_ms(api->world->loop),
+    };
+    struct api_reply told;
+    api_reply_read(&told, &question, reply, arena);
+    if (told.status == 401)
+        note_refused(api, &told);
+    else if (told.status)
+        note_taken(api);
+    if (!told.is_ok)
+        log_failure(api, call, &told);
+    finish(call, &told);
+}
+
+static void answered(void *context, const struct http_reply *reply)
+{
+    struct api_call *call = context;
+    call->http = NULL;
+    count(call, reply);
+    if (api_reply_is_tls_failure(reply))
+        identity_doubt(call->api->identity);
+    if (!is_to_be_retried(call, reply)) {
+        report(call, reply);
+        return;
+    }
+    call->is_retried = true;
+    api_counts_add_retry(&call->api->counts, call->request.method);
+    wake_soon(call);
+}
+
+static void got_piece(void *context, struct text piece)
+{
+    const struct api_call *call = context;
+    call->request.piece(call->context, piece);
+}
+
+// ---- sending ----
+
+static int64_t limit_of(const struct api_request *request)
+{
+    if (request->timeout_ms == API_FOREVER)
+        return 0;
+    if (request->timeout_ms)
+        return request->timeout_ms;
+    return request->is_watch ? 0 : API_TIMEOUT_MS;
+}
+
+static struct http_header *make_headers(const struct api_request *request,
+                                        const struct identity_face *face, size_t *header_count)
+{
+    static const char json[] = "application/json";
+    struct http_header *headers = mem_new_array(struct http_header, face->header_count + 2);
+    size_t at = 0;
+    headers[at++] = (struct http_header){"Accept", request->accept ? request->accept : json};
+    if (request->body.at)
+        headers[at++] = (struct http_header){"Content-Type",
+                                             request->content_type ? request->content_type : json};
+    for (size_t i = 0; i < face->header_count; i++)
+        headers[at++] = face->headers[i];
+    *header_count = at;
+    return headers;
+}
+
+static void transmit(struct api_call *call)
+{
+    const struct api *api = call->api;
+    const struct api_request *request = &call->request;
+    const struct identity_face *face = identity_face(api->identity);
+    AUTO_BUFFER url = {0};
+    AUTO_BUFFER agent = {0};
+    size_t header_count;
+    autofree struct http_header *headers = make_headers(request, face, &header_count);
+    buffer_printf(&url, "%s%s", api->server.at, request->path);
+    buffer_printf(&agent, "signpost/" SIGNPOST_VERSION " (linux/" ARCH ")%s",
+                  request->agent ? request->agent : "");
+    call->generation = face->generation;
+    call->sent_ms = now_ms(api);
+    struct http_request sent = {
+        .method = request->method,
+        .url = url.at,
+        .headers = headers,
+        .header_count = header_count,
+        .body = request->body,
+        .timeout_ms = limit_of(request),
+        .connect_timeout_ms = CONNECT_TIMEOUT_MS,
+        .max_body_octets = request->max_body_octets ? request->max_body_octets : BODY_MAX,
+        .tls = face->tls,
+        .proxy = api->access->proxy,
+        .user_agent = agent.at,
+        .is_alone = request->is_watch,
+        .piece = request->piece ? got_piece : NULL,
+    };
+    call->http = http_send(api->world->http, &sent, answered, call);
+}
+
+static void fail(struct api_call *call, const struct error *err)
+{
+    struct api_reply reply = {.error = *err, .cause = "", .audit_id = ""};
+    log_failure(call->api, call, &reply);
+    finish(call, &reply);
+}
+
+static void resume(void *context)
+{
+    struct api_call *call = context;
+    struct error err = {0};
+    enum identity_state state = identity_prepare(call->api->identity, &err);
+    call->is_waiting = state == IDENTITY_FETCHING;
+    if (state == IDENTITY_READY)
+        transmit(call);
+    else if (state == IDENTITY_FAILED)
+        fail(call, &err);
+}
+
+static void settled(void *context)
+{
+    const struct api *api = context;
+    for (struct api_call *call = api->calls; call; call = call->next)
+        if (call->is_waiting)
+            wake_soon(call);
+}
+
+// ---- the interface ----
+
+struct api *api_new(const struct world *world, struct log *log, struct kube_access *access)
+{
+    struct api *api = mem_new_of(struct api);
+    api->world = world;
+    api->log = log;
+    api->access = access;
+    api->identity = identity_new(&(struct identity_options){
+        .world = world,
+        .log = log,
+        .access = access,
+        .settled = settled,
+        .context = api,
+    });
+    AUTO_BUFFER host = {0};
+    url_write_host(&host, &access->server);
+    text_clean_into(api->host, sizeof api->host, buffer_text(&host));
+    url_write(&api->server, &access->server);
+    if (text_ends(buffer_text(&api->server), "/"))
+        api->server.at[--api->server.len] = '\0';
+    return api;
+}
+
+void api_free(struct api *api)
+{
+    if (!api)
+        return;
+    while (api->calls)
+        api_cancel(api, api->calls);
+    identity_free(api->identity);
+    kube_access_free(api->access);
+    api_counts_done(&api->counts);
+    buffer_done(&api->server);
+    free(api);
+}
+
+void api_reload(struct api *api)
+{
+    identity_reload(api->identity);
+}
+
+const struct kube_access *api_access(const struct api *api)
+{
+    return api->access;
+}
+
+struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,
+                          void *context)
+{
+    struct api_call *call = mem_new_of(struct api_call);
+    call->api = api;
+    call->done = done;
+    call->context = context;
+    call->wake = (struct loop_timer){.call = resume, .context = call};
+    own_request(&call->request, request);
+    link_call(api, call);
+    struct error err = {0};
+    enum identity_state state = identity_prepare(api->identity, &err);
+    call->is_waiting = state == IDENTITY_FETCHING;
+    if (state == IDENTITY_READY)
+        transmit(call);
+    else if (state == IDENTITY_FAILED)
+        wake_soon(call);
+    return call;
+}
+
+void api_cancel(struct api *api, struct api_call *call)
+{
+    if (call->http)
+        http_cancel(api->world->http, call->http);
+    unlink_call(call);
+    call_free(call);
+}
+
+struct store_check api_check(const struct api *api)
+{
+    const struct error *trouble = identity_trouble(api->identity);
+    struct store_check check = {.name = "credentials", .is_ok = true, .text = "ok"};
+    if (trouble || api->refusal.is_refused) {
+        check.is_ok = false;
+        check.text = trouble ? trouble->text : api->refusal.text;
+    }
+    return check;
+}
+
+void api_write_metrics(const struct api *api, struct buffer *out)
+{
+    api_counts_write(&api->counts, api->host, out);
+}
