@@ -60,6 +60,47 @@ const char *findings_join(const struct findings *findings, enum finding_level le
     return arena_copy(findings->arena, buffer_text(&joined).at, joined.len);
 }
 
+// Texts that name their field do so from the object's root, or from the spec.
+static bool names_field(const struct finding *finding)
+{
+    const char *path = finding->path;
+    struct text text = text_of(finding->text);
+    return text_starts(text, path) ||
+           (text_starts(text_of(path), "spec.") && text_starts(text, path + strlen("spec.")));
+}
+
+const char *finding_text(struct arena *arena, const struct finding *finding)
+{
+    if (names_field(finding))
+        return arena_copy_text(arena, finding->text);
+    return arena_printf(arena, "%s: %s", finding->path, finding->text);
+}
+
+// "spec.values[0]" lies below "spec.values".
+static bool is_at_or_below(const char *path, const char *above)
+{
+    size_t len = strlen(above);
+    return !strncmp(path, above, len) &&
+           (path[len] == '\0' || path[len] == '.' || path[len] == '[');
+}
+
+static bool is_echo(const struct findings *findings, size_t shapes, const struct finding *finding)
+{
+    for (size_t i = 0; i < shapes; i++)
+        if (is_at_or_below(finding->path, findings->items[i].path))
+            return true;
+    return false;
+}
+
+void findings_drop_echoes(struct findings *findings, size_t shapes)
+{
+    size_t kept = shapes;
+    for (size_t i = shapes; i < findings->count; i++)
+        if (!is_echo(findings, shapes, &findings->items[i]))
+            findings->items[kept++] = findings->items[i];
+    findings->count = kept;
+}
+
 void findings_locate(struct findings *findings, const struct value *object)
 {
     for (size_t i = 0; i < findings->count; i++) {

@@ -99,6 +99,11 @@ void findings_add(struct findings *findings, enum finding_level level, const cha
 size_t findings_errors(const struct findings *findings);
 // All errors' texts joined with "; " (arena), or NULL when there is none.
 const char *findings_join(const struct findings *findings, enum finding_level level);
+// One finding's text, behind its path where it does not begin with that itself (arena).
+const char *finding_text(struct arena *arena, const struct finding *finding);
+// Drops what came after the first `shapes` at or below a path that one of those names: rules read a
+// field of the wrong shape as absent, so what they say of it is no news.
+void findings_drop_echoes(struct findings *findings, size_t shapes);
 // Fills line and column of findings that lack them, from where their path stands in the tree.
 void findings_locate(struct findings *findings, const struct value *object);
 

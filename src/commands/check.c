@@ -36,49 +36,23 @@ struct check {
 
 // ---- one object ---------------------------------------------------------------------------------
 
-// Texts that name their field do so from the object's root, or from the spec.
-static bool is_named(const struct finding *finding)
+static void add_finding(struct check *check, const struct document *document,
+                        const struct finding *finding, const char *text)
 {
-    const char *path = finding->path;
-    struct text text = text_of(finding->text);
-    return text_starts(text, path) ||
-           (text_starts(text_of(path), "spec.") && text_starts(text, path + strlen("spec.")));
-}
-
-static void add_finding(struct check *check, const struct finding *finding,
-                        const struct document *document)
-{
-    const char *field = is_named(finding) ? "" : finding->path;
     struct place place = {check->path, finding->line ? finding->line : document->line,
                           finding->line ? finding->column : document->column};
     report_add(&check->report, finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING,
-               place, "%s%s%s", field, *field ? ": " : "", finding->text);
-}
-
-// "spec.values[0]" lies below "spec.values".
-static bool is_at_or_below(const char *path, const char *above)
-{
-    size_t len = strlen(above);
-    return !strncmp(path, above, len) &&
-           (path[len] == '\0' || path[len] == '.' || path[len] == '[');
-}
-
-// The kind's rules read a field of the wrong shape as absent: what they say of it is no news.
-static bool is_told(const struct findings *findings, size_t shapes, const struct finding *finding)
-{
-    for (size_t i = 0; i < shapes; i++)
-        if (is_at_or_below(finding->path, findings->items[i].path))
-            return true;
-    return false;
+               place, "%s", text);
 }
 
 static void add_findings(struct check *check, const struct document *document,
                          struct findings *findings, size_t shapes)
 {
+    findings_drop_echoes(findings, shapes);
     findings_locate(findings, document->tree);
     for (size_t i = 0; i < findings->count; i++)
-        if (i < shapes || !is_told(findings, shapes, &findings->items[i]))
-            add_finding(check, &findings->items[i], document);
+        add_finding(check, document, &findings->items[i],
+                    finding_text(findings->arena, &findings->items[i]));
 }
 
 // Of a document that no table fits: its text says the place, too.
