@@ -307,21 +307,22 @@ static struct named *claims_of_name(struct engine *engine, uint32_t first, size_
     return all;
 }
 
+static const enum plan_want plan_wants[] = {
+    [CLAIM_KEEP] = PLAN_KEEP,
+    [CLAIM_SET] = PLAN_SET,
+    [CLAIM_REMOVE] = PLAN_REMOVE,
+    [CLAIM_LOOK] = PLAN_LOOK,
+};
+
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
-    static const enum plan_want wants[] = {
-        [CLAIM_KEEP] = PLAN_KEEP,
-        [CLAIM_SET] = PLAN_SET,
-        [CLAIM_REMOVE] = PLAN_REMOVE,
-        [CLAIM_LOOK] = PLAN_LOOK,
-    };
     const struct claim *claim = &engine->claims[id];
     return (struct plan_claim){
         .holder = claim_object(engine, claim),
         .type = claim->type,
         .domain = claim_domain(claim),
         .subdomain = claim_subdomain(claim),
-        .want = wants[claim->intent],
+        .want = plan_wants[claim->intent],
         .is_held = claim->is_held,
         .is_satisfied = claim_is_satisfied(claim),
     };
@@ -504,6 +505,72 @@ void book_replan(struct engine *engine, uint32_t id)
     uint32_t first = first_of_name(engine, &engine->claims[id]);
     if (first != TABLE_NONE)
         replan_from(engine, first);
+}
+
+// ---- what a claim would come to -----------------------------------------------------------------
+
+static uint32_t first_of_want(struct engine *engine, const struct claim_want *want)
+{
+    uint8_t len;
+    struct book_name at = {.book = 0};
+    while (at.book < engine->book_count &&
+           (!engine->books[at.book].refs || strcmp(engine->books[at.book].url, want->book) != 0))
+        at.book++;
+    if (at.book == engine->book_count)
+        return NO_ID;
+    char *name = join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &len);
+    at.name = name;
+    uint32_t first = table_find(names(engine), name_hash(at.book, at.name), &at);
+    name_free(name);
+    return first == TABLE_NONE ? NO_ID : first;
+}
+
+// The subject takes the place of what its key claims now. There is room for one more.
+static size_t swap_in(const struct engine *engine, uint32_t key, const struct object *subject,
+                      struct named *all, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (engine->claims[all[i].id].key != key)
+            all[kept++] = all[i];
+    all[kept++] = (struct named){NO_ID, subject};
+    qsort(all, kept, sizeof *all, compare_named);
+    return kept;
+}
+
+static struct plan_claim plan_claim_wanted(const struct object *subject,
+                                           const struct claim_want *want)
+{
+    return (struct plan_claim){
+        .holder = subject,
+        .type = want->set.type,
+        .domain = want->set.domain,
+        .subdomain = want->set.subdomain,
+        .want = plan_wants[want->intent],
+        .is_held = want->is_held,
+    };
+}
+
+const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
+                                 const struct claim_want *want)
+{
+    size_t count;
+    size_t own = 0;
+    uint32_t first = first_of_want(engine, want);
+    if (first == NO_ID)
+        return NULL;
+    arena_reset(engine->scratch);
+    struct named *all = claims_of_name(engine, first, &count);
+    count = swap_in(engine, key, subject, all, count);
+    struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count);
+    struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = all[i].id == NO_ID;
+        claims[i] = is_own ? plan_claim_wanted(subject, want) : plan_claim_of(engine, all[i].id);
+        own = is_own ? i : own;
+    }
+    plan_name(claims, count, steps);
+    return steps[own].act == PLAN_LOST ? all[steps[own].other].object : NULL;
 }
 
 // ---- submitting ---------------------------------------------------------------------------------

@@ -269,6 +269,9 @@ struct controller {
     // finalizer.
     void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
     void (*memo_free)(void *memo); // or NULL
+    // Reasons of conditions that speak of other objects (a class that is missing), not of the
+    // subject itself: of these an admission review warns. NULL-terminated, or NULL.
+    const char *const *outward_reasons;
     const struct controller_setting *settings;
     size_t setting_count;
     size_t settings_size; // of the struct that snapshot.settings points to

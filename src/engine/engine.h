@@ -60,6 +60,16 @@ void engine_wish(struct engine *engine, const char *lane, const struct change *c
 void engine_ask(struct engine *engine, const char *lane, const char *trace, wish_done *done,
                 void *context);
 
+// ---- what an object would come to ---------------------------------------------------------------
+
+// Of an object that somebody is about to write (complete with metadata, its shape checked): what
+// other objects say to it, a class that is missing or a name that another holds, as its conditions
+// would. Added to `findings` at that level. Reads snapshots and claim books, changes nothing, talks
+// to nobody; says nothing of kinds that no controller here has, and before all is synced. Not from
+// within a turn.
+void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
+                  enum finding_level level, struct findings *findings);
+
 // ---- looking in ---------------------------------------------------------------------------------
 
 // Prometheus text 0.0.4 of all engine metrics, appended.

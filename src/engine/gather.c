@@ -488,10 +488,9 @@ static void fill_lanes(struct engine *engine, const struct controller *controlle
     snapshot->lane_count = wants.count;
 }
 
-void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot)
+void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
 {
-    const struct key *key = &engine->keys[id];
-    struct controller_state *state = &engine->controllers[key->controller];
+    struct controller_state *state = &engine->controllers[at];
     const struct controller *controller = state->controller;
     struct gathered *gathered =
         arena_new_array(engine->arena, struct gathered, controller->gather_count + 1);

@@ -406,7 +406,8 @@ void gather_index_offer(struct engine *engine, const struct object *old, const s
 void gather_wake(struct engine *engine, const struct object *old, const struct object *new_);
 void gather_wake_identity(struct engine *engine, const struct object_ref_key *key);
 void gather_wake_lane(struct engine *engine, const char *lane);
-void gather_fill(struct engine *engine, uint32_t id, struct snapshot *snapshot);
+// What the snapshot's subject gathers as a key of that controller.
+void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
 // Does the store know all that the subject wants by identity?
 bool gather_is_known(struct engine *engine, const struct controller *controller,
@@ -418,6 +419,10 @@ uint16_t book_get(struct engine *engine, const char *book);
 // Replaces all claims of the key. True when its receipts changed by it.
 bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count);
 void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
+// Who would hold the name against such a claim of the subject: NULL when nobody does. Claims of
+// `key` (NO_ID: none) are left out: they are the subject's own. The book stays as it is.
+const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
+                                 const struct claim_want *want);
 void book_replan(struct engine *engine, uint32_t claim);
 bool book_is_settled(const struct engine *engine, uint32_t key);
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would

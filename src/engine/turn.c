@@ -41,7 +41,7 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .settings = engine->controllers[key->controller].settings,
         .trace = trace,
     };
-    gather_fill(engine, id, snapshot);
+    gather_fill(engine, key->controller, snapshot);
     book_fill_receipts(engine, id, snapshot);
 }
 

@@ -486,6 +486,8 @@ static const struct controller_metric metrics[] = {
      .help = "1 while the server of the class says that it is healthy."},
 };
 
+static const char *const outward_reasons[] = {"SecretNotFound", NULL};
+
 const struct controller dnsclass_controller = {
     .name = "dnsclass",
     .kind = &dnsclass_kind,
@@ -494,6 +496,7 @@ const struct controller dnsclass_controller = {
     .lanes = &lanes,
     .is_default = true,
     .decide = decide,
+    .outward_reasons = outward_reasons,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsclass_settings),

@@ -442,6 +442,9 @@ static const struct controller_metric metrics[] = {
      .help = "Changes that were sent again, by class and reason of the failure."},
 };
 
+static const char *const outward_reasons[] = {"DNSClassNotFound", "SecretNotFound", "Conflict",
+                                              "NotPermitted", NULL};
+
 const struct controller dnsrecord_controller = {
     .name = "dnsrecord",
     .kind = &dnsrecord_kind,
@@ -451,6 +454,7 @@ const struct controller dnsrecord_controller = {
     .lanes = &lanes,
     .is_default = true,
     .decide = decide,
+    .outward_reasons = outward_reasons,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsrecord_settings),
