@@ -14,7 +14,7 @@ run: ## try it: manifests to DNS answers from a real Knot; ONCE=1 checks the ans
 	$(SETUP) run
 	@ONCE='$(ONCE)' scripts/run
 
-test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-program tests
+test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-program tests, API servers
 	$(SETUP) test
 	@scripts/test
 

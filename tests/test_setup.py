@@ -18,6 +18,12 @@ class Machine:
         self.folder = folder
         for tool in TOOLS:
             os.symlink(shutil.which(tool), folder / tool)
+        self.script = folder / "scripts" / "setup"
+        self.script.parent.mkdir()
+        shutil.copy(SETUP, self.script)
+        self.build = folder / "tests" / "cluster" / "build.py"
+        self.build.parent.mkdir(parents=True)
+        self.program(self.build, "exit 0")
         self.program("gcc", "exit 0")
         self.program("go", "exit 0")
         self.program("apt-get", "echo apt-get was called; exit 1")
@@ -42,7 +48,7 @@ class Machine:
             exit $status""")
 
     def setup(self, group, **environment):
-        result = subprocess.run([SETUP, group], env={"PATH": str(self.folder), **environment},
+        result = subprocess.run([self.script, group], env={"PATH": str(self.folder), **environment},
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                 check=False)
         return result.returncode, result.stdout + result.stderr
@@ -64,7 +70,7 @@ def test_names_what_it_installs_and_why(machine):
     status, text = machine.setup("run")
     assert status == 0
     assert "'make run' lacks packages, installing: knot meson" in text
-    assert f"sudo -n {SETUP} --as-root knot meson" in text
+    assert f"sudo -n {machine.script} --as-root knot meson" in text
 
 
 def test_no_root_and_no_sudo_prints_the_command(machine):
@@ -123,3 +129,14 @@ def test_unknown_group_is_a_usage_error(machine):
 def test_go_is_asked_for_only_without_any(machine):
     machine.lacks("golang-go")
     assert machine.setup("test") == (0, "")
+
+
+@pytest.mark.parametrize("lacked", [(), ("meson",)])
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_api_servers_are_built_for_the_tests_alone(machine, lacked, mode):
+    machine.lacks(*lacked)
+    machine.program("sudo", "exit 0")
+    machine.program(machine.build, 'echo "$1: builds etcd"; exit 3')
+    status, text = machine.setup("test", SIGNPOST_SETUP=mode)
+    assert (status, text.splitlines()[-1]) == (3, "setup: builds etcd")
+    assert "builds etcd" not in machine.setup("check", SIGNPOST_SETUP=mode)[1]

@@ -1,0 +1,16 @@
+"""The CRDs that `signpost manifests --crd` prints, on the newest minor and on an older one."""
+
+import pytest
+
+import build
+
+
+@pytest.mark.parametrize("minor", [pytest.param(build.CURRENT, id="current"),
+                                   pytest.param(build.OLDER, id="older")])
+def test_the_server_takes_them_strictly(own_cluster, minor):
+    cluster = own_cluster(minor=minor).start()
+    assert cluster.api.want("GET", "/version")["gitVersion"] == minor.version
+    cluster.install_crds()
+    assert "DNSRecord" in cluster.installed
+    for kind in cluster.installed:
+        assert cluster.api.list(kind) == []
