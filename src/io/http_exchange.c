@@ -233,13 +233,17 @@ static void add_body(struct http_exchange *exchange, int status, struct text bod
     }
 }
 
-// Most answers fit into the socket's buffer: writing at once saves a turn of the loop.
-static void write_now(struct bufferevent *stream)
+// Most answers fit into the socket's buffer: writing at once saves a turn of the loop, where the
+// octets may go out as they are.
+static void write_now(const struct http_exchange *exchange)
 {
+    struct bufferevent *stream = exchange->stream;
     struct evbuffer *output = bufferevent_get_output(stream);
-    evbuffer_unfreeze(output, 1);
-    evbuffer_write(output, bufferevent_getfd(stream));
-    evbuffer_freeze(output, 1);
+    if (!exchange->tls) {
+        evbuffer_unfreeze(output, 1);
+        evbuffer_write(output, bufferevent_getfd(stream));
+        evbuffer_freeze(output, 1);
+    }
     if (evbuffer_get_length(output) == 0)
         bufferevent_trigger(stream, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
     else // a client that closed its half still gets the answer
@@ -263,5 +267,5 @@ void http_answer(struct http_exchange *exchange, int status, const char *content
     http_guard_set(exchange, loop_mono_ms(server->loop), server->options.body_timeout_ms);
     evhttp_request_set_on_complete_cb(exchange->request, on_written, exchange);
     evhttp_send_reply(exchange->request, status, phrase(status), NULL);
-    write_now(exchange->stream);
+    write_now(exchange);
 }

@@ -7,13 +7,14 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
+#include "io/http_tls.h"
 #include "io/loop.h"
 
 enum { HTTP_HEAD_OCTETS_MAX = 16 * 1024 };
 
 // Private to the HTTP server. http_server.c accepts and closes connections, http_exchange.c gives
-// requests to the handler and writes its answers, http_guard.c has what evhttp lacks: deadlines
-// that a dribbling client cannot put off, and refusals without HTML.
+// requests to the handler and writes its answers, http_tls.c encrypts them, http_guard.c has what
+// evhttp lacks: deadlines that a dribbling client cannot put off, and refusals without HTML.
 
 enum phase {
     PHASE_IDLE,     // between requests
@@ -33,6 +34,7 @@ struct http_exchange {
     struct http_exchange *previous;
     struct http_exchange *next;
     struct bufferevent *stream;
+    SSL *tls;                             // the stream's own; NULL: plain
     struct evhttp_connection *connection; // NULL until adopted
     struct evhttp_request *request;       // from PHASE_HANDLED until written
     enum phase phase;
@@ -58,6 +60,7 @@ struct http_server {
     size_t count;
     struct http_exchange **by_fd;
     size_t by_fd_size;
+    SSL_CTX *tls; // for new connections; NULL until a certificate is set
     uint16_t port;
     bool is_ipv4_fallback;
     bool is_draining;

@@ -136,6 +136,7 @@ static int64_t page_status(struct evbuffer *output)
 static void linger(struct http_exchange *exchange)
 {
     exchange->phase = PHASE_LINGERS;
+    http_tls_close(exchange->tls);
     shutdown(bufferevent_getfd(exchange->stream), SHUT_WR);
     http_guard_set(exchange, loop_mono_ms(exchange->server->loop), LINGER_MS);
 }
@@ -213,6 +214,17 @@ const char *http_refusal_write(const struct http_exchange *exchange, int status,
     return "text/plain";
 }
 
+static void drop_output(const struct http_exchange *exchange)
+{
+    struct evbuffer *output = bufferevent_get_output(exchange->stream);
+    // Streams with TLS never freeze it, and fail when another does.
+    if (!exchange->tls)
+        evbuffer_unfreeze(output, 1);
+    evbuffer_drain(output, evbuffer_get_length(output));
+    if (!exchange->tls)
+        evbuffer_freeze(output, 1);
+}
+
 // Nothing of evhttp's page has been written yet: that takes a turn of the loop.
 void http_guard_refuse(struct http_exchange *exchange)
 {
@@ -225,9 +237,7 @@ void http_guard_refuse(struct http_exchange *exchange)
         if (refusals[i].status == status)
             refusal = &refusals[i];
     }
-    evbuffer_unfreeze(output, 1);
-    evbuffer_drain(output, evbuffer_get_length(output));
-    evbuffer_freeze(output, 1);
+    drop_output(exchange);
     const char *type = http_refusal_write(exchange, refusal->status, refusal->text, &body);
     evbuffer_add_printf(output,
                         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"

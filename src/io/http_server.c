@@ -1,5 +1,6 @@
 #include "io/http_server.h"
 
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <stdlib.h>
 
@@ -39,6 +40,7 @@ static void on_closed(struct evhttp_connection *connection, void *context)
     unlink_exchange(exchange);
     server->by_fd[bufferevent_getfd(exchange->stream)] = NULL;
     http_guard_unwatch(exchange);
+    http_tls_close(exchange->tls);
     if (exchange->phase == PHASE_HANDLED) {
         if (server->options.gone)
             server->options.gone(server->options.context, exchange);
@@ -52,11 +54,14 @@ static void on_closed(struct evhttp_connection *connection, void *context)
 static struct bufferevent *on_accepted(struct event_base *base, void *context)
 {
     struct http_server *server = context;
-    struct bufferevent *stream = bufferevent_socket_new(base, -1, 0);
+    struct bufferevent *stream =
+        server->tls ? http_tls_stream(base, server->tls) : bufferevent_socket_new(base, -1, 0);
     must(stream);
     struct http_exchange *exchange = mem_new_of(struct http_exchange);
     exchange->server = server;
     exchange->stream = stream;
+    exchange->tls = server->tls ? bufferevent_openssl_get_ssl(stream) : NULL;
+    exchange->phase = server->options.is_tls && !server->tls ? PHASE_LEFT : PHASE_IDLE;
     exchange->next = server->exchanges;
     if (exchange->next)
         exchange->next->previous = exchange;
@@ -224,6 +229,7 @@ void http_server_free(struct http_server *server)
     loop_timer_cancel(server->loop, &server->deadline);
     loop_timer_cancel(server->loop, &server->pause);
     event_free(server->tidy);
+    SSL_CTX_free(server->tls);
     free(server->by_fd);
     free(server);
 }
@@ -236,6 +242,18 @@ uint16_t http_server_port(const struct http_server *server)
 bool http_server_is_ipv4_fallback(const struct http_server *server)
 {
     return server->is_ipv4_fallback;
+}
+
+bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls,
+                         struct error *err)
+{
+    must(server->options.is_tls);
+    SSL_CTX *context = http_tls_context(tls, err);
+    if (!context)
+        return false;
+    SSL_CTX_free(server->tls);
+    server->tls = context;
+    return true;
 }
 
 void http_server_drain(struct http_server *server)
