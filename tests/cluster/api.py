@@ -74,14 +74,16 @@ class Api:
 
     def __init__(self, port, ca, certificate=None, token=None):
         self.port = port
-        self.context = ssl.create_default_context(cafile=ca)
-        if certificate:
-            self.context.load_cert_chain(*certificate)
+        self.ca = ca
+        self.certificate = certificate
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def connect(self, timeout=30):
-        return http.client.HTTPSConnection(LOOPBACK, self.port, timeout=timeout,
-                                           context=self.context)
+        """With the CA as its file is now."""
+        context = ssl.create_default_context(cafile=self.ca)
+        if self.certificate:
+            context.load_cert_chain(*self.certificate)
+        return http.client.HTTPSConnection(LOOPBACK, self.port, timeout=timeout, context=context)
 
     def send(self, connection, method, target, body=None, content_type="application/json",
              accept="application/json", headers=()):

@@ -26,11 +26,17 @@ class Authority:
 
     def __init__(self, folder, name="signpost-test-ca"):
         self.folder = pathlib.Path(folder)
+        self.name = name
         self.folder.mkdir(mode=0o700)
-        self.key("ca")
         self.write_configuration("none")
-        self.openssl("req", "-x509", "-new", "-key", self.path("ca.key"), "-subj", f"/CN={name}",
-                     "-days", "30", "-extensions", "ca", "-out", self.path("ca.crt"))
+        self.renew()
+
+    def renew(self):
+        """Another key and certificate in the same files: what was issued before counts no more."""
+        self.key("ca")
+        self.openssl("req", "-x509", "-new", "-key", self.path("ca.key"), "-subj",
+                     f"/CN={self.name}", "-days", "30", "-extensions", "ca", "-out",
+                     self.path("ca.crt"))
 
     def path(self, name):
         return self.folder / name

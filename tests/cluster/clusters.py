@@ -10,6 +10,7 @@ Start clusters from the main thread: their processes end with the thread that ma
 """
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -100,7 +101,7 @@ class Account:
         now = int(time.time()) - age
         claims.update(iat=now, nbf=now, exp=now + age + seconds, jti=str(uuid.uuid4()))
         text = ".".join(padless(json.dumps(part).encode()) for part in (header, claims))
-        return f"{text}.{padless(self.cluster.authority.sign('accounts', text.encode()))}"
+        return f"{text}.{padless(self.cluster.identities.sign('accounts', text.encode()))}"
 
     def set_rules(self, rules, namespace=None):
         """It may do just this, in all namespaces or in one; returns when the server knows it."""
@@ -175,10 +176,13 @@ class Cluster:
         self.servers = {}
         self.port = None
         self.authority = Authority(self.folder / "ca")
-        self.authority.key("accounts")
         self.authority.server("server", "kubernetes.default.svc")
+        self.identities = Authority(self.folder / "identities")
+        self.identities.key("accounts")
         (self.folder / "audit.yaml").write_text(json.dumps(AUDIT))
         self.audit_log = self.folder / "audit.log"
+        self.audit_read = 0
+        self.audit_rows = {}
         self.installed = []  # kinds of CRDs: a server that starts prepares their storage late
         self.api = None
         self.admin_kubeconfig = None
@@ -242,21 +246,22 @@ class Cluster:
 
     def take_port(self, port):
         self.port = port
-        self.api = self.api_for(certificate=self.authority.client("harness", "system:masters"))
+        self.api = self.api_for(certificate=self.identities.client("harness", "system:masters"))
         self.admin_kubeconfig = self.kubeconfig("admin", self.certificate_user("admin",
                                                                                "system:masters"))
 
     def server_flags(self):
-        ca = self.authority
+        ca, identities = self.authority, self.identities
         return ["--etcd-servers", f"unix://{self.socket}", "--bind-address", LOOPBACK,
                 "--secure-port", str(self.port), "--advertise-address", LOOPBACK,
                 "--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
                 "--tls-cert-file", ca.path("server.crt"),
                 "--tls-private-key-file", ca.path("server.key"), "--client-ca-file",
-                ca.path("ca.crt"), "--authorization-mode", "RBAC", "--allow-privileged",
+                identities.path("ca.crt"), "--authorization-mode", "RBAC", "--allow-privileged",
                 "--service-account-issuer", "https://kubernetes.default.svc",
-                "--service-account-key-file", ca.path("accounts.pub"),
-                "--service-account-signing-key-file", ca.path("accounts.key"), "--profiling=false",
+                "--service-account-key-file", identities.path("accounts.pub"),
+                "--service-account-signing-key-file", identities.path("accounts.key"),
+                "--profiling=false", "--audit-log-maxsize", "1000",
                 "--audit-policy-file", self.folder / "audit.yaml",
                 "--audit-log-path", self.audit_log, *self.flags]
 
@@ -265,7 +270,7 @@ class Cluster:
         self.run("controllers", [
             build.CURRENT.path("kube-controller-manager"), "--kubeconfig", me,
             "--leader-elect=false", "--secure-port", "0", "--service-account-private-key-file",
-            self.authority.path("accounts.key"), "--root-ca-file", self.authority.path("ca.crt"),
+            self.identities.path("accounts.key"), "--root-ca-file", self.authority.path("ca.crt"),
             "--concurrent-gc-syncs", "4", "--controllers", ",".join(CONTROLLERS)])
 
     def is_ready(self):
@@ -289,13 +294,19 @@ class Cluster:
         for server in reversed(list(self.servers.values())):
             server.kill()
 
+    def rotate_ca(self):
+        """Another CA in the same files, and a server restarted with a certificate of it."""
+        self.authority.renew()
+        self.authority.server("server", "kubernetes.default.svc")
+        return self.kill().start()
+
     # ---- ways in
 
     def api_for(self, **identity):
         return api.Api(self.port, self.authority.path("ca.crt"), **identity)
 
     def certificate_user(self, name, *groups):
-        certificate, key = self.authority.client(name, *groups)
+        certificate, key = self.identities.client(name, *groups)
         return {"client-certificate": str(certificate), "client-key": str(key)}
 
     def kubeconfig(self, name, user, port=None, namespace="default", **cluster):
@@ -327,6 +338,45 @@ class Cluster:
                         "metadata": {"namespace": namespace, "name": name}})
         made = Account(self, namespace, name)
         return made.set_rules(rules) if rules is not None else made
+
+    @contextlib.contextmanager
+    def throttled(self, account):
+        """While this lasts, flow control refuses the account with 429: it has one seat, which is
+        taken by a request that never ends."""
+        name = f"test-{uuid.uuid4().hex[:8]}"
+        limited = {"nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0,
+                   "limitResponse": {"type": "Reject"}}
+        everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"],
+                      "clusterScope": True}
+        subject = {"kind": "ServiceAccount", "serviceAccount": {"namespace": account.namespace,
+                                                                "name": account.name}}
+        self.api.create({"kind": "PriorityLevelConfiguration", "metadata": {"name": name},
+                         "spec": {"type": "Limited", "limited": limited}})
+        self.api.create({"kind": "FlowSchema", "metadata": {"name": name}, "spec": {
+            "matchingPrecedence": 100, "priorityLevelConfiguration": {"name": name},
+            "rules": [{"subjects": [subject], "resourceRules": [everything]}]}})
+        held = []
+        try:
+            wait_until(lambda: self.is_throttled(account, held), f"{name} counts", 20)
+            yield
+        finally:
+            for connection in held:
+                connection.close()
+            for kind in ("FlowSchema", "PriorityLevelConfiguration"):
+                self.api.delete(kind, name)
+
+    def is_throttled(self, account, held):
+        target = api.path("ConfigMap", account.namespace)
+        if account.api.ask("GET", target).status == 429:
+            return True
+        connection = account.api.connect()
+        connection.putrequest("POST", target)
+        for header in {**account.api.headers, "Content-Type": "application/json",
+                       "Content-Length": "100"}.items():
+            connection.putheader(*header)
+        connection.endheaders()  # and no body
+        held.append(connection)
+        return False
 
     # ---- what is in it
 
@@ -376,16 +426,22 @@ class Cluster:
     def calls(self, user=None, **wanted):
         """The calls of an Account (or of all but us) with these attributes, each once. Values are
         compared as a whole; a watch is here from its start on."""
-        rows = {}
-        if self.audit_log.exists():
-            for line in self.audit_log.read_text().splitlines():
-                if line.endswith("}"):
-                    row = json.loads(line)
-                    rows[row["auditID"]] = row
-        found = [Call(row) for row in rows.values()]
+        self.read_audit()
+        found = [Call(row) for row in self.audit_rows.values()]
         name = user.user if isinstance(user, Account) else user
         return [call for call in found if name in (None, call.user)
                 and all(getattr(call, key) == value for key, value in wanted.items())]
+
+    def read_audit(self):
+        """A watch has a row for its start and one for its end, which replaces it."""
+        if self.audit_log.exists():
+            with open(self.audit_log, "rb") as log:
+                log.seek(self.audit_read)
+                whole, end, _ = log.read().rpartition(b"\n")
+            self.audit_read += len(whole + end)
+            for line in whole.splitlines():
+                row = json.loads(line)
+                self.audit_rows[row["auditID"]] = row
 
     def count(self, user=None, **wanted):
         return len(self.calls(user, **wanted))

@@ -46,8 +46,20 @@ def namespace(cluster):
 
 
 @pytest.fixture
-def proxy(cluster):
+def proxy_before():
+    """proxy_before(cluster) makes a fault proxy that ends with the test."""
+    made = []
+
+    def make(target):
+        made.append(Proxy(target))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def proxy(proxy_before, cluster):
     """A fault proxy before the shared cluster."""
-    made = Proxy(cluster)
-    yield made
-    made.close()
+    return proxy_before(cluster)

@@ -427,7 +427,7 @@ class Link:
 
     async def follow(self, task):
         """A client that hangs up ends its request at the server, too."""
-        while not self.reader.at_eof():
+        while not self.reader.at_eof() and self.reader.exception() is None:
             await asyncio.sleep(0.02)
         task.cancel()
 

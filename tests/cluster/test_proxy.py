@@ -3,6 +3,8 @@
 import gzip
 import http.client
 import json
+import socket
+import struct
 import subprocess
 import threading
 import zlib
@@ -12,7 +14,7 @@ import pytest
 import api
 from clusters import rule
 from harness import LOOPBACK, holds, wait_until
-from proxy import (Edit, Gzip, Proxy, Split, Stop, conflict, expired, forbidden, refused, too_many,
+from proxy import (Edit, Gzip, Split, Stop, conflict, expired, forbidden, refused, too_many,
                    unauthorized, unavailable)
 
 RULES = [rule("configmaps", "get", "list", "watch", "create", "patch", "delete", group="")]
@@ -284,29 +286,28 @@ def test_events_are_edited(proxy, client, cluster, namespace):
     assert watch.names[watch.names.index("two") + 1] == "two-edited"
 
 
-def test_a_client_that_hangs_up_ends_its_watch(proxy, client, namespace):
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_client_that_hangs_up_ends_its_watch(proxy, client, namespace, is_reset):
     connection = client.connect()
     reply = client.send(connection, "GET", api.path("ConfigMap", namespace, watch="1"))
     assert reply.status == 200
     assert [exchange.request.method for exchange in proxy.running] == ["GET"]
+    if is_reset:
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     reply.close()
     connection.close()
     wait_until(lambda: not proxy.running, "nothing runs")
 
 
-def test_a_server_that_is_down_is_a_cut_connection(own_cluster):
+def test_a_server_that_is_down_is_a_cut_connection(own_cluster, proxy_before):
     cluster = own_cluster().start()
-    behind = Proxy(cluster)
-    try:
-        client = api.Api(behind.port, cluster.authority.path("ca.crt"))
-        assert client.ask("GET", "/version").status == 200
-        cluster.kill()
-        with pytest.raises((OSError, http.client.HTTPException)):
-            client.ask("GET", "/version")
-        cluster.start()
-        assert client.ask("GET", "/version").status == 200
-    finally:
-        behind.close()
+    client = api.Api(proxy_before(cluster).port, cluster.authority.path("ca.crt"))
+    assert client.ask("GET", "/version").status == 200
+    cluster.kill()
+    with pytest.raises((OSError, http.client.HTTPException)):
+        client.ask("GET", "/version")
+    cluster.start()
+    assert client.ask("GET", "/version").status == 200
 
 
 def test_kubectl_works_by_way_of_the_proxy(proxy, account, cluster, namespace):

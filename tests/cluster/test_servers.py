@@ -1,5 +1,10 @@
 """The test cluster itself: what all other tests in this folder rely on."""
 
+import signal
+import ssl
+
+import pytest
+
 import api
 import clusters
 from clusters import rule
@@ -130,3 +135,37 @@ def test_a_watch_ends_when_the_server_is_killed(own_cluster):
                 if event["object"]["metadata"]["name"] == "kept")["type"] == "ADDED"
     cluster.kill()
     assert list(events) == []
+
+
+def test_another_ca_in_the_same_files(own_cluster):
+    cluster = own_cluster().start()
+    account = cluster.account("default", rules=[CONFIG_MAPS])
+    before = cluster.authority.path("ca.crt").read_text()
+    stale = cluster.folder / "stale.crt"
+    stale.write_text(before)
+    cluster.rotate_ca()
+    assert cluster.authority.path("ca.crt").read_text() != before
+    assert account.api.get("ConfigMap", "kept", "default") is None
+    with pytest.raises(ssl.SSLCertVerificationError):
+        api.Api(cluster.port, stale).ask("GET", "/version")
+    assert cluster.kubectl("get", "namespaces")[0] == 0
+
+
+def test_flow_control_refuses_one_account(cluster, namespace):
+    account, other = (cluster.account(namespace, name, rules=[CONFIG_MAPS])
+                      for name in ("one", "two"))
+    target = api.path("ConfigMap", namespace, "kept")
+    with cluster.throttled(account):
+        reply = account.api.ask("GET", target)
+        assert (reply.status, reply.headers["Retry-After"]) == (429, "1")
+        assert other.api.ask("GET", target).status == 404
+    wait_until(lambda: account.api.ask("GET", target).status == 404, "the account is served again")
+
+
+def test_a_stopped_server_goes_on(own_cluster):
+    cluster = own_cluster().start()
+    cluster.server.signal(signal.SIGSTOP)
+    with pytest.raises(TimeoutError):
+        cluster.api.ask("GET", "/version", timeout=0.5)
+    cluster.server.signal(signal.SIGCONT)
+    assert cluster.api.ask("GET", "/version").status == 200

@@ -110,7 +110,8 @@ class Program:
         self.path = pathlib.Path(log)
         self.command = [str(word) for word in command]
         env = {key: value for key, value in os.environ.items()
-               if not key.startswith(("SIGNPOST_", "DNS_CLASS_", "DNS_RECORD_", "LOG_LEVEL"))
+               if not key.startswith(("SIGNPOST_", "DNS_CLASS_", "DNS_RECORD_", "LOG_LEVEL",
+                                      "KUBECONFIG", "KUBERNETES_", "POD_", "WATCH_NAMESPACE"))
                and key.lower() not in ("http_proxy", "https_proxy", "no_proxy")}
         env.update({key: str(value) for key, value in environment.items()})
         with open(self.path, "ab") as out:
