@@ -225,14 +225,35 @@ static const char *find_proxy(struct http_call *call, const struct place *place)
                              (uint16_t)strtoul(place->port, NULL, 10));
 }
 
-static void set_proxy(struct http_call *call, const struct http_request *request,
-                      const struct place *place)
+// libcurl would show the whole of what it cannot use, with a password that may stand in it.
+static bool is_proxy(const char *url)
+{
+    static const char *const schemes[] = {"http", "https", "socks5", "socks5h"};
+    CURLU *parsed = curl_url();
+    char *scheme = NULL;
+    bool is_known = false;
+    must(parsed);
+    if (curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
+        curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
+    for (size_t i = 0; scheme && i < COUNT_OF(schemes); i++)
+        is_known = is_known || strcmp(scheme, schemes[i]) == 0;
+    curl_free(scheme);
+    curl_url_cleanup(parsed);
+    return is_known;
+}
+
+static bool set_proxy(struct http_call *call, const struct http_request *request,
+                      const struct place *place, struct error *err)
 {
     autofree char *own = http_proxy_copy(request->proxy);
     const char *proxy = own ? own : find_proxy(call, place);
     call->has_proxy = proxy && *proxy;
+    if (call->has_proxy && !is_proxy(proxy))
+        return error_set(err, FAULT_AGAIN, "InvalidRequest",
+                         "the proxy for %s is no URL of http, https or socks5", call->target);
     // Empty, not unset: else libcurl looks into the environment by rules of its own.
     curl_easy_setopt(call->easy, CURLOPT_PROXY, proxy ? proxy : "");
+    return true;
 }
 
 // The certificate is checked against another name than the URL's: that name goes into the URL,
@@ -273,9 +294,9 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
     http_call_receive(call);
     set_limits(call, request);
     set_wishes(call, request);
-    set_proxy(call, request, &place);
     set_ca(call, &request->tls);
     set_client(call, &request->tls);
     set_body(call, request);
-    return set_server_name(call, request, &place, err) && set_headers(call, request, err);
+    return set_proxy(call, request, &place, err) && set_server_name(call, request, &place, err) &&
+           set_headers(call, request, err);
 }

@@ -326,6 +326,24 @@ static void a_key_with_a_password_is_told_without_a_question(void **state)
     EVP_PKEY_free(key);
 }
 
+static void a_proxy_with_tls_is_trusted_by_the_same_ca(void **state)
+{
+    struct story *story = *state;
+    char proxy[64];
+    struct http_request request = request_by(story, CA, PAIRS);
+    snprintf(proxy, sizeof(proxy), "https://127.0.0.1:%u", story->port);
+    request.url = "http://signpost.example/";
+    request.proxy = proxy;
+    expect_answer(story, &request, "nobody");
+    request = request_by(story, NEXT_CA, PAIRS);
+    request.url = "http://signpost.example/";
+    request.proxy = proxy;
+    request.is_alone = true;
+    expect_failure(story, &request, "cannot trust signpost.example:80 through the proxy: ");
+    request.tls.is_unverified = true;
+    expect_answer(story, &request, "nobody");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -338,6 +356,7 @@ int main(void)
         TEST(another_ca_never_gets_the_old_connection),
         TEST(a_bundle_of_two_cas_trusts_both),
         TEST(unverified_any_server_is_believed_but_by_nobody_else),
+        TEST(a_proxy_with_tls_is_trusted_by_the_same_ca),
         TEST(a_certificate_that_is_no_use_is_told),
         TEST(a_key_with_a_password_is_told_without_a_question),
     };

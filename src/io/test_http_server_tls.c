@@ -104,6 +104,8 @@ static void client_open(struct client *client, struct story *story, struct wish 
     bufferevent_enable(client->stream, EV_READ | EV_WRITE);
     assert_int_equal(bufferevent_socket_connect(client->stream, (struct sockaddr *)&at, sizeof(at)),
                      0);
+    // Else the first request would wait for the server's delayed acknowledgement.
+    setsockopt(bufferevent_getfd(client->stream), IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
 static void client_close(struct client *client)
