@@ -261,7 +261,7 @@ static void on_early(void *context)
 {
     struct http_call *call = context;
     struct curl_http *curl = call->owner;
-    struct http_reply reply = {.failure = HTTP_UNREACHABLE};
+    struct http_reply reply = {.failure = HTTP_UNREACHABLE, .is_unsent = true};
     error_set(&reply.error, FAULT_AGAIN, "InvalidRequest", "%s", buffer_text(&call->lines).at);
     curl->is_reporting = true;
     unlink_running(call);

@@ -194,6 +194,25 @@ static void describe(const struct http_call *call, CURLcode code, struct http_re
     }
 }
 
+// From TLS 1.3 on, a server says only after the handshake that it refuses our certificate.
+static bool is_about_certificates(const struct http_call *call, CURLcode code)
+{
+    static const CURLcode codes[] = {CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
+                                     CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE};
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (code == codes[i])
+            return true;
+    return code == CURLE_RECV_ERROR && strstr(call->trouble, "alert");
+}
+
+// libcurl is done with connecting, TLS included, when it notes this time.
+static bool is_unsent(const struct http_call *call)
+{
+    curl_off_t connected_us = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    return connected_us == 0;
+}
+
 void http_call_answer(struct http_call *call, CURLcode code)
 {
     struct http_reply reply = {.failure = HTTP_OK};
@@ -201,6 +220,8 @@ void http_call_answer(struct http_call *call, CURLcode code)
     if (code == CURLE_OK && !call->has_whole_head)
         code = CURLE_PARTIAL_FILE;
     describe(call, code, &reply);
+    reply.is_unsent = reply.failure != HTTP_OK && is_unsent(call);
+    reply.is_tls = reply.failure == HTTP_UNREACHABLE && is_about_certificates(call, code);
     autofree struct http_header *headers = mem_new_array(struct http_header, call->field_count + 1);
     for (size_t i = 0; i < call->field_count; i++) {
         headers[i].name = call->lines.at + call->fields[i].name;

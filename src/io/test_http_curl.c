@@ -25,6 +25,8 @@ enum { PATIENCE_MS = 5000, MAX_SEEN = 8 };
 struct seen {
     enum http_failure failure;
     struct error error;
+    bool is_unsent;
+    bool is_tls;
     int status;
     char body[4096];
     size_t body_len;
@@ -70,6 +72,8 @@ static void on_done(void *context, const struct http_reply *reply)
     const char *header = http_reply_header(reply, "x-reply");
     seen->failure = reply->failure;
     seen->error = reply->error;
+    seen->is_unsent = reply->is_unsent;
+    seen->is_tls = reply->is_tls;
     seen->status = reply->status;
     seen->body_len = reply->body.len;
     seen->header_count = reply->header_count;
@@ -329,6 +333,7 @@ static void a_silent_server_times_out(void **state)
     assert_int_equal(story->seen[0].failure, HTTP_TIMEOUT);
     assert_non_null(strstr(story->seen[0].error.text, "no answer from 127.0.0.1:"));
     assert_non_null(strstr(story->seen[0].error.text, "within 30 ms"));
+    assert_false(story->seen[0].is_unsent);
     run_until(story, 2);
     assert_int_equal(story->gone, 1);
 }
@@ -348,6 +353,8 @@ static void an_unreachable_port_is_named(void **state)
     assert_int_equal(seen->failure, HTTP_UNREACHABLE);
     assert_string_equal(seen->error.text, expected);
     assert_int_equal(seen->error.fault, FAULT_AGAIN);
+    assert_true(seen->is_unsent);
+    assert_false(seen->is_tls);
 }
 
 static void what_is_no_request_fails_afterwards(void **state)

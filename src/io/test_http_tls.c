@@ -39,6 +39,8 @@ struct story {
     struct loop_timer patience;
     enum http_failure failure;
     struct error error;
+    bool is_unsent;
+    bool is_tls;
     char body[128];
 };
 
@@ -136,6 +138,8 @@ static void on_done(void *context, const struct http_reply *reply)
     struct story *story = context;
     story->failure = reply->failure;
     story->error = reply->error;
+    story->is_unsent = reply->is_unsent;
+    story->is_tls = reply->is_tls;
     snprintf(story->body, sizeof(story->body), "%.*s", TEXT_ARGS(reply->body));
     loop_stop(story->loop);
 }
@@ -193,6 +197,7 @@ static void without_its_ca_a_server_is_not_trusted(void **state)
     get(story, &request);
     assert_int_equal(story->failure, HTTP_UNREACHABLE);
     assert_non_null(strstr(story->error.text, "cannot trust"));
+    assert_true(story->is_tls && story->is_unsent);
 }
 
 static void a_trusted_connection_is_not_lent_to_others(void **state)
@@ -214,6 +219,7 @@ static void what_is_no_certificate_is_named(void **state)
     get(story, &request);
     assert_int_equal(story->failure, HTTP_UNREACHABLE);
     assert_non_null(strstr(story->error.text, "ca certificates"));
+    assert_true(story->is_tls);
 }
 
 static void old_versions_are_refused(void **state)
