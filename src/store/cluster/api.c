@@ -238,7 +238,7 @@ static void answered(void *context, const struct http_reply *reply)
     struct api_call *call = context;
     call->http = NULL;
     count(call, reply);
-    if (api_reply_is_tls_failure(reply))
+    if (reply->is_tls)
         identity_doubt(call->api->identity);
     if (!is_to_be_retried(call, reply)) {
         report(call, reply);

@@ -191,7 +191,7 @@ static void read_silence(struct api_reply *out, const struct api_question *quest
     out->error = reply->error;
     out->error.fault = FAULT_AGAIN;
     out->error.status = 0;
-    out->is_fate_unknown = is_write(question);
+    out->is_fate_unknown = is_write(question) && !reply->is_unsent;
 }
 
 void api_reply_read(struct api_reply *out, const struct api_question *question,
@@ -208,14 +208,4 @@ void api_reply_read(struct api_reply *out, const struct api_question *question,
     out->is_ok = reply->status >= 200 && reply->status < 300;
     if (!out->is_ok)
         read_failure(out, question, reply, arena);
-}
-
-bool api_reply_is_tls_failure(const struct http_reply *reply)
-{
-    static const char *const signs[] = {"tls handshake failed", "cannot trust",
-                                        "cannot use the ca"};
-    for (size_t i = 0; reply->failure == HTTP_UNREACHABLE && i < COUNT_OF(signs); i++)
-        if (text_starts(text_of(reply->error.text), signs[i]))
-            return true;
-    return false;
 }

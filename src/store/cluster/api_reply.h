@@ -15,5 +15,3 @@ struct api_question {
 // Texts live in the arena or in `reply`.
 void api_reply_read(struct api_reply *out, const struct api_question *question,
                     const struct http_reply *reply, struct arena *arena);
-// Was it TLS that failed? Then the CA, or our certificate, may have been replaced.
-bool api_reply_is_tls_failure(const struct http_reply *reply);

@@ -22,9 +22,9 @@ static struct secret *read_content(const struct credential_file *file, struct er
 
 static void warn_once(struct credential_file *file, struct log *log, const struct error *err)
 {
-    if (!file->is_warned && file->content)
-        log_line(log, LOG_WARN, "credential file unreadable, the old content stays in use",
-                 LOG_TEXT("file", file->path), LOG_TEXT("error", err->text), LOG_END);
+    if (!file->is_warned)
+        log_line(log, LOG_WARN, "credential file unreadable", LOG_TEXT("file", file->path),
+                 LOG_TEXT("error", err->text), LOG_END);
     file->is_warned = true;
 }
 
@@ -38,7 +38,7 @@ bool credential_file_read(struct credential_file *file, int64_t now_ms, struct l
         warn_once(file, log, &why);
         return error_set(err, FAULT_AUTH, "AuthenticationFailed", "%s: %s", file->what, why.text);
     }
-    if (file->is_warned && file->content)
+    if (file->is_warned)
         log_line(log, LOG_INFO, "credential file readable again", LOG_TEXT("file", file->path),
                  LOG_END);
     file->is_warned = false;

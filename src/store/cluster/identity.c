@@ -336,6 +336,23 @@ static const char *make_info(const struct kube_access *access, const struct secr
     return buffer_steal(&info);
 }
 
+static struct process *start_run(struct identity_runner *runner, struct loop *loop,
+                                 const struct identity_run *run, struct error *err)
+{
+    if (runner)
+        return runner->start(runner, loop, run, err);
+    return process_start_with(loop, run->argv, run->additions, run->max_output_octets,
+                              run->timeout_ms, run->done, run->context, err);
+}
+
+static void cancel_run(struct identity_runner *runner, struct process *process)
+{
+    if (runner)
+        runner->cancel(process);
+    else
+        process_cancel(process);
+}
+
 static bool run_plugin(struct identity *identity, struct error *err)
 {
     const struct kube_access *access = identity->options.access;
@@ -347,9 +364,16 @@ static bool run_plugin(struct identity *identity, struct error *err)
     memcpy(argv + 1, exec->args, sizeof exec->args);
     additions[0] = info;
     memcpy(additions + 1, exec->env, sizeof exec->env);
-    identity->fetch.process = identity->options.runner->start(
-        identity->options.world->loop, argv, additions, IDENTITY_PLUGIN_OCTETS_MAX,
-        IDENTITY_PLUGIN_MS, plugin_ended, identity, err);
+    struct identity_run run = {
+        .argv = argv,
+        .additions = additions,
+        .max_output_octets = IDENTITY_PLUGIN_OCTETS_MAX,
+        .timeout_ms = IDENTITY_PLUGIN_MS,
+        .done = plugin_ended,
+        .context = identity,
+    };
+    struct identity_runner *runner = identity->options.runner;
+    identity->fetch.process = start_run(runner, identity->options.world->loop, &run, err);
     return identity->fetch.process;
 }
 
@@ -394,18 +418,11 @@ static enum identity_state prepare_plugin(struct identity *identity, struct erro
 
 // ---- life ----
 
-static const struct identity_runner real_runner = {
-    .start = process_start_with,
-    .cancel = process_cancel,
-};
-
 struct identity *identity_new(const struct identity_options *options)
 {
     const struct kube_access *access = options->access;
     struct identity *identity = mem_new_of(struct identity);
     identity->options = *options;
-    if (!options->runner)
-        identity->options.runner = &real_runner;
     identity->token = (struct credential_file){
         .path = access->token_file, .what = "token file", .is_trimmed = true};
     identity->files[FILE_CA].path = access->ca ? NULL : access->ca_file;
@@ -424,7 +441,7 @@ void identity_free(struct identity *identity)
     if (!identity)
         return;
     if (identity->fetch.process)
-        identity->options.runner->cancel(identity->fetch.process);
+        cancel_run(identity->options.runner, identity->fetch.process);
     plugin_credential_done(&identity->fetch.credential);
     credential_file_done(&identity->token);
     for (size_t i = 0; i < FACE_FILES; i++)

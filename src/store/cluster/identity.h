@@ -26,20 +26,26 @@ enum {
     IDENTITY_PLUGIN_OCTETS_MAX = 1024 * 1024,
 };
 
-// How a plugin is run; tests hand in their own.
+// How a plugin is run; tests hand in their own. As process_start_with and process_cancel.
+struct identity_run {
+    const char *const *argv;
+    const char *const *additions;
+    size_t max_output_octets;
+    int64_t timeout_ms;
+    process_done *done;
+    void *context;
+};
 struct identity_runner {
-    struct process *(*start)(struct loop *loop, const char *const *argv,
-                             const char *const *additions, size_t max_output_octets,
-                             int64_t timeout_ms, process_done *done, void *context,
-                             struct error *err);
+    struct process *(*start)(struct identity_runner *runner, struct loop *loop,
+                             const struct identity_run *run, struct error *err);
     void (*cancel)(struct process *process);
 };
 
 struct identity_options {
     const struct world *world;
     struct log *log;
-    const struct kube_access *access;     // borrowed as long as the identity lives
-    const struct identity_runner *runner; // NULL: real processes
+    const struct kube_access *access; // borrowed as long as the identity lives
+    struct identity_runner *runner;   // NULL: real processes
     // A fetch is over: who waits may ask again.
     void (*settled)(void *context);
     void *context;
