@@ -41,11 +41,25 @@ size_t utf8_decode(struct text a, uint32_t *code_point)
     return len;
 }
 
+// Whole words of ASCII that the text begins with: nearly all of what comes from outside.
+static size_t ascii_words(struct text a)
+{
+    size_t len = 0;
+    for (uint64_t word; a.len - len >= sizeof word; len += sizeof word) {
+        memcpy(&word, a.at + len, sizeof word);
+        if (word & 0x8080808080808080)
+            break;
+    }
+    return len;
+}
+
 bool utf8_is_valid(struct text a)
 {
     uint32_t point;
     while (a.len) {
-        size_t len = utf8_decode(a, &point);
+        size_t len = ascii_words(a);
+        if (!len)
+            len = utf8_decode(a, &point);
         if (len == 0)
             return false;
         a.at += len;
