@@ -282,8 +282,7 @@ bool model_check(struct model_server *server, const struct kind *kind, const str
     return error_set(err, FAULT_SPEC, "Invalid", "%s", findings_join(&findings, FINDING_ERROR));
 }
 
-// All but metadata and status: what a generation counts.
-static uint64_t content_hash(const struct value *tree)
+uint64_t model_content(const struct value *tree)
 {
     uint64_t mixed = 0;
     value_each (item, tree)
@@ -302,7 +301,7 @@ static void set_version(struct model_server *server, struct model_object *object
               value_make_text(arena, text_of(version)));
     value_write_json(&json, tree);
     object->json = model_json_new(buffer_text(&json));
-    object->content = content_hash(tree);
+    object->content = model_content(tree);
     object_unref(object->state);
     object->state = object->type->kind->pack_spec
                         ? object_new(object->type->kind, object->type->finalizer, tree)
@@ -355,7 +354,7 @@ void model_server_write(struct model_server *server, struct model_object *object
     if (text_equal(buffer_text(&json), (struct text){object->json->at, object->json->len}))
         return;
     struct value *metadata = model_metadata(tree, arena);
-    if (content_hash(tree) != object->content && value_find(metadata, "generation"))
+    if (model_content(tree) != object->content && value_find(metadata, "generation"))
         value_set(metadata, TEXT("generation"),
                   value_make_int(arena, value_int_at(metadata, "generation", 0) + 1));
     keep(server, object, tree, is_finished(tree) ? STORE_DELETED : STORE_MODIFIED, arena);

@@ -108,6 +108,9 @@ struct value *model_annotations(struct value *tree, struct arena *arena);
 bool model_check(struct model_server *server, const struct kind *kind, const struct value *object,
                  struct arena *arena, struct error *err);
 
+// A hash of all but metadata and status: what a generation counts.
+uint64_t model_content(const struct value *tree);
+
 struct model_object *model_server_create(struct model_server *server,
                                          const struct object_ref_key *key, struct value *tree,
                                          struct arena *arena);

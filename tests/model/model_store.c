@@ -130,8 +130,8 @@ static void changed(struct model_watcher *watcher, const struct model_event *cha
         (struct model_store *)((char *)watcher - offsetof(struct model_store, watcher));
     if (!object->state)
         return;
-    object->state->is_lost = change->type == STORE_DELETED && object->state->has_finalizer &&
-                             !object->state->deleted_s;
+    object->state->is_lost =
+        change->type == STORE_DELETED && object->state->has_finalizer && !object->state->deleted_s;
     struct event *event = mem_new_of(struct event);
     int64_t due_ms = loop_mono_ms(self->loop) + model_server_watch_ms(self->server);
     *event = (struct event){.type = change->type,
