@@ -1,0 +1,126 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "store/cluster/lease_private.h"
+
+enum { FORBIDDEN = 403, HASH_SHOWN = 4 };
+
+static void keep(char out[OWNER_ID_MAX + 1], struct text id)
+{
+    must(id.len <= OWNER_ID_MAX);
+    memcpy(out, id.at, id.len);
+    out[id.len] = '\0';
+}
+
+void lease_owner_adopt(struct lease *lease, struct text id)
+{
+    keep(lease->owner_id, id);
+    log_line(lease->log, LOG_INFO, "owner id", LOG_TEXT("owner", lease->owner_id), LOG_END);
+    lease->sink.owner(lease->sink.context, lease->owner_id, NULL);
+}
+
+static void give_up(struct lease *lease, const struct error *err)
+{
+    lease_end(lease);
+    lease->sink.owner(lease->sink.context, NULL, err);
+}
+
+const char *lease_owner_wanted(const struct lease *lease)
+{
+    if (*lease->owner_id)
+        return lease->owner_id;
+    return *lease->derived ? lease->derived : NULL;
+}
+
+// ---- what the Lease carries ---------------------------------------------------------------------
+
+static struct text carried_by(const struct value *tree)
+{
+    return value_text_at(tree, "metadata.annotations[" LEASE_OWNER_ID "]");
+}
+
+void lease_owner_warn(struct lease *lease)
+{
+    struct text carried = carried_by(lease->seen);
+    const char *wanted = lease_owner_wanted(lease);
+    if (!carried.len || !wanted || text_is(carried, wanted) || lease->has_warned_of_owner)
+        return;
+    lease->has_warned_of_owner = true;
+    log_line(lease->log, LOG_WARN, "the owner id is replaced", LOG_SLICE("old", carried),
+             LOG_TEXT("owner", wanted), LOG_END);
+}
+
+// What we have begun in the name of the old one cannot go on in that of the new one.
+static void tell_replaced(struct lease *lease, struct text carried)
+{
+    struct error err = {0};
+    error_set(&err, FAULT_WAIT, "InvalidConfiguration",
+              "the owner id was %s and was replaced by %.*s: start again to take it up",
+              lease->owner_id, TEXT_ARGS(carried));
+    give_up(lease, &err);
+}
+
+void lease_owner_notice(struct lease *lease)
+{
+    struct text carried = carried_by(lease->seen);
+    if (lease->is_over || !carried.len || !owner_id_check(carried, NULL))
+        return;
+    bool has_last_word = lease->given || lease->election.is_held;
+    if (!*lease->owner_id)
+        lease_owner_adopt(lease, carried);
+    else if (!has_last_word && !text_is(carried, lease->owner_id))
+        tell_replaced(lease, carried);
+}
+
+// ---- deriving -----------------------------------------------------------------------------------
+
+static void derive(struct lease *lease, struct text uid)
+{
+    AUTO_BUFFER basis = {0};
+    uint8_t hash[DIGEST_MAX];
+    char hex[2 * HASH_SHOWN + 1];
+    buffer_printf(&basis, "%.*s/%s", TEXT_ARGS(uid), lease->namespaces);
+    digest_of(DIGEST_SHA256, buffer_text(&basis), hash);
+    hex_encode(hash, HASH_SHOWN, hex);
+    keep(lease->derived, text_of(hex));
+}
+
+static void refuse(struct lease *lease, const struct error *refusal)
+{
+    struct error err = *refusal;
+    error_prefix(&err,
+                 "cannot derive an owner id: add verb get on namespace kube-system to the role "
+                 "of this service account, or give --owner-id: ");
+    give_up(lease, &err);
+}
+
+void lease_owner_hear(struct lease *lease, const struct api_reply *reply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct error err = reply->error;
+    const struct value *tree =
+        reply->is_ok ? value_read_json(arena, reply->body, &value_manifest_limits, &err) : NULL;
+    struct text uid = value_text_at(tree, "metadata.uid");
+    if (uid.len) {
+        derive(lease, uid);
+        return;
+    }
+    if (reply->status == FORBIDDEN) {
+        refuse(lease, &err);
+        return;
+    }
+    log_line(lease->log, LOG_WARN, "the owner id could not be derived yet",
+             LOG_TEXT("error", err.text), LOG_END);
+    lease->not_before_ms = lease_now(lease) + lease_poll_ms(lease);
+}
+
+bool lease_owner_settle(struct lease *lease)
+{
+    if (lease_owner_wanted(lease))
+        return true;
+    lease_send(lease, ERRAND_NAMESPACE);
+    return false;
+}
