@@ -110,6 +110,16 @@ class Api:
         assert 200 <= reply.status < 300, f"{method} {target}: {reply}"
         return reply.json
 
+    def hold(self, target):
+        """A POST without its body: a request in flight until the connection returned is closed."""
+        connection = self.connect()
+        connection.putrequest("POST", target)
+        for header in {**self.headers, "Content-Type": "application/json",
+                       "Content-Length": "100"}.items():
+            connection.putheader(*header)
+        connection.endheaders()
+        return connection
+
     def watch(self, target, timeout=30):
         """The events of a watch; silence of `timeout` seconds is an error."""
         connection = self.connect(timeout)

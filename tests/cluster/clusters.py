@@ -30,6 +30,7 @@ from harness import LOOPBACK, wait_until
 
 LIFE_S = 3600  # a forgotten process ends by then
 SOCKET_PATH_MAX = 85
+TELL_PID = 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec "$@"'
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
          "rules": [{"level": "None", "users": ["system:apiserver", "harness", "controllers"]},
                    {"level": "Metadata"}]}
@@ -58,8 +59,8 @@ class Server(harness.Program):
         self.pid_file = pathlib.Path(folder) / f"{name}.pid"
         self.pid_file.unlink(missing_ok=True)
         super().__init__(name, ["timeout", "-s", "KILL", str(LIFE_S), "setpriv", "--pdeathsig",
-                                "KILL", "sh", "-c", 'echo $$ >"$0.new"; mv "$0.new" "$0"; exec "$@"',
-                                self.pid_file, *command], pathlib.Path(folder) / f"{name}.log")
+                                "KILL", "sh", "-c", TELL_PID, self.pid_file, *command],
+                         pathlib.Path(folder) / f"{name}.log")
         wait_until(self.pid_file.exists, f"{name} starts", programs=[self])
         self.server_pid = int(self.pid_file.read_text())
 
@@ -369,13 +370,7 @@ class Cluster:
         target = api.path("ConfigMap", account.namespace)
         if account.api.ask("GET", target).status == 429:
             return True
-        connection = account.api.connect()
-        connection.putrequest("POST", target)
-        for header in {**account.api.headers, "Content-Type": "application/json",
-                       "Content-Length": "100"}.items():
-            connection.putheader(*header)
-        connection.endheaders()  # and no body
-        held.append(connection)
+        held.append(account.api.hold(target))
         return False
 
     # ---- what is in it

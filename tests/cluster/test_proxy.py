@@ -46,7 +46,8 @@ def curl(proxy, account, target, *words):
     """(exit code, head and body as they came)"""
     command = ["curl", "-sS", "-i", "--max-time", "10", "--http1.1", "-A", "test", "--cacert",
                account.cluster.authority.path("ca.crt"),
-               "-H", f"Authorization: Bearer {account.token}", *words, f"https://{LOOPBACK}:{proxy.port}{target}"]
+               "-H", f"Authorization: Bearer {account.token}", *words,
+               f"https://{LOOPBACK}:{proxy.port}{target}"]
     result = subprocess.run(command, capture_output=True, check=False)
     return result.returncode, result.stdout
 

@@ -169,3 +169,17 @@ def test_a_stopped_server_goes_on(own_cluster):
         cluster.api.ask("GET", "/version", timeout=0.5)
     cluster.server.signal(signal.SIGCONT)
     assert cluster.api.ask("GET", "/version").status == 200
+
+
+def test_one_held_write_can_refuse_all_others(own_cluster):
+    cluster = own_cluster(flags=["--enable-priority-and-fairness=false",
+                                 "--max-mutating-requests-inflight=1"]).start()
+    account = cluster.account("default", rules=[CONFIG_MAPS])
+    target = api.path("ConfigMap", "default")
+    held = account.api.hold(target)
+
+    def status():
+        return account.api.ask("POST", target, config_map("default")).status
+    wait_until(lambda: status() == 429, "the write is held")
+    held.close()
+    wait_until(lambda: status() in (201, 409), "writes are served again")
