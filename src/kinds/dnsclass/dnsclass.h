@@ -7,6 +7,7 @@
 #include "base/kind.h"
 #include "base/secret.h"
 #include "kinds/condition.h"
+#include "kinds/group.h"
 
 // DNSClass (dns.homelab.mortenolsen.pro/v1alpha1): a DNS backend behind the signed webhook
 // protocol.

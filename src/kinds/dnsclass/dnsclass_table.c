@@ -328,7 +328,7 @@ static const struct kind_column columns[] = {
 };
 
 const struct kind dnsclass_kind = {
-    .group = "dns.homelab.mortenolsen.pro",
+    .group = DNS_GROUP,
     .version = "v1alpha1",
     .name = "DNSClass",
     .plural = "dnsclasses",

@@ -2,7 +2,7 @@
 
 #include "kinds/dnsrecord/dnsrecord_body.h"
 
-#define PREFIX "dns.homelab.mortenolsen.pro/"
+#define PREFIX DNS_GROUP "/"
 
 // What a number is that the schema refuses, when an older schema let it through.
 enum { NUMBER_ABSENT = -1, NUMBER_LOW = INT32_MIN, NUMBER_HIGH = INT32_MAX };

@@ -7,12 +7,13 @@
 #include "base/kind.h"
 #include "dns/record.h"
 #include "kinds/condition.h"
+#include "kinds/group.h"
 
 // DNSRecord (dns.homelab.mortenolsen.pro/v1alpha1): one record set at the backend of a class.
 
 extern const struct kind dnsrecord_kind;
-#define DNSRECORD_FINALIZER "dns.homelab.mortenolsen.pro/finalizer"
-#define DNSRECORD_CLAIMS "dns.homelab.mortenolsen.pro/claims"
+#define DNSRECORD_FINALIZER DNS_GROUP "/finalizer"
+#define DNSRECORD_CLAIMS DNS_GROUP "/claims"
 
 enum {
     DNSRECORD_VALUES_MAX = 256,

@@ -263,7 +263,7 @@ static const struct kind_column columns[] = {
 };
 
 const struct kind dnsrecord_kind = {
-    .group = "dns.homelab.mortenolsen.pro",
+    .group = DNS_GROUP,
     .version = "v1alpha1",
     .name = "DNSRecord",
     .plural = "dnsrecords",
