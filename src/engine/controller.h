@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/right.h"
 #include "base/secret.h"
 #include "base/value.h"
 #include "dns/record.h"
@@ -272,6 +273,8 @@ struct controller {
     // Reasons of conditions that speak of other objects (a class that is missing), not of the
     // subject itself: of these an admission review warns. NULL-terminated, or NULL.
     const char *const *outward_reasons;
+    // What it takes at an API server: to watch what it gathers, to write what its verdicts want.
+    const struct kube_right *rights;
     const struct controller_setting *settings;
     size_t setting_count;
     size_t settings_size; // of the struct that snapshot.settings points to

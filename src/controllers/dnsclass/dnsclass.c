@@ -488,6 +488,34 @@ static const struct controller_metric metrics[] = {
 
 static const char *const outward_reasons[] = {"SecretNotFound", NULL};
 
+static const char *const follow[] = {"get", "list", "watch", NULL};
+static const char *const follow_one[] = {"get", "watch", NULL};
+static const char *const patch[] = {"patch", NULL};
+
+static const struct kube_right rights[] = {
+    {.group = DNS_GROUP,
+     .resource = "dnsclasses",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .why = "Servers that records go to."},
+    {.group = DNS_GROUP,
+     .resource = "dnsclasses/status",
+     .verbs = patch,
+     .scope = RIGHT_CLUSTER,
+     .why = "How a server answers."},
+    {.group = "",
+     .resource = "namespaces",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .why = "Labels, which the namespaceSelector of a class looks at."},
+    {.group = "",
+     .resource = "secrets",
+     .verbs = follow_one,
+     .scope = RIGHT_REFERENCED,
+     .why = "Keys that requests are signed with: those that a class names, one by one."},
+    {0},
+};
+
 const struct controller dnsclass_controller = {
     .name = "dnsclass",
     .kind = &dnsclass_kind,
@@ -497,6 +525,7 @@ const struct controller dnsclass_controller = {
     .is_default = true,
     .decide = decide,
     .outward_reasons = outward_reasons,
+    .rights = rights,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsclass_settings),

@@ -445,6 +445,29 @@ static const struct controller_metric metrics[] = {
 static const char *const outward_reasons[] = {"DNSClassNotFound", "SecretNotFound", "Conflict",
                                               "NotPermitted", NULL};
 
+static const char *const follow[] = {"get", "list", "watch", NULL};
+static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
+static const char *const patch[] = {"patch", NULL};
+
+static const struct kube_right rights[] = {
+    {.group = DNS_GROUP,
+     .resource = "dnsrecords",
+     .verbs = follow_and_patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "Records that shall exist; what is written ahead: the finalizer and the claims."},
+    {.group = DNS_GROUP,
+     .resource = "dnsrecords/status",
+     .verbs = patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "What became of a record."},
+    {.group = DNS_GROUP,
+     .resource = "dnsclasses",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .why = "Servers that records go to."},
+    {0},
+};
+
 const struct controller dnsrecord_controller = {
     .name = "dnsrecord",
     .kind = &dnsrecord_kind,
@@ -455,6 +478,7 @@ const struct controller dnsrecord_controller = {
     .is_default = true,
     .decide = decide,
     .outward_reasons = outward_reasons,
+    .rights = rights,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct dnsrecord_settings),
