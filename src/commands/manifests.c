@@ -1,25 +1,112 @@
-#include "base/kind.h"
+#include <string.h>
+
+#include "base/url.h"
 #include "commands/commands.h"
+#include "commands/manifest.h"
 #include "commands/print.h"
-#include "kinds/kinds.h"
+#include "store/owner.h"
 
-static void write_crds(struct buffer *out)
-{
-    for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_foreign)
-            kind_write_crd(out, kinds[i]);
-}
+#define DNS_LABEL "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 
-// What can be printed: a flag each.
-static const struct section {
+// What can be printed, in the order in which a cluster takes it; a part that several flags ask for
+// is printed once.
+enum { CRDS = 1, NAMESPACE = 2, ACCOUNT = 4, RBAC = 8, SERVICES = 16, DEPLOYMENT = 32, HOOKS = 64 };
+
+static const struct {
+    unsigned part;
+    void (*write)(const struct manifest *manifest);
+} parts[] = {
+    {CRDS, manifest_write_crds},         {NAMESPACE, manifest_write_namespace},
+    {ACCOUNT, manifest_write_account},   {RBAC, manifest_write_rbac},
+    {SERVICES, manifest_write_services}, {DEPLOYMENT, manifest_write_deployment},
+    {HOOKS, manifest_write_admission},
+};
+
+static const struct {
     const char *flag;
-    void (*write)(struct buffer *out);
-} sections[] = {{"crd", write_crds}};
+    unsigned parts;
+} sections[] = {
+    {"all", CRDS | NAMESPACE | ACCOUNT | RBAC | SERVICES | DEPLOYMENT | HOOKS},
+    {"crd", CRDS},
+    {"rbac", ACCOUNT | RBAC},
+    {"deployment", NAMESPACE | ACCOUNT | DEPLOYMENT},
+    {"service", SERVICES},
+    {"webhook", HOOKS},
+};
 
-static const struct option manifests_rows[] = {
+static const struct option section_rows[] = {
+    {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows."},
     {.name = "crd",
      .type = OPTION_FLAG,
      .doc = "The CustomResourceDefinitions of all kinds that are built in."},
+    {.name = "rbac",
+     .type = OPTION_FLAG,
+     .doc = "The ServiceAccount, and just the rights that the controllers need, each with what it "
+            "is for."},
+    {.name = "deployment",
+     .type = OPTION_FLAG,
+     .doc = "The Namespace (pod security: restricted), the ServiceAccount and the Deployment, with "
+            "two replicas."},
+    {.name = "service", .type = OPTION_FLAG, .doc = "The Services of metrics and admission."},
+    {.name = "webhook",
+     .type = OPTION_FLAG,
+     .doc = "The ValidatingWebhookConfiguration. Whoever leads fills its caBundle in."},
+};
+
+static const struct option install_rows[] = {
+    {.name = "namespace",
+     .type = OPTION_TEXT,
+     .fallback = MANIFEST_NAME,
+     .placeholder = "NAME",
+     .doc = "Namespace that Signpost runs in."},
+    {.name = "image",
+     .type = OPTION_TEXT,
+     .fallback = "signpost:" SIGNPOST_VERSION,
+     .placeholder = "IMAGE",
+     .doc = "Image of the Deployment, whose entry point is this program."},
+    {.name = "namespaced",
+     .type = OPTION_FLAG,
+     .doc = "Rights in the namespaces of --namespaces alone (its own if none are given), and for "
+            "the whole cluster only to what lies in no namespace."},
+    {.name = "secret-namespaces",
+     .type = OPTION_LIST,
+     .placeholder = "NAMES",
+     .doc = "Namespaces of the Secrets that classes may name; all when not given, with "
+            "--namespaced those that are watched."},
+};
+
+// The same as for `signpost run`: they shape the rights, and the Deployment hands them on.
+static const struct option run_rows[] = {
+    {.name = "controllers",
+     .type = OPTION_LIST,
+     .placeholder = "NAMES",
+     .doc = "Which controllers run; the default ones when not given."},
+    {.name = "namespaces",
+     .variable = "WATCH_NAMESPACE",
+     .type = OPTION_LIST,
+     .placeholder = "NAMES",
+     .doc = "Namespaces that are watched; all when not given."},
+    {.name = "owner-id",
+     .type = OPTION_TEXT,
+     .placeholder = "ID",
+     .doc = "Whose is what is written elsewhere; without it, it is derived from the cluster."},
+    {.name = "leader-elect-resource-name",
+     .type = OPTION_TEXT,
+     .fallback = MANIFEST_NAME,
+     .placeholder = "NAME",
+     .doc = "Name of the Lease."},
+    {.name = "metrics-secure",
+     .type = OPTION_FLAG,
+     .doc = "Metrics by TLS, for those who may get the path /metrics."},
+    {.name = "admission",
+     .variable = "ENABLE_WEBHOOKS",
+     .type = OPTION_FLAG,
+     .fallback = "true",
+     .doc = "Serve admission reviews."},
+    {.name = "webhook-url",
+     .type = OPTION_TEXT,
+     .placeholder = "URL",
+     .doc = "Where the API server reaches admission, if not through a Service."},
 };
 
 static int fail_without_section(void)
@@ -30,15 +117,107 @@ static int fail_without_section(void)
     return command_fail(2, "say what to print: %s", flags.at);
 }
 
+static unsigned parts_asked(const struct invocation *invocation)
+{
+    unsigned asked = 0;
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
+        if (option_flag(invocation, sections[i].flag))
+            asked |= sections[i].parts;
+    return asked;
+}
+
+// ---- options ------------------------------------------------------------------------------------
+
+static bool check_label(const struct invocation *invocation, const char *option, const char *name,
+                        struct error *err)
+{
+    if (kind_pattern_matches(NULL, DNS_LABEL, text_of(name)))
+        return true;
+    error_set(err, FAULT_SPEC, "", "a name has at most 63 of a-z, 0-9 and -");
+    return option_blame(invocation, option, name, err);
+}
+
+static bool check_labels(const struct invocation *invocation, const char *option,
+                         const char **names, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!check_label(invocation, option, names[i], err))
+            return false;
+    return true;
+}
+
+static bool check_owner(const struct invocation *invocation, struct error *err)
+{
+    const char *id = option_text(invocation, "owner-id");
+    return !id || owner_id_check(text_of(id), err) || option_blame(invocation, "owner-id", id, err);
+}
+
+// The base URL without a final slash, or NULL when none was given.
+static bool take_url(struct manifest *manifest, struct error *err)
+{
+    struct url url;
+    const char *given = option_text(manifest->invocation, "webhook-url");
+    if (!given)
+        return true;
+    if (!url_parse(&url, text_of(given), err))
+        return option_blame(manifest->invocation, "webhook-url", given, err);
+    if (!url.is_https) {
+        error_set(err, FAULT_SPEC, "", "an API server calls https URLs only");
+        return option_blame(manifest->invocation, "webhook-url", given, err);
+    }
+    AUTO_BUFFER text = {0};
+    url_write(&text, &url);
+    manifest->webhook_url = arena_copy_text(manifest->arena, text.at);
+    return true;
+}
+
+static void take_namespaces(struct manifest *manifest)
+{
+    const struct invocation *invocation = manifest->invocation;
+    manifest->namespace_count = option_list(invocation, "namespaces", &manifest->namespaces);
+    manifest->secret_namespace_count =
+        option_list(invocation, "secret-namespaces", &manifest->secret_namespaces);
+    if (!manifest->is_namespaced)
+        return;
+    if (!manifest->namespace_count) {
+        manifest->namespaces = &manifest->namespace_;
+        manifest->namespace_count = 1;
+    }
+    if (!manifest->secret_namespace_count) {
+        manifest->secret_namespaces = manifest->namespaces;
+        manifest->secret_namespace_count = manifest->namespace_count;
+    }
+}
+
+static bool take_options(struct manifest *manifest, struct error *err)
+{
+    const struct invocation *invocation = manifest->invocation;
+    manifest->namespace_ = option_text(invocation, "namespace");
+    manifest->image = option_text(invocation, "image");
+    manifest->is_namespaced = option_flag(invocation, "namespaced");
+    take_namespaces(manifest);
+    return chosen_init(&manifest->controllers, invocation, err) && check_owner(invocation, err) &&
+           take_url(manifest, err) &&
+           check_label(invocation, "namespace", manifest->namespace_, err) &&
+           check_labels(invocation, "namespaces", manifest->namespaces, manifest->namespace_count,
+                        err) &&
+           check_labels(invocation, "secret-namespaces", manifest->secret_namespaces,
+                        manifest->secret_namespace_count, err);
+}
+
 static int manifests_run(struct invocation *invocation)
 {
     AUTO_BUFFER text = {0};
     struct error err;
-    for (size_t i = 0; i < COUNT_OF(sections); i++)
-        if (option_flag(invocation, sections[i].flag))
-            sections[i].write(&text);
-    if (!text.len)
+    struct manifest manifest = {.arena = invocation->arena, .out = &text, .invocation = invocation};
+    unsigned asked = parts_asked(invocation);
+    if (!asked)
         return fail_without_section();
+    if (!take_options(&manifest, &err))
+        return command_fail(2, "%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        if (asked & parts[i].part)
+            parts[i].write(&manifest);
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
@@ -46,9 +225,13 @@ extern const struct command manifests_command;
 const struct command manifests_command = {
     .name = "manifests",
     .summary = "print what a cluster needs to run Signpost",
-    .doc = "Prints YAML for `kubectl apply -f -`, made of the same tables that the program itself "
-           "checks objects with.",
-    .examples = "signpost manifests --crd | kubectl apply --server-side -f -\n",
-    .groups = {{manifests_rows, COUNT_OF(manifests_rows)}},
+    .doc = "Prints YAML for `kubectl apply --server-side -f -`, made of the same tables that the "
+           "program itself checks objects with and asks for its rights by.",
+    .examples = "signpost manifests --all --image IMAGE | kubectl apply --server-side -f -\n"
+                "signpost manifests --crd | kubectl apply --server-side -f -\n"
+                "signpost manifests --rbac --namespaced --namespaces shop,blog\n",
+    .groups = {{section_rows, COUNT_OF(section_rows)},
+               {install_rows, COUNT_OF(install_rows)},
+               {run_rows, COUNT_OF(run_rows)}},
     .run = manifests_run,
 };

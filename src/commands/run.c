@@ -6,6 +6,7 @@
 
 #include "base/url.h"
 #include "base/when.h"
+#include "commands/chosen.h"
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "commands/settings.h"
@@ -15,7 +16,7 @@
 #include "store/folder/folder.h"
 #include "store/owner.h"
 
-enum { CONTROLLERS_MAX = 32, KINDS_MAX = 64 };
+enum { KINDS_MAX = 64 };
 
 static const char *const store_names[] = {"auto", "folder", NULL};
 
@@ -83,8 +84,8 @@ static const struct option run_rows[] = {
 struct run_process {
     struct process_world process;
     const struct invocation *invocation;
-    const struct controller *controllers[CONTROLLERS_MAX];
-    const void *settings[CONTROLLERS_MAX];
+    const struct controller *controllers[CHOSEN_MAX];
+    const void *settings[CHOSEN_MAX];
     size_t controller_count;
     struct store *store;
     struct engine *engine;
@@ -107,39 +108,14 @@ static bool add_controller(struct run_process *run, const struct controller *con
     return true;
 }
 
-static bool unknown_controller(const struct run_process *run, const char *name, struct error *err)
-{
-    const char *names[CONTROLLERS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < controller_count && count < CONTROLLERS_MAX; i++)
-        names[count++] = controllers[i]->name;
-    const char *nearest = text_nearest(text_of(name), names, count);
-    error_set(err, FAULT_SPEC, "", "no such controller%s%s%s", nearest ? "; did you mean " : "",
-              nearest ? nearest : "", nearest ? "?" : "");
-    return option_blame(run->invocation, "controllers", name, err);
-}
-
-static bool is_named(const char **names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return true;
-    return false;
-}
-
 static bool choose_controllers(struct run_process *run, struct error *err)
 {
-    const char **names;
-    size_t count = option_list(run->invocation, "controllers", &names);
-    for (size_t i = 0; i < count; i++)
-        if (!controller_find(names[i]))
-            return unknown_controller(run, names[i], err);
-    for (size_t i = 0; i < controller_count && run->controller_count < CONTROLLERS_MAX; i++) {
-        bool is_wanted =
-            count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default;
-        if (is_wanted && !add_controller(run, controllers[i], err))
+    struct chosen chosen;
+    if (!chosen_init(&chosen, run->invocation, err))
+        return false;
+    for (size_t i = 0; i < chosen.count; i++)
+        if (!add_controller(run, chosen.items[i], err))
             return false;
-    }
     return true;
 }
 
@@ -165,7 +141,8 @@ static bool open_store(struct run_process *run, struct error *err)
     struct store_kind rows[KINDS_MAX];
     size_t count = 0;
     for (; count < kind_count && count < KINDS_MAX; count++)
-        rows[count] = (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(run, kinds[count])};
+        rows[count] =
+            (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(run, kinds[count])};
     const struct folder_options options = {
         .dir = option_text(run->invocation, "dir"),
         .state_dir = option_text(run->invocation, "state-dir"),

@@ -40,7 +40,14 @@ def commands():
     (("run", "--shutdown-timeout", "soon"), None),
     (("run", "--controllers", "dnsrecrod"),
      'flag --controllers: "dnsrecrod": no such controller; did you mean dnsrecord?'),
-    (("manifests",), "say what to print: --crd"),
+    (("manifests",),
+     "say what to print: --all, --crd, --rbac, --deployment, --service, --webhook"),
+    (("manifests", "--rbac", "--namespaces", "Shop"),
+     'flag --namespaces: "Shop": a name has at most 63 of a-z, 0-9 and -'),
+    (("manifests", "--rbac", "--controllers", "dnsclas"),
+     'flag --controllers: "dnsclas": no such controller; did you mean dnsclass?'),
+    (("manifests", "--webhook", "--webhook-url", "http://127.0.0.1:9443"),
+     'flag --webhook-url: "http://127.0.0.1:9443": an API server calls https URLs only'),
     (("help", "--completion", "tcsh"), 'flag --completion: "tcsh": expected one of bash, zsh, fish'),
 ])
 def test_wrong_usage_is_exit_2_with_one_line_that_says_what_to_do(words, text):
@@ -195,6 +202,114 @@ def test_crds_are_printed_for_kinds_of_ours_alone():
     assert {crd["kind"] for crd in crds} == {"CustomResourceDefinition"}
     assert {"DNSClass", "DNSRecord"} <= {crd["spec"]["names"]["kind"] for crd in crds}
     assert not {"Secret", "Namespace"} & {crd["spec"]["names"]["kind"] for crd in crds}
+
+
+def manifests(*words):
+    status, out, err = run("manifests", *words)
+    assert (status, err) == (0, "")
+    return list(yaml.safe_load_all(out))
+
+
+def names(*words):
+    """Kind, name and namespace of each object that is printed."""
+    return [(item["kind"], item["metadata"]["name"], item["metadata"].get("namespace"))
+            for item in manifests(*words)]
+
+
+def rights(objects, kind, namespace=None):
+    """What roles of that kind (in that namespace) allow: resource -> verbs, with names if any."""
+    found = {}
+    for item in objects:
+        if (item["kind"], item["metadata"].get("namespace")) == (kind, namespace):
+            for rule in item["rules"]:
+                key = "".join(rule["resources"] + rule.get("resourceNames", [])[:1])
+                found[key] = set(rule["verbs"])
+    return found
+
+
+def test_parts_that_several_flags_ask_for_are_printed_once():
+    printed = names("--rbac", "--deployment", "--service", "--webhook", "--crd")
+    assert len(set(printed)) == len(printed)
+    assert printed == names("--all")
+    assert [kind for kind, _, _ in printed] == [
+        "CustomResourceDefinition", "CustomResourceDefinition", "Namespace", "ServiceAccount",
+        "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "Service",
+        "Deployment", "ValidatingWebhookConfiguration"]
+
+
+def test_rights_are_those_of_the_controllers_that_run():
+    every = rights(manifests("--rbac"), "ClusterRole")
+    assert every["secrets"] == {"get", "watch"} and every["dnsrecords/status"] == {"patch"}
+    one = rights(manifests("--rbac", "--controllers", "dnsclass"), "ClusterRole")
+    assert not [resource for resource in one if resource.startswith("dnsrecords")]
+    assert one["dnsclasses"] == {"get", "list", "watch"}
+
+
+def test_each_right_says_what_it_is_for():
+    _, out, _ = run("manifests", "--rbac")
+    assert "\n# secrets: " in out and "\n# leases: " in out
+
+
+@pytest.mark.parametrize("words, right, is_asked", [
+    ((), "namespaceskube-system", True), (("--owner-id", "x"), "namespaceskube-system", False),
+    ((), "tokenreviews", False), (("--metrics-secure",), "tokenreviews", True),
+    (("--metrics-secure",), "subjectaccessreviews", True),
+    ((), "validatingwebhookconfigurationssignpost", True),
+    (("--admission=false",), "validatingwebhookconfigurationssignpost", False)])
+def test_rights_follow_the_options(words, right, is_asked):
+    assert (right in rights(manifests("--rbac", *words), "ClusterRole")) == is_asked
+
+
+def test_namespaced_rights_reach_no_other_namespace():
+    objects = manifests("--rbac", "--namespaced", "--namespaces", "shop,blog",
+                        "--secret-namespaces", "keys", "--namespace", "dns")
+    assert {resource for resource in rights(objects, "ClusterRole")} == {
+        "dnsclasses", "dnsclasses/status", "namespaces", "namespaceskube-system",
+        "validatingwebhookconfigurationssignpost"}
+    for namespace in ("shop", "blog"):
+        assert set(rights(objects, "Role", namespace)) == {"dnsrecords", "dnsrecords/status",
+                                                           "events"}
+    assert set(rights(objects, "Role", "default")) == {"events"}
+    assert rights(objects, "Role", "keys") == {"secrets": {"get", "watch"}}
+    assert "leasessignpost" in rights(objects, "Role", "dns")
+    for item in objects:
+        for subject in item.get("subjects", ()):
+            assert subject == {"kind": "ServiceAccount", "name": "signpost", "namespace": "dns"}
+
+
+def test_namespaced_alone_means_the_own_namespace():
+    objects = manifests("--rbac", "--deployment", "--namespaced")
+    assert {"dnsrecords", "secrets"} <= set(rights(objects, "Role", "signpost"))
+    assert "--namespaces=signpost" in container(objects)["args"]
+
+
+def container(objects):
+    deployment = next(item for item in objects if item["kind"] == "Deployment")
+    return deployment["spec"]["template"]["spec"]["containers"][0]
+
+
+def test_deployment_hands_options_on():
+    words = ("--controllers=dnsclass", "--namespaces=a,b", "--owner-id=x", "--metrics-secure",
+             "--admission=false", "--leader-elect-resource-name=mine")
+    made = container(manifests("--deployment", "--image", "registry.example/x:1", *words))
+    assert made["image"] == "registry.example/x:1"
+    assert made["args"][4:] == ["--namespaces=a", "--namespaces=b", "--controllers=dnsclass",
+                                "--owner-id=x", "--leader-elect-resource-name=mine",
+                                "--metrics-secure=true", "--admission=false"]
+
+
+def test_webhook_is_reached_by_its_service_or_by_a_url():
+    objects = {item["kind"]: item for item in manifests("--webhook")}
+    hooks = objects["ValidatingWebhookConfiguration"]["webhooks"]
+    path = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
+    assert hooks[1]["clientConfig"] == {"service": {
+        "name": "signpost-webhook", "namespace": "signpost", "path": path, "port": 443}}
+    words = ("--webhook-url", "https://127.0.0.1:9443/")
+    hooks = manifests("--webhook", *words)[0]["webhooks"]
+    assert hooks[1]["clientConfig"] == {"url": f"https://127.0.0.1:9443{path}"}
+    assert ("Service", "signpost-webhook", "signpost") not in names("--service", *words)
+    assert "--webhook-url=https://127.0.0.1:9443/" in container(
+        manifests("--deployment", *words))["args"]
 
 
 def test_commands_leave_nothing_behind(tmp_path):

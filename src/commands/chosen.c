@@ -1,0 +1,37 @@
+#include "commands/chosen.h"
+
+#include <string.h>
+
+static bool fail_unknown(const struct invocation *invocation, const char *name, struct error *err)
+{
+    const char *names[CHOSEN_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < controller_count && count < CHOSEN_MAX; i++)
+        names[count++] = controllers[i]->name;
+    const char *nearest = text_nearest(text_of(name), names, count);
+    error_set(err, FAULT_SPEC, "", "no such controller%s%s%s", nearest ? "; did you mean " : "",
+              nearest ? nearest : "", nearest ? "?" : "");
+    return option_blame(invocation, "controllers", name, err);
+}
+
+static bool is_named(const char **names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err)
+{
+    const char **names;
+    size_t count = option_list(invocation, "controllers", &names);
+    for (size_t i = 0; i < count; i++)
+        if (!controller_find(names[i]))
+            return fail_unknown(invocation, names[i], err);
+    *out = (struct chosen){0};
+    for (size_t i = 0; i < controller_count && out->count < CHOSEN_MAX; i++)
+        if (count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default)
+            out->items[out->count++] = controllers[i];
+    return true;
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "commands/option.h"
+#include "engine/controller.h"
+
+// The controllers that --controllers names, or the default ones; in the order of the table.
+
+enum { CHOSEN_MAX = 32 };
+struct chosen {
+    const struct controller *items[CHOSEN_MAX];
+    size_t count;
+};
+
+// False when one has no such name: the text says which, and the nearest.
+bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "base/memory.h"
+#include "base/value.h"
+#include "commands/chosen.h"
+#include "commands/option.h"
+
+// What `signpost manifests` prints, made as trees: the objects that an installation consists of.
+
+#define MANIFEST_NAME "signpost" // of all objects that there is one of
+#define MANIFEST_WEBHOOK_SERVICE "signpost-webhook"
+
+struct manifest {
+    struct arena *arena;
+    struct buffer *out;
+    const struct invocation *invocation;
+    struct chosen controllers;
+    const char *namespace_; // own one
+    const char *image;
+    const char *webhook_url; // NULL: through the Service
+    bool is_namespaced;
+    const char **namespaces; // watched; none: all
+    size_t namespace_count;
+    const char **secret_namespaces; // where Secrets are that classes name; none: all
+    size_t secret_namespace_count;
+};
+
+// The tree of a new object, without a namespace when NULL, and its YAML with a leading "---" and
+// lines of comment ("" for none).
+struct value *manifest_begin(const struct manifest *manifest, const char *api_version,
+                             const char *kind, const char *name, const char *namespace_);
+void manifest_end(const struct manifest *manifest, const struct value *object, const char *comment);
+
+// Rows of a table of entries that are the same in each installation.
+struct manifest_row {
+    const char *path;
+    enum value_type type; // VALUE_TEXT, VALUE_INT or VALUE_BOOL
+    const char *text;
+    int64_t integer; // BOOL: 1 is true
+};
+void manifest_put_rows(const struct manifest *manifest, struct value *root,
+                       const struct manifest_row *rows, size_t count);
+// A new map at the end of the list.
+struct value *manifest_item(const struct manifest *manifest, struct value *list);
+
+// ---- the parts ----------------------------------------------------------------------------------
+
+void manifest_write_crds(const struct manifest *manifest);
+void manifest_write_namespace(const struct manifest *manifest);
+void manifest_write_account(const struct manifest *manifest);
+void manifest_write_rbac(const struct manifest *manifest);
+void manifest_write_services(const struct manifest *manifest);
+void manifest_write_deployment(const struct manifest *manifest);
+void manifest_write_admission(const struct manifest *manifest);

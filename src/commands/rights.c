@@ -1,0 +1,141 @@
+#include "commands/rights.h"
+
+#include <string.h>
+
+#define COORDINATION "coordination.k8s.io"
+
+enum { RIGHTS_MAX = 256 };
+
+static const char *const get[] = {"get", NULL};
+static const char *const create[] = {"create", NULL};
+static const char *const create_and_patch[] = {"create", "patch", NULL};
+static const char *const keep[] = {"get", "watch", "patch", NULL};
+static const char *const hold[] = {"get", "watch", "update", NULL};
+
+static const char *const system_namespace[] = {"kube-system", NULL};
+static const char *const certificate[] = {RIGHTS_CERTIFICATE_SECRET, NULL};
+static const char *const configuration[] = {RIGHTS_ADMISSION_CONFIGURATION, NULL};
+
+static const struct kube_right lease[] = {
+    {.group = COORDINATION,
+     .resource = "leases",
+     .verbs = create,
+     .scope = RIGHT_OWN_NAMESPACE,
+     .why = "The Lease, the first time; a right to create knows no names."},
+    {0},
+};
+static const struct kube_right events[] = {
+    {.group = "events.k8s.io",
+     .resource = "events",
+     .verbs = create_and_patch,
+     .scope = RIGHT_EVENTS,
+     .why = "What happened to an object, beside that object."},
+    {0},
+};
+static const struct kube_right owner[] = {
+    {.group = "",
+     .resource = "namespaces",
+     .verbs = get,
+     .scope = RIGHT_CLUSTER,
+     .names = system_namespace,
+     .why = "Its uid, which the owner id is made of; not needed with --owner-id."},
+    {0},
+};
+static const struct kube_right certificates[] = {
+    {.group = "",
+     .resource = "secrets",
+     .verbs = keep,
+     .scope = RIGHT_OWN_NAMESPACE,
+     .names = certificate,
+     .why = "The certificates that admission is served with."},
+    {.group = "",
+     .resource = "secrets",
+     .verbs = create,
+     .scope = RIGHT_OWN_NAMESPACE,
+     .why = "The same, the first time; a right to create knows no names."},
+    {.group = "admissionregistration.k8s.io",
+     .resource = "validatingwebhookconfigurations",
+     .verbs = keep,
+     .scope = RIGHT_CLUSTER,
+     .names = configuration,
+     .why = "The caBundle by which the API server knows those certificates."},
+    {0},
+};
+static const struct kube_right reviews[] = {
+    {.group = "authentication.k8s.io",
+     .resource = "tokenreviews",
+     .verbs = create,
+     .scope = RIGHT_CLUSTER,
+     .why = "Whose token it is that comes with a request for the metrics."},
+    {.group = "authorization.k8s.io",
+     .resource = "subjectaccessreviews",
+     .verbs = create,
+     .scope = RIGHT_CLUSTER,
+     .why = "Whether that one may read them."},
+    {0},
+};
+
+struct list {
+    struct arena *arena;
+    struct kube_right *items;
+    size_t count;
+};
+
+static bool is_same_list(const char *const *a, const char *const *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return !*a && !*b;
+}
+
+static bool is_same(const struct kube_right *a, const struct kube_right *b)
+{
+    return a->scope == b->scope && !strcmp(a->group, b->group) &&
+           !strcmp(a->resource, b->resource) && is_same_list(a->verbs, b->verbs) &&
+           is_same_list(a->names, b->names);
+}
+
+static void add_row(struct list *list, const struct kube_right *row)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (is_same(&list->items[i], row))
+            return;
+    if (list->count < RIGHTS_MAX)
+        list->items[list->count++] = *row;
+}
+
+static void add(struct list *list, const struct kube_right *rows)
+{
+    for (; rows && rows->resource; rows++)
+        add_row(list, rows);
+}
+
+static void add_held_lease(struct list *list, const char *name)
+{
+    const char **names = arena_new_array(list->arena, const char *, 2);
+    names[0] = name;
+    const struct kube_right row = {.group = COORDINATION,
+                                   .resource = "leases",
+                                   .verbs = hold,
+                                   .scope = RIGHT_OWN_NAMESPACE,
+                                   .names = names,
+                                   .why = "Which replica writes, and the owner id of them all."};
+    add_row(list, &row);
+}
+
+const struct kube_right *rights_make(struct arena *arena, const struct rights_wish *wish)
+{
+    struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
+    for (size_t i = 0; i < wish->controller_count; i++)
+        add(&list, wish->controllers[i]->rights);
+    add_held_lease(&list, wish->lease_name);
+    add(&list, lease);
+    add(&list, events);
+    add(&list, wish->has_owner_id ? NULL : owner);
+    add(&list, wish->keeps_certificates ? certificates : NULL);
+    add(&list, wish->reviews_tokens ? reviews : NULL);
+    return list.items;
+}

@@ -1,0 +1,113 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "commands/rights.h"
+
+static int make_arena(void **state)
+{
+    *state = arena_new();
+    return 0;
+}
+
+static int drop_arena(void **state)
+{
+    arena_free(*state);
+    return 0;
+}
+
+static bool has_word(const char *const *words, const char *word)
+{
+    for (; words && *words; words++)
+        if (!strcmp(*words, word))
+            return true;
+    return false;
+}
+
+static bool may(const struct kube_right *rights, const char *verb, const char *group,
+                const char *resource)
+{
+    for (; rights->resource; rights++)
+        if (!strcmp(rights->group, group) && !strcmp(rights->resource, resource) &&
+            has_word(rights->verbs, verb))
+            return true;
+    return false;
+}
+
+static void controllers_may_watch_what_they_gather_and_write_what_they_want(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < controller_count; i++) {
+        const struct controller *controller = controllers[i];
+        const struct kind *kind = controller->kind;
+        assert_true(may(controller->rights, "watch", kind->group, kind->plural));
+        assert_true(may(controller->rights, "list", kind->group, kind->plural));
+        assert_true(may(controller->rights, "patch", kind->group,
+                        arena_printf(*state, "%s/status", kind->plural)));
+        if (controller->finalizer)
+            assert_true(may(controller->rights, "patch", kind->group, kind->plural));
+        for (size_t j = 0; j < controller->gather_count; j++) {
+            const struct kind *other = controller->gathers[j].kind;
+            assert_true(may(controller->rights, "watch", other->group, other->plural));
+        }
+    }
+}
+
+static void secrets_are_never_listed(void **state)
+{
+    const struct rights_wish wish = {
+        .controllers = controllers,
+        .controller_count = controller_count,
+        .lease_name = "signpost",
+        .keeps_certificates = true,
+    };
+    const struct kube_right *rights = rights_make(*state, &wish);
+    assert_true(may(rights, "get", "", "secrets"));
+    assert_false(may(rights, "list", "", "secrets"));
+}
+
+static void each_right_is_there_once_and_says_what_it_is_for(void **state)
+{
+    const struct rights_wish wish = {
+        .controllers = controllers, .controller_count = controller_count, .lease_name = "x"};
+    size_t classes = 0;
+    for (const struct kube_right *right = rights_make(*state, &wish); right->resource; right++) {
+        classes += !strcmp(right->resource, "dnsclasses");
+        assert_true(right->why && right->verbs && right->verbs[0]);
+    }
+    assert_int_equal(classes, 1);
+}
+
+static void only_what_is_used_is_asked_for(void **state)
+{
+    struct rights_wish wish = {.lease_name = "mine", .has_owner_id = true};
+    const struct kube_right *rights = rights_make(*state, &wish);
+    assert_string_equal(rights[0].resource, "leases");
+    assert_string_equal(rights[0].names[0], "mine");
+    assert_false(may(rights, "get", "", "namespaces"));
+    assert_false(may(rights, "patch", "", "secrets"));
+    assert_false(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
+    wish = (struct rights_wish){
+        .lease_name = "mine", .keeps_certificates = true, .reviews_tokens = true};
+    rights = rights_make(*state, &wish);
+    assert_true(may(rights, "get", "", "namespaces"));
+    assert_true(may(rights, "patch", "", "secrets"));
+    assert_true(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
+}
+
+#define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        row(controllers_may_watch_what_they_gather_and_write_what_they_want),
+        row(secrets_are_never_listed),
+        row(each_right_is_there_once_and_says_what_it_is_for),
+        row(only_what_is_used_is_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
