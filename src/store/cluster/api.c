@@ -5,6 +5,7 @@
 
 #include "store/cluster/api_count.h"
 #include "store/cluster/api_reply.h"
+#include "store/cluster/api_warning.h"
 #include "store/cluster/identity.h"
 
 enum {
@@ -55,6 +56,7 @@ struct api {
     struct identity *identity;
     struct api_call *calls;
     struct api_counts counts;
+    struct api_warnings warnings;
     struct refusal refusal;
     int64_t told_ms; // mono, of the last line on a refused write; 0: none
     char host[300];
@@ -238,6 +240,7 @@ static void answered(void *context, const struct http_reply *reply)
     struct api_call *call = context;
     call->http = NULL;
     count(call, reply);
+    api_warnings_tell(&call->api->warnings, reply, call->api->log);
     if (reply->is_tls)
         identity_doubt(call->api->identity);
     if (!is_to_be_retried(call, reply)) {

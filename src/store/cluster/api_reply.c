@@ -125,7 +125,7 @@ static bool read_retry_header(const struct http_reply *reply, int64_t unix_ms, i
 {
     struct text header = text_trim(text_of(http_reply_header(reply, "Retry-After")));
     int64_t number;
-    if (header.len == 0)
+    if (header.len == 0 || header.at[0] == '-')
         return false;
     if (text_to_int64(header, &number))
         *ms = number < RETRY_MAX_MS / 1000 ? number * 1000 : RETRY_MAX_MS;

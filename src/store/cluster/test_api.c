@@ -375,6 +375,7 @@ static void retry_after_decides_and_is_capped(void **state)
         {429, "7", FAULT_LIMIT, 7000},
         {429, "600", FAULT_LIMIT, 60000},
         {429, "soon", FAULT_LIMIT, 1000},
+        {429, "-9000000000000000000", FAULT_LIMIT, 1000},
         {429, "Tue, 14 Nov 2023 22:13:30 GMT", FAULT_LIMIT, 10000},
         {503, "2", FAULT_LIMIT, 2000},
         {503, "", FAULT_AGAIN, 0},
@@ -581,6 +582,26 @@ static void refused_writes_are_told_with_their_audit_id_every_ten_seconds(void *
     assert_int_equal(count_lines(bench, "\"auditId\":\"audit-7\""), 2);
 }
 
+static void what_the_server_warns_of_is_told_once(void **state)
+{
+    struct bench *bench = *state;
+    struct http_header headers[] = {
+        {"Audit-Id", "a"},
+        {"warning", "299 - \"unknown field \\\"spec.x\\\"\""},
+        {"Warning", "299 - \"v1alpha1 will go\""},
+        {"Warning", "199 - \"other\""},
+        {"Warning", "299 - \""},
+    };
+    struct http_reply reply = {.status = 200, .headers = headers, .header_count = 5};
+    for (int i = 0; i < 2; i++) {
+        ask(bench, "PATCH");
+        answer_whole(bench, &reply);
+    }
+    assert_int_equal(count_lines(bench, "API server warns"), 2);
+    assert_int_equal(count_lines(bench, "\"unknown field \\\"spec.x\\\"\""), 1);
+    assert_int_equal(count_lines(bench, "\"v1alpha1 will go\""), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +624,7 @@ int main(void)
         ROW(refused_credentials_back_off_to_half_a_minute_in_one_line_a_minute),
         ROW(a_token_file_that_cannot_be_read_fails_later_than_the_call),
         ROW(requests_are_counted_as_client_go_does),
+        ROW(what_the_server_warns_of_is_told_once),
         ROW(refused_writes_are_told_with_their_audit_id_every_ten_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
