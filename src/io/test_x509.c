@@ -18,8 +18,8 @@
 // 2026-01-01 and 90 days more; ten years more.
 enum { DAY_S = 86400 };
 static const int64_t FROM_S = 1767225600;
-static const int64_t UNTIL_S = 1767225600 + 90ll * DAY_S;
-static const int64_t CA_UNTIL_S = 1767225600 + 3650ll * DAY_S;
+static const int64_t UNTIL_S = 1767225600 + 90LL * DAY_S;
+static const int64_t CA_UNTIL_S = 1767225600 + 3650LL * DAY_S;
 
 static const char *const hosts[] = {"signpost.dns.svc", "signpost.dns.svc.cluster.local",
                                     "*.wild.test", "10.0.0.7", "2001:db8::7"};
