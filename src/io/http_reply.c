@@ -127,7 +127,19 @@ static bool is_plain_server(const struct http_call *call, CURLcode code)
     return false;
 }
 
-static void describe_trouble(const struct http_call *call, CURLcode code, struct error *err)
+// Of "OpenSSL SSL_read: OpenSSL/3.0.22: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno
+// 0" only what says something.
+static const char *own_words(struct http_call *call)
+{
+    static const char mark[] = "SSL routines::", tail[] = ", errno 0";
+    char *end = strstr(call->trouble, tail);
+    const char *start = strstr(call->trouble, mark);
+    if (end && end[sizeof(tail) - 1] == '\0')
+        *end = '\0';
+    return start ? start + sizeof(mark) - 1 : call->trouble;
+}
+
+static void describe_trouble(struct http_call *call, CURLcode code, struct error *err)
 {
     const struct trouble *trouble = find_trouble(code);
     long number = 0;
@@ -137,7 +149,7 @@ static void describe_trouble(const struct http_call *call, CURLcode code, struct
     if (!detail && code == CURLE_COULDNT_CONNECT && number != 0)
         detail = errno_text((int)number, words);
     else if (!detail)
-        detail = lower_first(call->trouble[0] ? call->trouble : curl_easy_strerror(code), words,
+        detail = lower_first(call->trouble[0] ? own_words(call) : curl_easy_strerror(code), words,
                              sizeof(words));
     error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s%s", trouble->what, call->target,
               call->has_proxy ? " through the proxy" : "", detail,
@@ -172,7 +184,7 @@ static bool is_endless_trailer(const struct http_call *call, CURLcode code)
     return code == CURLE_RECV_ERROR && strcasestr(call->trouble, "out of memory in chunked");
 }
 
-static void describe(const struct http_call *call, CURLcode code, struct http_reply *reply)
+static void describe(struct http_call *call, CURLcode code, struct http_reply *reply)
 {
     bool is_endless = is_endless_line(call, code);
     if (call->is_too_big || is_endless) {

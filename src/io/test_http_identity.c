@@ -42,6 +42,7 @@ struct story {
     struct loop_timer patience;
     enum http_failure failure;
     struct error error;
+    bool is_tls;
     char body[128];
 };
 
@@ -158,6 +159,7 @@ static void on_done(void *context, const struct http_reply *reply)
     struct story *story = context;
     story->failure = reply->failure;
     story->error = reply->error;
+    story->is_tls = reply->is_tls;
     snprintf(story->body, sizeof(story->body), "%.*s", TEXT_ARGS(reply->body));
     loop_stop(story->loop);
 }
@@ -222,9 +224,12 @@ static void a_client_without_certificate_or_with_a_strange_one_is_refused(void *
     struct story *story = *state;
     serve(story, SERVER, true);
     struct http_request request = request_by(story, CA, PAIRS);
-    expect_failure(story, &request, "127.0.0.1:");
+    expect_failure(story, &request, ": tlsv13 alert certificate required");
+    assert_true(story->is_tls);
     request = request_by(story, CA, STRANGER);
-    expect_failure(story, &request, "127.0.0.1:");
+    expect_failure(story, &request, ": tlsv1 alert unknown ca");
+    assert_true(story->is_tls);
+    assert_string_equal(strstr(story->error.text, "ca"), "ca");
 }
 
 static void another_certificate_gets_another_connection(void **state)
