@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "commands/settings.h"
+#include "commands/webhook.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
 #include "kinds/kinds.h"
@@ -91,6 +92,7 @@ struct run_process {
     struct engine *engine;
     struct probes *health;
     struct probes *metrics;
+    struct webhook *webhook; // NULL: off
     int code;
 };
 
@@ -177,13 +179,15 @@ static bool open_engine(struct run_process *run, struct error *err)
 static size_t checks(void *context, struct store_check *out, size_t capacity)
 {
     struct run_process *run = context;
-    return engine_checks(run->engine, out, capacity);
+    size_t count = engine_checks(run->engine, out, capacity);
+    return count + webhook_checks(run->webhook, out + count, capacity - count);
 }
 
 static void metrics(void *context, struct buffer *out)
 {
     struct run_process *run = context;
     engine_write_metrics(run->engine, out);
+    webhook_write_metrics(run->webhook, out);
 }
 
 // A taken port is no reason not to run on a folder: one warning.
@@ -211,6 +215,20 @@ static struct probes *open_probes(struct run_process *run, const char *option, b
     return probes;
 }
 
+static bool open_webhook(struct run_process *run, struct error *err)
+{
+    bool is_wanted;
+    if (!webhook_check_options(run->invocation, false, &is_wanted, err))
+        return false;
+    if (!is_wanted)
+        return true;
+    run->webhook = webhook_new(&(struct webhook_options){.process = &run->process,
+                                                         .invocation = run->invocation,
+                                                         .engine = run->engine},
+                               err);
+    return run->webhook != NULL;
+}
+
 // ---- life ---------------------------------------------------------------------------------------
 
 static void stopped(void *context)
@@ -225,12 +243,13 @@ static void leave(void *context)
     struct run_process *run = context;
     log_line(run->process.log, LOG_INFO, "stopping", LOG_END);
     probes_leave(run->health);
+    webhook_drain(run->webhook);
     engine_stop(run->engine, option_ms(run->invocation, "shutdown-timeout"), stopped, run);
 }
 
 static bool run_open(struct run_process *run, struct error *err)
 {
-    if (!open_store(run, err) || !open_engine(run, err))
+    if (!open_store(run, err) || !open_engine(run, err) || !open_webhook(run, err))
         return false;
     run->health = open_probes(run, "health-probe-bind-address", true);
     run->metrics = open_probes(run, "metrics-bind-address", false);
@@ -245,6 +264,7 @@ static void run_close(struct run_process *run)
 {
     probes_free(run->health);
     probes_free(run->metrics);
+    webhook_free(run->webhook);
     engine_free(run->engine);
     store_free(run->store);
     process_world_done(&run->process);
@@ -277,6 +297,7 @@ const struct command run_command = {
     .examples = "signpost run --dir ./manifests\n",
     .groups = {{store_options, STORE_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
+               {webhook_options, WEBHOOK_OPTION_COUNT},
                {log_options, LOG_OPTION_COUNT}},
     .has_settings = true,
     .run = run_run,

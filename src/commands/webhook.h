@@ -1,0 +1,34 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "commands/option.h"
+#include "commands/process.h"
+#include "engine/engine.h"
+
+// The admission door of `signpost run`, with its options: which kinds it judges, what it asks the
+// engine, where its certificate comes from.
+
+enum { WEBHOOK_OPTION_COUNT = 4 };
+extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
+
+struct webhook_options {
+    const struct process_world *process;
+    const struct invocation *invocation;
+    struct engine *engine;
+    bool is_cluster; // admission is on by default, at all addresses
+};
+
+struct webhook;
+// Is the door wanted? Fails (exit 2) where options do not go together.
+bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
+                           struct error *err);
+// Opens the port. Fails when it is taken.
+struct webhook *webhook_new(const struct webhook_options *options, struct error *err);
+// All accept NULL.
+void webhook_free(struct webhook *webhook);
+void webhook_reload(struct webhook *webhook); // SIGHUP: looks at the certificate's files
+void webhook_drain(struct webhook *webhook);  // connections close with their next reply
+void webhook_write_metrics(const struct webhook *webhook, struct buffer *out);
+size_t webhook_checks(const struct webhook *webhook, struct store_check *out, size_t capacity);

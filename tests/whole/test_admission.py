@@ -1,0 +1,263 @@
+"""`signpost run --admission`: the door that an API server asks before it stores an object."""
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import uuid
+
+import harness
+import pytest
+from harness import LOOPBACK, fetch, free_port, metric, record, wait_until
+
+GROUP = harness.GROUP
+RECORDS = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
+CLASSES = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsclass"
+MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
+
+
+def make_pair(folder, name):
+    """A self-signed certificate for 127.0.0.1: (certificate, key) as text."""
+    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-addext", f"subjectAltName=IP:{LOOPBACK}",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return certificate.read_text(), key.read_text()
+
+
+class Door:
+    """The folder of the certificate, and who calls the door with it."""
+
+    def __init__(self, site, tmp_path):
+        self.site = site
+        self.port = free_port()
+        self.folder = tmp_path / "certs"
+        self.pairs = tmp_path / "pairs"
+        self.folder.mkdir()
+        self.pairs.mkdir()
+
+    def put(self, name):
+        certificate, key = make_pair(self.pairs, name)
+        (self.folder / "tls.key").write_text(key)
+        (self.folder / "tls.crt").write_text(certificate)
+        return certificate
+
+    def start(self, *words, is_ready=True):
+        self.site.start("--admission", "--webhook-port", self.port, "--webhook-cert-dir",
+                        self.folder, *words, is_ready=is_ready)
+        return self
+
+    def connect(self, certificate, alpn=()):
+        context = ssl.create_default_context(cadata=certificate)
+        if alpn:
+            context.set_alpn_protocols(list(alpn))
+        connection = http.client.HTTPSConnection(LOOPBACK, self.port, context=context, timeout=5)
+        connection.connect()
+        return connection
+
+    def is_served(self, certificate):
+        try:
+            self.connect(certificate).close()
+        except (OSError, ssl.SSLError):
+            return False
+        return True
+
+
+@pytest.fixture
+def door(memory, tmp_path):
+    return Door(memory, tmp_path)
+
+
+@pytest.fixture
+def open_door(door):
+    door.certificate = door.put("first")
+    door.start()
+    door.connection = door.connect(door.certificate)
+    return door
+
+
+def send(connection, path, body, method="POST"):
+    connection.request(method, path, body, {"Content-Type": "application/json",
+                                            "Accept-Encoding": "gzip"})
+    reply = connection.getresponse()
+    return reply, reply.read().decode()
+
+
+def review(obj, operation="CREATE", kind="DNSRecord", **request):
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": str(uuid.uuid4()), "operation": operation, "object": obj,
+        "kind": {"group": GROUP, "version": "v1alpha1", "kind": kind}, **request}}
+
+
+def spec(subdomain="new", **fields):
+    return {"type": "A", "domain": "example.test", "subdomain": subdomain,
+            "dnsClassRef": {"name": "home"}, "values": ["192.0.2.9"], **fields}
+
+
+def obj(body, name="new", kind="DNSRecord"):
+    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": "default"}, "spec": body}
+
+
+def ask(door, body, path=RECORDS):
+    reply, text = send(door.connection, path + "?timeout=2s", json.dumps(body))
+    assert reply.status == 200, text
+    answer = json.loads(text)
+    assert answer["apiVersion"] == "admission.k8s.io/v1" and answer["kind"] == "AdmissionReview"
+    assert answer["response"]["uid"] == body["request"]["uid"]
+    assert not {"patch", "patchType"} & answer["response"].keys()
+    return answer["response"]
+
+
+# ---- verdicts -----------------------------------------------------------------------------------
+
+def test_a_sound_record_is_allowed_and_a_faulty_one_denied_with_all_its_faults(open_door):
+    assert ask(open_door, review(obj(spec())))["allowed"] is True
+    response = ask(open_door, review(obj(spec(values=["2001:db8::1", "192.0.2.1"], ttl=-1))))
+    assert response["allowed"] is False
+    status = response["status"]
+    assert (status["code"], status["reason"]) == (403, "Invalid")
+    assert "spec.values[0] must be a valid IPv4 address" in status["message"]
+    assert "; spec." in status["message"] and "spec.ttl" in status["message"]
+
+
+def test_other_objects_are_warned_of(open_door):
+    away = ask(open_door, review(obj(spec(dnsClassRef={"name": "away"}))))
+    assert away["allowed"] is True
+    assert away["warnings"] == ["DNSClass away does not exist: create it or change "
+                                "spec.dnsClassRef.name"]
+    open_door.site.write("web.yaml", record("web"))
+    open_door.site.wait_ready("web")
+    held = ask(open_door, review(obj(spec("web"), name="zoo")))
+    assert held["allowed"] is True
+    assert held["warnings"] == ["web.example.test A is held by default/web"]
+    assert "warnings" not in ask(open_door, review(obj(spec("web"), name="web")))
+
+
+def test_strict_admission_denies_what_is_warned_of_else(door):
+    certificate = door.put("first")
+    door.start("--admission-strict")
+    door.connection = door.connect(certificate)
+    response = ask(door, review(obj(spec(dnsClassRef={"name": "away"}))))
+    assert response["allowed"] is False
+    assert "DNSClass away does not exist" in response["status"]["message"]
+
+
+def test_a_class_whose_secret_is_missing_is_warned_of(open_door):
+    body = {"server": "http://127.0.0.1:1", "hmacAuth": {
+        "secretRef": {"name": "none", "namespace": "default", "key": "hmac"}}}
+    thing = obj(body, kind="DNSClass")
+    del thing["metadata"]["namespace"]
+    response = ask(open_door, review(thing, kind="DNSClass"), CLASSES)
+    assert response["warnings"] == ["Secret default/none does not exist: create it"]
+
+
+def test_mutating_paths_of_others_allow_without_a_patch(open_door):
+    assert ask(open_door, review(obj({"type": "X"})), MUTATE)["allowed"] is True
+
+
+# ---- what is no review --------------------------------------------------------------------------
+
+def test_what_is_no_review_is_answered_in_words(open_door):
+    connection = open_door.connection
+    for body in (b"", b"{", b"hello", b'{"kind":"AdmissionReview"}', b"\xff" * 10):
+        reply, text = send(connection, RECORDS, body)
+        assert reply.status == 400 and "AdmissionReview" in text
+    reply, text = send(connection, RECORDS, None, "GET")
+    assert reply.status == 405 and reply.getheader("Allow") == "POST"
+    assert send(connection, "/validate-apps-v1-deployment", b"{}")[0].status == 404
+    assert send(connection, "/", b"{}")[0].status == 404
+
+
+def test_too_large_a_body_is_refused_and_seven_mebibytes_are_not(open_door):
+    reply, _ = send(open_door.connect(open_door.certificate), RECORDS, b" " * (7 << 20))
+    assert reply.status == 400
+    connection = open_door.connect(open_door.certificate)
+    connection.putrequest("POST", RECORDS)
+    connection.putheader("Content-Length", str((7 << 20) + 1))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+
+
+# ---- TLS ----------------------------------------------------------------------------------------
+
+def test_http_1_1_is_chosen_where_h2_is_offered(open_door):
+    connection = open_door.connect(open_door.certificate, alpn=("h2", "http/1.1"))
+    assert connection.sock.selected_alpn_protocol() == "http/1.1"
+
+
+def test_a_new_pair_serves_new_connections_and_old_ones_go_on(open_door):
+    second = open_door.put("second")
+    wait_until(lambda: open_door.is_served(second), "the new certificate is served")
+    assert not open_door.is_served(open_door.certificate)
+    assert ask(open_door, review(obj(spec())))["allowed"] is True
+
+
+def test_a_pair_that_does_not_match_is_left_aside_until_it_does(open_door):
+    certificate, key = make_pair(open_door.pairs, "third")
+    (open_door.folder / "tls.crt").write_text(certificate)
+    program = open_door.site.program
+    wait_until(lambda: program.lines("left aside"), "the pair is left aside")
+    assert open_door.is_served(open_door.certificate)
+    (open_door.folder / "tls.key").write_text(key)
+    wait_until(lambda: open_door.is_served(certificate), "the pair matches")
+    assert "PRIVATE" not in program.log()
+
+
+def test_a_folder_of_links_is_followed(door):
+    first, second = make_pair(door.pairs, "first"), make_pair(door.pairs, "second")
+    for name, (certificate, key) in (("..1", first), ("..2", second)):
+        (door.folder / name).mkdir()
+        (door.folder / name / "tls.crt").write_text(certificate)
+        (door.folder / name / "tls.key").write_text(key)
+    (door.folder / "..data").symlink_to("..1")
+    for name in ("tls.crt", "tls.key"):
+        (door.folder / name).symlink_to(f"..data/{name}")
+    door.start()
+    wait_until(lambda: door.is_served(first[0]), "the first pair is served")
+    (door.folder / "..tmp").symlink_to("..2")
+    os.rename(door.folder / "..tmp", door.folder / "..data")
+    wait_until(lambda: door.is_served(second[0]), "the second pair is served")
+
+
+def test_without_a_certificate_the_program_is_not_ready_and_says_why(door):
+    door.start(is_ready=False)
+    door.site.wait(lambda: "[-]webhook-certificate failed" in door.site.checks(), "not ready")
+    certificate = door.put("late")
+    door.site.wait(door.site.is_ready, "ready")
+    assert door.is_served(certificate)
+
+
+# ---- life ---------------------------------------------------------------------------------------
+
+def test_requests_are_counted_by_path_and_code(open_door):
+    ask(open_door, review(obj(spec())))
+    send(open_door.connection, RECORDS, b"{")
+    port = open_door.site.metrics_port
+    total = "controller_runtime_webhook_requests_total"
+    assert metric(port, total, webhook=RECORDS, code="200") == 1
+    assert metric(port, total, webhook=RECORDS, code="400") == 1
+    assert metric(port, "controller_runtime_webhook_latency_seconds_count", webhook=RECORDS) == 2
+    assert metric(port, "controller_runtime_webhook_requests_in_flight", webhook=RECORDS) == 0
+
+
+def test_a_door_needs_its_certificates_named_and_its_port_free(door):
+    command = [harness.SIGNPOST, "run", "--dir", door.site.folder, "--admission",
+               "--health-probe-bind-address", "0", "--metrics-bind-address", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2 and "--webhook-cert-dir" in done.stderr
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        taken.listen()
+        done = subprocess.run([*command, "--webhook-cert-dir", door.folder, "--webhook-port",
+                               str(taken.getsockname()[1])],
+                              capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2 and "address already in use" in done.stderr
+
+
+def test_the_door_is_shut_unless_asked_for(memory):
+    memory.start()
+    assert "controller_runtime_webhook" not in fetch(memory.metrics_port, "/metrics")[1]
