@@ -2,43 +2,23 @@
 
 #include <string.h>
 
-#define COORDINATION "coordination.k8s.io"
+#include "store/cluster/lease.h"
 
 enum { RIGHTS_MAX = 256 };
 
-static const char *const get[] = {"get", NULL};
 static const char *const create[] = {"create", NULL};
 static const char *const create_and_patch[] = {"create", "patch", NULL};
 static const char *const keep[] = {"get", "watch", "patch", NULL};
-static const char *const hold[] = {"get", "watch", "update", NULL};
 
-static const char *const system_namespace[] = {"kube-system", NULL};
 static const char *const certificate[] = {RIGHTS_CERTIFICATE_SECRET, NULL};
 static const char *const configuration[] = {RIGHTS_ADMISSION_CONFIGURATION, NULL};
 
-static const struct kube_right lease[] = {
-    {.group = COORDINATION,
-     .resource = "leases",
-     .verbs = create,
-     .scope = RIGHT_OWN_NAMESPACE,
-     .why = "The Lease, the first time; a right to create knows no names."},
-    {0},
-};
 static const struct kube_right events[] = {
     {.group = "events.k8s.io",
      .resource = "events",
      .verbs = create_and_patch,
      .scope = RIGHT_EVENTS,
      .why = "What happened to an object, beside that object."},
-    {0},
-};
-static const struct kube_right owner[] = {
-    {.group = "",
-     .resource = "namespaces",
-     .verbs = get,
-     .scope = RIGHT_CLUSTER,
-     .names = system_namespace,
-     .why = "Its uid, which the owner id is made of; not needed with --owner-id."},
     {0},
 };
 static const struct kube_right certificates[] = {
@@ -113,17 +93,16 @@ static void add(struct list *list, const struct kube_right *rows)
         add_row(list, rows);
 }
 
-static void add_held_lease(struct list *list, const char *name)
+// Those of the Lease, by the name that it has here.
+static void add_lease(struct list *list, const char *name)
 {
     const char **names = arena_new_array(list->arena, const char *, 2);
     names[0] = name;
-    const struct kube_right row = {.group = COORDINATION,
-                                   .resource = "leases",
-                                   .verbs = hold,
-                                   .scope = RIGHT_OWN_NAMESPACE,
-                                   .names = names,
-                                   .why = "Which replica writes, and the owner id of them all."};
-    add_row(list, &row);
+    for (const struct kube_right *right = lease_rights; right->resource; right++) {
+        struct kube_right row = *right;
+        row.names = row.names ? names : NULL;
+        add_row(list, &row);
+    }
 }
 
 const struct kube_right *rights_make(struct arena *arena, const struct rights_wish *wish)
@@ -131,10 +110,9 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_wi
     struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
     for (size_t i = 0; i < wish->controller_count; i++)
         add(&list, wish->controllers[i]->rights);
-    add_held_lease(&list, wish->lease_name);
-    add(&list, lease);
+    add_lease(&list, wish->lease_name);
     add(&list, events);
-    add(&list, wish->has_owner_id ? NULL : owner);
+    add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
     add(&list, wish->keeps_certificates ? certificates : NULL);
     add(&list, wish->reviews_tokens ? reviews : NULL);
     return list.items;
