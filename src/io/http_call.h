@@ -8,7 +8,8 @@
 #include "io/loop.h"
 
 // Private to the libcurl client: one call from http_send to its callback. http_curl.c owns the
-// calls and drives them, http_call.c fills the request in, http_reply.c gathers what comes back.
+// calls, http_multi.c drives them on the loop, http_call.c fills the request in, http_reply.c
+// gathers what comes back.
 
 struct header_at {
     size_t name;
@@ -66,6 +67,10 @@ struct curl_http {
     bool is_freed;
 };
 
+// When the first request is there; afterwards it does nothing.
+void http_multi_open(struct curl_http *curl);
+// libcurl has been at work: what was put off for it is done, and what has ended is reported.
+void http_multi_acted(struct curl_http *curl);
 // Fills the handle in; what the request borrows is copied. False when it can never be sent.
 bool http_call_prepare(struct http_call *call, const struct http_request *request,
                        struct error *err);

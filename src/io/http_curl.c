@@ -10,88 +10,7 @@
 enum {
     MAX_SPARE_CALLS = 32,
     MAX_SPARE_OCTETS = 64 * 1024,
-    MAX_IDLE_CONNECTIONS = 64,
 };
-
-// A socket of libcurl's on the loop.
-struct watched {
-    struct curl_http *owner;
-    struct loop_fd *watch;
-    unsigned interest;
-};
-
-// ---- what libcurl asks of the loop ----
-
-static void catch_up(struct curl_http *curl);
-static void report_finished(struct curl_http *curl);
-
-static void act(struct curl_http *curl, curl_socket_t fd, int what)
-{
-    int running;
-    curl->is_in_libcurl = true;
-    must(curl_multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
-    curl->is_in_libcurl = false;
-    catch_up(curl);
-    report_finished(curl);
-}
-
-static void on_timer(void *context)
-{
-    act(context, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int on_timer_wish(CURLM *multi, long delay_ms, void *context)
-{
-    (void)multi;
-    struct curl_http *curl = context;
-    if (delay_ms < 0)
-        loop_timer_cancel(curl->loop, &curl->timer);
-    else
-        loop_timer_set(curl->loop, &curl->timer, delay_ms);
-    return 0;
-}
-
-static void on_ready(void *context, int fd, unsigned interest)
-{
-    struct watched *watched = context;
-    act(watched->owner, fd,
-        ((interest & LOOP_READ) ? CURL_CSELECT_IN : 0) |
-            ((interest & LOOP_WRITE) ? CURL_CSELECT_OUT : 0));
-}
-
-static void drop_watch(struct curl_http *curl, curl_socket_t fd, struct watched *watched)
-{
-    if (!watched)
-        return;
-    loop_unwatch_fd(curl->loop, watched->watch);
-    curl_multi_assign(curl->multi, fd, NULL);
-    free(watched);
-}
-
-static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *context, void *socket)
-{
-    (void)easy;
-    struct curl_http *curl = context;
-    struct watched *watched = socket;
-    if (what == CURL_POLL_REMOVE) {
-        drop_watch(curl, fd, watched);
-        return 0;
-    }
-    unsigned interest =
-        ((what & CURL_POLL_IN) ? LOOP_READ : 0u) | ((what & CURL_POLL_OUT) ? LOOP_WRITE : 0u);
-    if (!watched) {
-        watched = mem_new_of(struct watched);
-        watched->owner = curl;
-        curl_multi_assign(curl->multi, fd, watched);
-    } else if (watched->interest == interest) {
-        return 0;
-    } else {
-        loop_unwatch_fd(curl->loop, watched->watch);
-    }
-    watched->interest = interest;
-    watched->watch = loop_watch_fd(curl->loop, fd, interest, on_ready, watched);
-    return 0;
-}
 
 // ---- life of a call ----
 
@@ -240,22 +159,13 @@ static void report_finished(struct curl_http *curl)
         destroy(curl);
 }
 
-// ---- the interface ----
-
-static void set_up_multi(struct curl_http *curl)
+void http_multi_acted(struct curl_http *curl)
 {
-    if (curl->multi)
-        return;
-    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
-    curl->multi = curl_multi_init();
-    must(curl->multi);
-    curl_multi_setopt(curl->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish);
-    curl_multi_setopt(curl->multi, CURLMOPT_SOCKETDATA, curl);
-    curl_multi_setopt(curl->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
-    curl_multi_setopt(curl->multi, CURLMOPT_TIMERDATA, curl);
-    curl_multi_setopt(curl->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    curl_multi_setopt(curl->multi, CURLMOPT_MAXCONNECTS, (long)MAX_IDLE_CONNECTIONS);
+    catch_up(curl);
+    report_finished(curl);
 }
+
+// ---- the interface ----
 
 static void on_early(void *context)
 {
@@ -277,7 +187,7 @@ static struct http_call *curl_send(struct http *http, const struct http_request 
 {
     struct curl_http *curl = (struct curl_http *)http;
     struct error err = {0};
-    set_up_multi(curl);
+    http_multi_open(curl);
     struct http_call *call = take_spare(curl);
     call->done = done;
     call->piece = request->piece;
@@ -341,7 +251,6 @@ struct http *http_curl_new(struct loop *loop, const char *user_agent)
     curl->http.ops = &ops;
     curl->loop = loop;
     curl->user_agent = mem_copy_text(user_agent);
-    curl->timer = (struct loop_timer){.call = on_timer, .context = curl};
     http_proxies_init(&curl->proxies);
     return &curl->http;
 }
