@@ -6,6 +6,8 @@ import json
 import ssl
 import urllib.parse
 
+import yaml
+
 from harness import GROUP, LOOPBACK, Reply, wait_until
 
 CORE = "/api/v1"
@@ -56,6 +58,15 @@ def path(kind, namespace=None, name=None, sub=None, **query):
     parts = [base, *(["namespaces", namespace] if is_namespaced and namespace else []), plural,
              *(part for part in (name, sub) if part)]
     return "/".join(parts) + (f"?{urllib.parse.urlencode(query)}" if query else "")
+
+
+def documents(text, namespace=None):
+    """The objects of a YAML text; those whose kind lives in a namespace are put into this one."""
+    found = [each for each in yaml.load_all(text, Loader=yaml.CSafeLoader) if each]
+    for document in found:
+        if namespace and KINDS[document["kind"]][2]:
+            document["metadata"]["namespace"] = namespace
+    return found
 
 
 def moment(text):

@@ -1,0 +1,185 @@
+"""What our code and the model of an API server take for granted, as real servers of two minors
+answer it."""
+
+import time
+
+import pytest
+
+import api
+import build
+import clusters
+import harness
+from clusters import rule
+from harness import wait_until
+
+MINORS = [pytest.param(build.CURRENT, id="current"), pytest.param(build.OLDER, id="older")]
+STREAMING = {"watch": "1", "sendInitialEvents": "true", "allowWatchBookmarks": "true"}
+
+
+@pytest.fixture(scope="module", params=MINORS)
+def server(request, tmp_path_factory):
+    """A cluster with CRDs and 30 records in the namespace default."""
+    made = clusters.Cluster(tmp_path_factory.mktemp("c"), minor=request.param)
+    try:
+        made.start().install_crds()
+        for number in range(30):
+            made.api.create(record(f"r{number:02}"))
+        yield made
+    finally:
+        made.end()
+
+
+def record(name, namespace="default"):
+    text = harness.record_text(name, "A", name, ["192.0.2.1"])
+    return api.documents(text, namespace)[0]
+
+
+def records(**query):
+    return api.path("DNSRecord", "default", **query)
+
+
+def version(server):
+    return server.api.want("GET", records(limit=1))["metadata"]["resourceVersion"]
+
+
+def test_a_watch_from_long_ago_gets_410_as_an_event(server):
+    event = next(server.api.watch(records(watch="1", resourceVersion="1")))
+    assert event["type"] == "ERROR"
+    assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
+
+
+def test_a_streaming_list_ends_with_a_marked_bookmark(server):
+    names = []
+    for event in server.api.watch(records(resourceVersionMatch="NotOlderThan", **STREAMING)):
+        if event["type"] == "BOOKMARK":
+            break
+        assert event["type"] == "ADDED"
+        names.append(event["object"]["metadata"]["name"])
+    assert sorted(names) == [f"r{number:02}" for number in range(30)]
+    marks = event["object"]["metadata"]["annotations"]
+    assert marks == {"k8s.io/initial-events-end": "true"}
+
+
+def test_a_streaming_list_needs_the_match(server):
+    reply = server.api.ask("GET", records(**STREAMING))
+    assert reply.status == 422
+
+
+def test_pages_hang_together_by_their_token_alone(server):
+    first = server.api.want("GET", records(limit=20))
+    token = first["metadata"]["continue"]
+    assert (len(first["items"]), first["metadata"]["remainingItemCount"]) == (20, 10)
+    rest = server.api.want("GET", records(**{"limit": 20, "continue": token}))
+    assert len(rest["items"]) == 10
+    assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert not rest["metadata"]["continue"]
+    both = {"limit": 20, "continue": token, "resourceVersion": version(server)}
+    assert server.api.ask("GET", records(**both)).status == 400
+    assert server.api.ask("GET", records(**{"continue": "nonsense"})).status == 400
+
+
+def test_the_cache_ignores_limits(server):
+    assert len(server.api.want("GET", records(limit=1, resourceVersion="0"))["items"]) == 30
+
+
+def test_a_version_from_the_future_is_told_after_a_while(server):
+    future = str(int(version(server)) + 1_000_000)
+    started = time.monotonic()
+    reply = server.api.ask("GET", records(resourceVersion=future))
+    assert time.monotonic() - started > 2
+    assert (reply.status, reply.json["reason"]) == (504, "Timeout")
+    assert reply.json["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+def test_a_write_against_an_old_version_is_a_conflict(server):
+    old = server.api.get("DNSRecord", "r00", "default")
+    server.api.merge("DNSRecord", "r00", "default", {"metadata": {"labels": {"a": "b"}}})
+    reply = server.api.ask("PUT", api.path("DNSRecord", "default", "r00"), old)
+    assert (reply.status, reply.json["reason"]) == (409, "Conflict")
+
+
+def test_a_patch_that_changes_nothing_leaves_the_version(server):
+    patch = {"metadata": {"labels": {"c": "d"}}}
+    one = server.api.merge("DNSRecord", "r01", "default", patch)
+    two = server.api.merge("DNSRecord", "r01", "default", patch)
+    assert one["metadata"]["resourceVersion"] == two["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize("name,status,reason,text", [
+    ("absent", 409, "Conflict", "uid mismatch"), ("r02", 422, "Invalid", "metadata.uid")])
+def test_an_apply_with_the_uid_of_what_is_gone_is_refused(server, name, status, reason, text):
+    document = record(name)
+    document["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
+    target = api.path("DNSRecord", "default", name, fieldManager="x", force="true")
+    reply = server.api.ask("PATCH", target, document, content_type=api.PATCHES["apply"])
+    assert (reply.status, reply.json["reason"]) == (status, reason)
+    assert text in reply.json["message"]
+
+
+def test_a_field_that_the_schema_has_not_is_dropped_by_a_merge(server):
+    target = api.path("DNSRecord", "default", "r03", "status")
+    reply = server.api.ask("PATCH", target, {"status": {"unheardOf": 1}},
+                           content_type=api.PATCHES["merge"])
+    assert reply.status == 200
+    assert "unheardOf" not in reply.json.get("status", {})
+    assert reply.headers["Warning"] == r'299 - "unknown field \"status.unheardOf\""'
+
+
+def test_a_field_that_the_schema_has_not_ends_an_apply(server):
+    document = {**record("r03"), "status": {"unheardOf": 1}}
+    target = api.path("DNSRecord", "default", "r03", "status", fieldManager="x", force="true")
+    reply = server.api.ask("PATCH", target, document, content_type=api.PATCHES["apply"])
+    assert reply.status == 500
+    assert "field not declared in schema" in reply.json["message"]
+
+
+def test_a_token_lives_for_ten_minutes_at_least(server):
+    account = server.account("default", "short")
+    target = api.path("ServiceAccount", "default", "short", "token")
+    reply = server.api.ask("POST", target, {"spec": {"expirationSeconds": 599}})
+    assert reply.status == 422
+    assert account.new_token(600)
+
+
+def test_owned_children_come_as_metadata_alone(server):
+    accept = ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+              "application/json")
+    found = server.api.want("GET", records(limit=1), accept=accept)
+    assert found["kind"] == "PartialObjectMetadataList"
+    assert "spec" not in found["items"][0]
+    assert found["items"][0]["metadata"]["uid"]
+
+
+def test_a_watch_by_name_needs_the_field_selector(server):
+    account = server.account("default", "by-name")
+    account.set_rules([rule("dnsrecords", "list", "watch", names=["r04"])], namespace="default")
+    assert account.api.ask("GET", records()).status == 403
+    selected = records(fieldSelector="metadata.name=r04")
+    names = [item["metadata"]["name"] for item in account.api.want("GET", selected)["items"]]
+    assert names == ["r04"]
+
+
+def test_a_restart_expires_all_versions(own_cluster):
+    cluster = own_cluster().start().install_crds()
+    cluster.api.create(record("one"))
+    before = version(cluster)
+    cluster.api.create(record("two"))
+    cluster.kill().start()
+    event = next(cluster.api.watch(records(watch="1", resourceVersion=before)))
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
+def test_a_compaction_ends_a_list_of_pages(own_cluster):
+    cluster = own_cluster(flags=["--etcd-compaction-interval=1s"]).start().install_crds()
+    for number in range(3):
+        cluster.api.create(record(f"r{number}"))
+    token = cluster.api.want("GET", records(limit=1))["metadata"]["continue"]
+
+    def has_expired():
+        cluster.api.merge("DNSRecord", "r0", "default", {"metadata": {"labels": {
+            "at": str(time.time_ns())}}})
+        reply = cluster.api.ask("GET", records(**{"limit": 1, "continue": token}))
+        return reply.status == 410 and reply.json
+    told = wait_until(has_expired, "the token has expired", 60)
+    assert told["reason"] == "Expired"
+    assert told["metadata"]["continue"] != token
