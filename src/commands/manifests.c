@@ -225,8 +225,10 @@ extern const struct command manifests_command;
 const struct command manifests_command = {
     .name = "manifests",
     .summary = "print what a cluster needs to run Signpost",
-    .doc = "Prints YAML for `kubectl apply --server-side -f -`, made of the same tables that the "
-           "program itself checks objects with and asks for its rights by.",
+    .doc =
+        "Prints YAML for `kubectl apply --server-side -f -`, made of the same tables that the "
+        "program itself checks objects with and asks for its rights by. CRDs that another operator "
+        "brought are taken over with --force-conflicts; their objects stay.",
     .examples = "signpost manifests --all --image IMAGE | kubectl apply --server-side -f -\n"
                 "signpost manifests --crd | kubectl apply --server-side -f -\n"
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n",
