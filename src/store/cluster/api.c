@@ -157,7 +157,9 @@ static void note_refused(struct api *api, struct api_reply *reply)
     int64_t now = now_ms(api);
     step_refusal(refusal, now);
     reply->error.retry_ms = refusal->wait_ms;
-    memcpy(refusal->text, reply->error.text, sizeof refusal->text);
+    struct error err = reply->error;
+    error_prefix(&err, "the server refuses the credential of %s: ", api->access->source);
+    memcpy(refusal->text, err.text, sizeof refusal->text);
     if (refusal->told_ms && now - refusal->told_ms < REFUSED_TELL_MS)
         return;
     refusal->told_ms = now;

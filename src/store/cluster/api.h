@@ -42,8 +42,10 @@ struct api_request {
 // Lives for the length of the callback.
 struct api_reply {
     bool is_ok; // 2xx
-    // Otherwise: fault, retry_ms (from Retry-After), status, code (reason of the Status body, such
-    // as Expired), text. A Status becomes "<its message>".
+    // Otherwise: fault, retry_ms (from Retry-After; after a 401 it grows to 30 s), status, code
+    // (reason of the Status body, such as Expired), text. A Status becomes its message; of a 403 it
+    // stands behind who said no: rights, a quota, admission. Where the object was deleted and made
+    // again under the uid that guards a write, the error's status is 409, whatever the server said.
     struct error error;
     int status;           // 0: no reply
     bool is_fate_unknown; // of a write: it may have taken effect all the same

@@ -82,13 +82,21 @@ static const char *clean(struct arena *arena, struct text text, size_t limit)
     return arena_copy(arena, out.at, out.len);
 }
 
+// An API server that does not know a group has only a plain 404 for it.
+static const char *find_hint(int status)
+{
+    if (status == 404)
+        return "the server does not know this API: is its CRD installed?";
+    return status >= 300 && status < 400
+               ? "redirects are never followed: name the server itself"
+               : "no Status of an API server; a proxy may stand before it";
+}
+
 static void describe_foreign(struct error *err, int status, struct text body, struct arena *arena)
 {
     const char *words = clean(arena, body, FOREIGN_TEXT_MAX);
     bool is_page = words[0] == '<';
-    const char *hint = status >= 300 && status < 400
-                           ? "redirects are never followed: name the server itself"
-                           : "no Status of an API server; a proxy may stand before it";
+    const char *hint = find_hint(status);
     if (status == 429 && words[0] && !is_page)
         error_set(err, err->fault, err->reason, "%s", words);
     else if (words[0] && !is_page)
@@ -169,12 +177,24 @@ static bool is_write(const struct api_question *question)
     return strcmp(question->method, "GET") && strcmp(question->method, "HEAD");
 }
 
+// The server's 422 when an object was deleted and made again under the uid that guards a write;
+// where the object is gone, its word for the same is 409.
+static bool is_other_uid(const struct value *status)
+{
+    value_each (cause, value_at(status, "details.causes", NULL))
+        if (text_is(value_text_at(cause, "field"), "metadata.uid") &&
+            text_is(value_text_at(cause, "reason"), "FieldValueInvalid"))
+            return true;
+    return false;
+}
+
 static void read_failure(struct api_reply *out, const struct api_question *question,
                          const struct http_reply *reply, struct arena *arena)
 {
     const struct value *status = read_status(reply->body, arena);
     struct error whole = {0};
-    set_fault(&whole, question, reply->status, find_retry(reply, status, question->unix_ms));
+    int number = reply->status == 422 && is_other_uid(status) ? 409 : reply->status;
+    set_fault(&whole, question, number, find_retry(reply, status, question->unix_ms));
     out->error = whole;
     if (status)
         describe_status(out, status, arena);

@@ -350,6 +350,19 @@ static void a_failed_test_of_a_json_patch_is_a_race(void **state)
     assert_int_equal(bench->reply.error.fault, FAULT_RACE);
 }
 
+static void an_object_of_another_uid_is_a_race_like_one_that_is_gone(void **state)
+{
+    struct bench *bench = *state;
+    ask(bench, "PATCH");
+    answer(bench, 422,
+           "{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"field is immutable\","
+           "\"details\":{\"causes\":[{\"reason\":\"FieldValueInvalid\",\"field\":"
+           "\"metadata.uid\"}]}}");
+    assert_int_equal(bench->reply.error.fault, FAULT_RACE);
+    assert_int_equal(bench->reply.error.status, 409);
+    assert_int_equal(bench->reply.status, 422);
+}
+
 static void a_status_tells_its_first_cause_and_when_to_retry(void **state)
 {
     struct bench *bench = *state;
@@ -440,6 +453,11 @@ static void what_is_no_status_comes_from_something_else(void **state)
         bench->reply.error.text,
         "HTTP 400: no way (no Status of an API server; a proxy may stand before it)");
     ask(bench, "GET");
+    answer(bench, 404, "404 page not found\n");
+    assert_string_equal(bench->reply.error.text,
+                        "HTTP 404: 404 page not found (the server does not know this API: is its "
+                        "CRD installed?)");
+    ask(bench, "GET");
     answer(bench, 307, "");
     assert_string_equal(bench->reply.error.text,
                         "HTTP 307 (redirects are never followed: name the server itself)");
@@ -489,7 +507,9 @@ static void a_401_with_nothing_fresher_is_told_at_once(void **state)
     assert_int_equal(bench->reply.error.fault, FAULT_AUTH);
     assert_int_equal(bench->reply.error.retry_ms, 800);
     assert_false(api_check(bench->api).is_ok);
-    assert_string_equal(api_check(bench->api).text, "Unauthorized");
+    assert_string_equal(
+        api_check(bench->api).text,
+        "the server refuses the credential of kubeconfig k, context c: Unauthorized");
 }
 
 static void a_second_401_is_not_tried_again(void **state)
@@ -613,6 +633,7 @@ int main(void)
         ROW(paths_and_queries_are_escaped),
         ROW(each_status_has_its_fault),
         ROW(a_failed_test_of_a_json_patch_is_a_race),
+        ROW(an_object_of_another_uid_is_a_race_like_one_that_is_gone),
         ROW(a_status_tells_its_first_cause_and_when_to_retry),
         ROW(retry_after_decides_and_is_capped),
         ROW(a_403_tells_who_said_no),
