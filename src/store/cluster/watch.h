@@ -20,7 +20,7 @@ struct watch;
 struct watch_sink {
     // A pass through all objects begins: what it does not bring until its end is not there.
     // `is_back`: the server's versions went back (it was restored), so that an older one may be the
-    // newer state.
+    // newer state. One that fails half-way has no end; the next begins anew.
     void (*pass_begin)(void *context, bool is_back);
     // It is complete. `may_sweep` is false when an object in it could not be read.
     void (*pass_end)(void *context, bool may_sweep);
@@ -49,22 +49,34 @@ struct watch_memory {
 
 struct watch *watch_new(const struct watch_options *options, const struct watch_sink *sink);
 void watch_start(struct watch *watch);
-void watch_free(struct watch *watch);
+void watch_free(struct watch *watch);            // accepts NULL; not from within a call of the sink
 bool watch_is_synced(const struct watch *watch); // a complete pass was seen once
+// By the server's last word its kind is not installed. What was known of it stays.
+bool watch_is_missing(const struct watch *watch);
 // The stream's position; empty while none is known. Borrowed until the next event.
 struct text watch_position(const struct watch *watch);
 // One line of /readyz, named "watch-<plural>.<group>": ok, or what keeps it from watching and what
-// to do ("forbidden: cannot watch dnsrecords.… at cluster scope; add verb watch ...").
+// to do ("forbidden: cannot watch zones at cluster scope; add verb watch to role
+// signpost"). Borrowed until the next call.
 struct store_check watch_check(struct watch *watch);
 
+// Why there was another pass through all objects.
+enum watch_relist {
+    RELIST_EXPIRED,    // the server does not know our position any more
+    RELIST_TOO_LARGE,  // its versions went back
+    RELIST_FALLBACK,   // it has no streaming list
+    RELIST_UNREADABLE, // what it sent was no JSON, no event, or half of one
+    RELIST_REFUSED,    // an ERROR event of another kind
+    RELIST_COUNT,
+};
+// How a watch ended otherwise than in time.
+enum watch_death { DEATH_SILENT, DEATH_RESET, DEATH_ENDED, DEATH_GARBAGE, DEATH_COUNT };
 struct watch_counts {
-    uint64_t relists[4]; // by enum watch_relist
-    uint64_t deaths[4];  // by enum watch_death
-    uint64_t oversized;
+    uint64_t relists[RELIST_COUNT];
+    uint64_t deaths[DEATH_COUNT];
+    uint64_t oversized;    // objects too large or too deep, and items that cannot be read
     int64_t last_event_ms; // mono; 0: never
 };
-enum watch_relist { RELIST_EXPIRED, RELIST_TOO_LARGE, RELIST_FALLBACK, RELIST_UNREADABLE };
-enum watch_death { DEATH_SILENT, DEATH_RESET, DEATH_ENDED, DEATH_GARBAGE };
 const char *watch_relist_name(enum watch_relist reason); // "expired", ...
 const char *watch_death_name(enum watch_death how);
 const struct watch_counts *watch_counts(const struct watch *watch);

@@ -1,0 +1,498 @@
+#include "store/cluster/watch.h"
+
+#include <stdlib.h>
+
+#include "base/must.h"
+#include "store/cluster/watch_private.h"
+
+enum {
+    SECOND_MS = 1000,
+    BACKOFF_MS = 800,
+    BACKOFF_MAX_MS = 30 * SECOND_MS,
+    RETRY_MAX_MS = 60 * SECOND_MS,
+    HEALTHY_MS = 120 * SECOND_MS,
+    PROBE_MS = 24 * SECOND_MS, // 30 s, 6 s more or less
+    PROBE_JITTER_MS = 12 * SECOND_MS,
+    NO_STREAM_MS = 3600 * SECOND_MS,
+    STREAM_SILENCE_MS = 30 * SECOND_MS,
+    LIST_SILENCE_MS = 60 * SECOND_MS,
+    BEAT_SILENCE_MS = 150 * SECOND_MS,
+    BEATS_NEEDED = 2,
+    GRACE_MS = 10 * SECOND_MS,
+    // Connecting and TLS are over by then: what was refused would have been heard.
+    ACCEPTED_MS = 25 * SECOND_MS,
+    PASS_PAUSE_MS = 10 * SECOND_MS, // passes closer to each other wait
+    HTTP_FORBIDDEN = 403,
+    HTTP_NOT_FOUND = 404,
+    HTTP_GONE = 410,
+    HTTP_UNPROCESSABLE = 422,
+};
+
+int64_t watch_now(const struct watch *watch)
+{
+    return loop_mono_ms(watch->options.world->loop);
+}
+
+static int64_t draw(struct watch *watch, int64_t ms)
+{
+    return ms + (int64_t)random_below(watch->options.world->random, (uint64_t)ms);
+}
+
+void watch_mark_up(struct watch *watch)
+{
+    watch->is_missing = false;
+    if (!watch->healthy_ms)
+        watch->healthy_ms = watch_now(watch);
+    if (watch->phase != PHASE_LIVE && watch->phase != PHASE_FOLLOW)
+        return;
+    watch->down_ms = 0;
+    watch->failures = 0;
+    buffer_clear(&watch->trouble);
+}
+
+static bool is_stream(enum watch_phase phase)
+{
+    return phase == PHASE_STREAM || phase == PHASE_FOLLOW || phase == PHASE_LIVE;
+}
+
+static int64_t deadline(const struct watch *watch)
+{
+    if (watch->phase == PHASE_STREAM)
+        return watch->last_octet_ms + STREAM_SILENCE_MS;
+    if (watch->phase == PHASE_LIST)
+        return watch->last_octet_ms + LIST_SILENCE_MS;
+    if (watch->bookmarks >= BEATS_NEEDED)
+        return watch->last_octet_ms + BEAT_SILENCE_MS;
+    return watch->opened_ms + watch->timeout_ms + GRACE_MS;
+}
+
+static bool awaits_acceptance(const struct watch *watch)
+{
+    return watch->down_ms && (watch->phase == PHASE_LIVE || watch->phase == PHASE_FOLLOW);
+}
+
+static void look_alive(void *context)
+{
+    struct watch *watch = context;
+    int64_t now = watch_now(watch);
+    if (now < deadline(watch)) {
+        if (awaits_acceptance(watch) && now >= watch->opened_ms + ACCEPTED_MS)
+            watch_mark_up(watch);
+        watch_arm(watch);
+        return;
+    }
+    struct error err = {0};
+    error_set(&err, FAULT_AGAIN, "Silent", "the server said nothing for %lld s",
+              (long long)((now - watch->last_octet_ms) / SECOND_MS));
+    if (watch->phase == PHASE_STREAM) {
+        watch_log(watch, LOG_WARN, "no end mark in a streaming list, falling back to pages",
+                  err.text);
+        watch->no_stream_until_ms = now + NO_STREAM_MS;
+        watch_end(watch, HOW_NO_STREAM, &err);
+        return;
+    }
+    watch->counts.deaths[DEATH_SILENT]++;
+    watch_end(watch, HOW_AGAIN, &err);
+}
+
+void watch_arm(struct watch *watch)
+{
+    int64_t at = deadline(watch);
+    int64_t accepted = watch->opened_ms + ACCEPTED_MS;
+    int64_t now = watch_now(watch);
+    if (awaits_acceptance(watch) && now < accepted && accepted < at)
+        at = accepted;
+    watch->alive.call = look_alive;
+    watch->alive.context = watch;
+    loop_timer_set(watch->options.world->loop, &watch->alive, at > now ? at - now : 0);
+}
+
+static void tell_batch_end(struct watch *watch)
+{
+    if (watch->has_told)
+        watch->sink.batch_end(watch->sink.context);
+    watch->has_told = false;
+}
+
+static void hear_piece(void *context, struct text piece)
+{
+    struct watch *watch = context;
+    struct error err = {0};
+    watch->last_octet_ms = watch_now(watch);
+    watch_mark_up(watch);
+    bool ok = splitter_feed(watch->splitter, piece, &err);
+    tell_batch_end(watch);
+    if (!ok)
+        watch_end(watch, HOW_UNREADABLE, &err);
+    else if (watch->how != HOW_NONE)
+        watch_end(watch, watch->how, &watch->error);
+}
+
+bool watch_stop(struct watch *watch, enum watch_how how)
+{
+    watch->how = how;
+    return false;
+}
+
+// A reply that is no 2xx, or a body that broke off.
+static enum watch_how judge(const struct watch *watch, const struct api_reply *reply)
+{
+    bool is_too_large = text_is(text_of(reply->cause), "ResourceVersionTooLarge");
+    if (is_too_large)
+        return HOW_WENT_BACK;
+    if (watch->phase == PHASE_STREAM && reply->status == HTTP_UNPROCESSABLE)
+        return HOW_NO_STREAM;
+    if (reply->status == HTTP_GONE)
+        return HOW_EXPIRED;
+    if (reply->status == HTTP_FORBIDDEN)
+        return HOW_FORBIDDEN;
+    if (reply->status == HTTP_NOT_FOUND)
+        return HOW_MISSING;
+    return HOW_AGAIN;
+}
+
+static void hear_failure(struct watch *watch, const struct api_reply *reply)
+{
+    enum watch_how how = judge(watch, reply);
+    bool is_cut = !watch->down_ms && (reply->status == 0 || reply->status / 100 == 2);
+    if (how == HOW_NO_STREAM)
+        watch->options.memory->no_stream_until_ms = watch_now(watch) + NO_STREAM_MS;
+    if (is_cut && is_stream(watch->phase))
+        watch->counts.deaths[DEATH_RESET]++;
+    watch_end(watch, how, &reply->error);
+}
+
+static void hear_reply(void *context, const struct api_reply *reply)
+{
+    struct watch *watch = context;
+    watch->call = NULL;
+    bool is_absent = watch->phase == PHASE_GET && reply->status == HTTP_NOT_FOUND;
+    if (!reply->is_ok && !is_absent)
+        hear_failure(watch, reply);
+    else if (watch->phase == PHASE_GET)
+        watch_hear_get_end(watch, is_absent ? (struct text){0} : reply->body);
+    else if (watch->phase == PHASE_LIST)
+        watch_hear_list_end(watch);
+    else
+        watch_hear_stream_end(watch);
+    tell_batch_end(watch);
+}
+
+static void close_call(struct watch *watch)
+{
+    if (watch->call)
+        api_cancel(watch->options.api, watch->call);
+    watch->call = NULL;
+    splitter_free(watch->splitter);
+    watch->splitter = NULL;
+    loop_timer_cancel(watch->options.world->loop, &watch->alive);
+    watch->phase = PHASE_DOWN;
+    watch->how = HOW_NONE;
+}
+
+void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
+{
+    static const struct splitter_sink heard[] = {
+        {watch_hear_event, watch_hear_skipped, NULL},
+        {watch_hear_item, watch_hear_skipped, NULL},
+    };
+    bool is_get = phase == PHASE_GET;
+    struct splitter_sink sink = heard[phase == PHASE_LIST];
+    sink.context = watch;
+    watch->phase = phase;
+    if (!is_get)
+        watch->splitter = splitter_new(phase == PHASE_LIST ? SPLIT_LIST : SPLIT_EVENTS, &sink);
+    struct api_request request = {
+        .method = "GET",
+        .path = path,
+        .timeout_ms = is_get ? API_TIMEOUT_MS : API_FOREVER,
+        .is_watch = is_stream(phase),
+        .piece = is_get ? NULL : hear_piece,
+    };
+    watch->opened_ms = watch->last_octet_ms = watch_now(watch);
+    watch->bookmarks = 0;
+    watch->has_event = false;
+    watch->call = api_send(watch->options.api, &request, hear_reply, watch);
+    if (!is_get)
+        watch_arm(watch);
+}
+
+static bool may_stream(const struct watch *watch)
+{
+    int64_t now = watch_now(watch);
+    return now >= watch->no_stream_until_ms && now >= watch->options.memory->no_stream_until_ms;
+}
+
+static void open_next(void *context)
+{
+    struct watch *watch = context;
+    if (!watch->needs_pass)
+        watch_open_live(watch);
+    else if (may_stream(watch))
+        watch_open_stream(watch);
+    else if (watch->options.name)
+        watch_open_get(watch);
+    else
+        watch_open_list(watch);
+}
+
+static void try_in(struct watch *watch, int64_t delay_ms)
+{
+    watch->next.call = open_next;
+    watch->next.context = watch;
+    loop_timer_set(watch->options.world->loop, &watch->next, delay_ms);
+}
+
+static int64_t next_backoff(struct watch *watch, const struct error *err)
+{
+    int64_t now = watch_now(watch);
+    if (watch->healthy_ms && now - watch->healthy_ms >= HEALTHY_MS)
+        watch->backoff_ms = 0;
+    watch->healthy_ms = 0;
+    int64_t base = watch->backoff_ms ? watch->backoff_ms : BACKOFF_MS;
+    watch->backoff_ms = base * 2 < BACKOFF_MAX_MS ? base * 2 : BACKOFF_MAX_MS;
+    int64_t told = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
+    int64_t drawn = draw(watch, base);
+    return drawn > told ? drawn : told;
+}
+
+static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    struct random *random = watch->options.world->random;
+    if (how == HOW_FORBIDDEN)
+        return draw(watch, BACKOFF_MAX_MS);
+    if (how == HOW_MISSING && !watch->options.is_required)
+        return PROBE_MS + (int64_t)random_below(random, PROBE_JITTER_MS + 1);
+    return next_backoff(watch, err);
+}
+
+static void fail(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    bool is_silent = how == HOW_MISSING && !watch->options.is_required && !watch->is_synced;
+    if (!watch->down_ms)
+        watch->down_ms = watch_now(watch);
+    watch->failures++;
+    watch_set_trouble(watch, how, err);
+    if (!is_silent)
+        watch_log_failure(watch, err);
+    try_in(watch, next_delay(watch, how, err));
+}
+
+static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
+{
+    watch->counts.relists[why]++;
+    watch->needs_pass = true;
+    watch->from = from;
+}
+
+// Where a pass goes on whose position the server does not have any more.
+// Where a pass goes on whose position the server does not have any more.
+static enum watch_from from_behind(const struct watch *watch)
+{
+    if (watch->ended == PHASE_LIST && watch->page_token.len)
+        return FROM_PAGED;
+    if (watch->needs_pass)
+        return FROM_ANY;
+    return watch->options.name && !may_stream(watch) ? FROM_CACHED : FROM_LAST;
+}
+
+static void expire(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    bool is_late = watch->needs_pass && watch->from == FROM_ANY && !watch->page_token.len;
+    bool is_soon = !watch->needs_pass && watch->pass_ended_ms &&
+                   watch_now(watch) - watch->pass_ended_ms < PASS_PAUSE_MS;
+    need_pass(watch, RELIST_EXPIRED, from_behind(watch));
+    if (is_late || is_soon)
+        fail(watch, how, err);
+    else
+        try_in(watch, 0);
+}
+
+static void go_back(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    bool is_again = watch->is_back;
+    watch_log(watch, LOG_WARN, "the server's versions went back, reading everything anew",
+              err->text);
+    need_pass(watch, RELIST_TOO_LARGE, FROM_ANY);
+    watch->is_back = true;
+    if (is_again)
+        fail(watch, how, err);
+    else
+        try_in(watch, 0);
+}
+
+static enum watch_from from_last(const struct watch *watch)
+{
+    return watch->needs_pass ? watch->from : FROM_LAST;
+}
+
+static void drop_garbage(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    watch->counts.deaths[DEATH_GARBAGE]++;
+    watch_log(watch, LOG_WARN, "the server's answer cannot be read, reading everything anew",
+              err->text);
+    // In a list what cannot be read is skipped by itself.
+    if (watch->ended == PHASE_STREAM)
+        watch->no_stream_until_ms = watch_now(watch) + NO_STREAM_MS;
+    need_pass(watch, RELIST_UNREADABLE, from_last(watch));
+    fail(watch, how, err);
+}
+
+static void refuse(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    need_pass(watch, RELIST_REFUSED, from_last(watch));
+    fail(watch, how, err);
+}
+
+static void fall_back(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    (void)how;
+    (void)err;
+    need_pass(watch, RELIST_FALLBACK, watch->from);
+    try_in(watch, 0);
+}
+
+static void renew(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    (void)how;
+    (void)err;
+    try_in(watch, 0);
+}
+
+void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    static void (*const next[])(struct watch *, enum watch_how, const struct error *) = {
+        [HOW_NONE] = renew,     [HOW_RENEW] = renew,         [HOW_AGAIN] = fail,
+        [HOW_EXPIRED] = expire, [HOW_WENT_BACK] = go_back,   [HOW_UNREADABLE] = drop_garbage,
+        [HOW_REFUSED] = refuse, [HOW_NO_STREAM] = fall_back, [HOW_FORBIDDEN] = fail,
+        [HOW_MISSING] = fail,
+    };
+    watch->ended = watch->phase;
+    close_call(watch);
+    if (watch->ended == PHASE_FOLLOW)
+        watch->needs_pass = true;
+    next[how](watch, how, err);
+    buffer_clear(&watch->page_token);
+}
+
+void watch_begin_pass(struct watch *watch)
+{
+    watch->has_unreadable = false;
+    watch->sink.pass_begin(watch->sink.context, watch->is_back);
+}
+
+bool watch_end_pass(struct watch *watch, struct text position)
+{
+    if (!watch->is_back && watch_is_older(position, buffer_text(&watch->position))) {
+        error_set(&watch->error, FAULT_AGAIN, "WentBack", "version %.*s came after %s",
+                  TEXT_ARGS(position), watch->position.at);
+        return watch_stop(watch, HOW_WENT_BACK);
+    }
+    buffer_clear(&watch->position);
+    buffer_add(&watch->position, position.at, position.len);
+    if (watch->failures)
+        watch_log(watch, LOG_INFO, "watching again", NULL);
+    watch->needs_pass = false;
+    watch->is_back = false;
+    watch->is_synced = true;
+    watch->failures = 0;
+    watch->down_ms = 0;
+    watch->pass_ended_ms = watch_now(watch);
+    buffer_clear(&watch->trouble);
+    watch->sink.pass_end(watch->sink.context, !watch->has_unreadable);
+    watch->has_told = true;
+    return true;
+}
+
+bool watch_is_older(struct text a, struct text b)
+{
+    int64_t x, y;
+    return text_to_int64(a, &x) && text_to_int64(b, &y) && x < y;
+}
+
+struct value *watch_read(struct watch *watch, struct text document, struct error *err)
+{
+    // An event stands around its object.
+    static const struct value_limits limits = {
+        .octets = SPLIT_OCTETS_MAX + 1024,
+        .depth = SPLIT_DEPTH_MAX + 1,
+    };
+    arena_reset(watch->arena);
+    return value_read_json(watch->arena, document, &limits, err);
+}
+
+void watch_add_path(const struct watch *watch, struct buffer *out)
+{
+    const struct watch_options *options = &watch->options;
+    api_path(out, options->kind, text_of(options->namespace_), TEXT(""), NULL);
+    buffer_add_char(out, '?');
+    if (!options->name)
+        return;
+    buffer_add_text(out, "fieldSelector=metadata.name%3D");
+    api_query_escape(out, text_of(options->name));
+    buffer_add_char(out, '&');
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text ? mem_copy_text(text) : NULL;
+}
+
+struct watch *watch_new(const struct watch_options *options, const struct watch_sink *sink)
+{
+    struct watch *watch = mem_new_of(struct watch);
+    watch->options = *options;
+    watch->options.namespace_ = watch->namespace_ = copy_or_null(options->namespace_);
+    watch->options.name = watch->object_name = copy_or_null(options->name);
+    watch->sink = *sink;
+    watch->arena = arena_new();
+    watch->needs_pass = true;
+    buffer_add_text(&watch->name, "watch-");
+    watch_name(watch, &watch->name);
+    return watch;
+}
+
+void watch_start(struct watch *watch)
+{
+    must(watch->phase == PHASE_DOWN);
+    watch->started_ms = watch->down_ms = watch_now(watch);
+    try_in(watch, 0);
+}
+
+void watch_free(struct watch *watch)
+{
+    if (!watch)
+        return;
+    close_call(watch);
+    loop_timer_cancel(watch->options.world->loop, &watch->next);
+    arena_free(watch->arena);
+    struct buffer *buffers[] = {
+        &watch->position, &watch->page_token, &watch->page_position,
+        &watch->trouble,  &watch->name,       &watch->text,
+    };
+    for (size_t i = 0; i < COUNT_OF(buffers); i++)
+        buffer_done(buffers[i]);
+    free(watch->namespace_);
+    free(watch->object_name);
+    free(watch);
+}
+
+bool watch_is_synced(const struct watch *watch)
+{
+    return watch->is_synced;
+}
+
+bool watch_is_missing(const struct watch *watch)
+{
+    return watch->is_missing;
+}
+
+struct text watch_position(const struct watch *watch)
+{
+    return buffer_text(&watch->position);
+}
+
+const struct watch_counts *watch_counts(const struct watch *watch)
+{
+    return &watch->counts;
+}
