@@ -122,6 +122,16 @@ class Account:
                                     name=mark["resourceNames"][0]), f"{name} counts")
         return self
 
+    def await_roles(self, documents):
+        """Returns when each rule of these roles counts."""
+        for role in documents:
+            for one in role.get("rules", ()):
+                wait_until(lambda role=role, one=one: self.may(
+                    one["verbs"][-1], one["resources"][0], one["apiGroups"][0],
+                    role["metadata"].get("namespace"), one.get("resourceNames", [None])[0]),
+                    f"{role['metadata']['name']} counts")
+        return self
+
     def may(self, verb, resource, group=harness.GROUP, namespace=None, name=None):
         resource, _, sub = resource.partition("/")
         asked = {"verb": verb, "resource": resource, "subresource": sub, "group": group,
@@ -372,6 +382,22 @@ class Cluster:
             return True
         held.append(account.api.hold(target))
         return False
+
+    def operator(self, namespace, *words):
+        """The service account that `signpost manifests --rbac` prints for this namespace, with
+        just those rights; returns when they count. What lies in no namespace gets a name of its
+        own, so that operators stand side by side."""
+        code, text, errors = harness.run("manifests", "--rbac", "--namespace", namespace, *words)
+        assert code == 0, errors
+        made = []
+        for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            if document["kind"].startswith("Cluster"):
+                document["metadata"]["name"] += f"-{namespace}"
+                if "roleRef" in document:
+                    document["roleRef"]["name"] = document["metadata"]["name"]
+            self.api.apply(document)
+            made.append(document)
+        return Account(self, namespace, "signpost").await_roles(made)
 
     # ---- what is in it
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from harness import run
+from harness import GROUP, run
 
 NAMESPACE = "signpost"
 
@@ -56,18 +56,30 @@ def test_pod_stands_under_the_restricted_standard(cluster, installed):
     assert code == 1 and 'violates PodSecurity "restricted:latest"' in errors
 
 
-def test_account_may_do_what_the_roles_say_and_no_more(cluster, installed):
-    account = cluster.account(NAMESPACE)
+def test_account_may_do_what_the_roles_say_and_no_more(cluster, namespace):
+    account = cluster.operator(namespace)
+    lease = {"group": "coordination.k8s.io", "name": "signpost"}
     assert account.may("patch", "dnsrecords/status", namespace="default")
     assert account.may("watch", "secrets", group="", namespace="kube-system", name="x")
-    assert account.may("create", "leases", group="coordination.k8s.io", namespace=NAMESPACE)
-    assert account.may("update", "leases", "coordination.k8s.io", NAMESPACE, "signpost")
+    assert account.may("update", "leases", namespace=namespace, **lease)
     assert account.may("get", "namespaces", group="", name="kube-system")
     assert not account.may("list", "secrets", group="", namespace="default")
     assert not account.may("delete", "dnsrecords", namespace="default")
-    assert not account.may("update", "leases", "coordination.k8s.io", NAMESPACE, "other")
-    assert not account.may("update", "leases", "coordination.k8s.io", "default", "signpost")
+    assert not account.may("update", "leases", namespace="default", **lease)
+    assert not account.may("update", "leases", namespace=namespace, **{**lease, "name": "other"})
     assert not account.may("create", "tokenreviews", group="authentication.k8s.io")
+
+
+def test_namespaced_account_has_rights_in_its_namespaces_alone(cluster, namespace):
+    account = cluster.operator(namespace, "--namespaced")
+    for verb, resource, group in (("watch", "dnsrecords", GROUP), ("get", "secrets", ""),
+                                  ("patch", "dnsrecords/status", GROUP)):
+        assert account.may(verb, resource, group, namespace)
+        assert not account.may(verb, resource, group, "default")
+        assert not account.may(verb, resource, group)
+    assert account.may("create", "events", "events.k8s.io", "default")
+    assert not account.may("create", "events", "events.k8s.io", "kube-system")
+    assert account.may("watch", "dnsclasses")
 
 
 def test_records_can_be_made_and_deleted_while_nobody_answers_admission(cluster, installed,
