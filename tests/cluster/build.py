@@ -4,7 +4,8 @@
 tests/cluster/build.py [PREFIX]: builds what is missing, names it first (behind PREFIX), and says
 nothing when nothing is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
-there. `older/` is a second minor, of which only the API server is needed: its etcd is the same.
+there. `older/` is the oldest minor that we support, of which only the API server is needed: its
+etcd is the same.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""The CRDs that `signpost manifests --crd` prints, on the newest minor and on an older one."""
+"""The CRDs that `signpost manifests --crd` prints, on today's minor and on the oldest that we support."""
 
 import pytest
 
