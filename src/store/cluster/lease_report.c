@@ -36,24 +36,16 @@ struct store_check lease_check(const struct lease *lease)
 
 // ---- metrics ------------------------------------------------------------------------------------
 
-static void write_sample(struct buffer *out, const struct lease *lease, const char *metric,
-                         const char *type, const char *help, uint64_t number)
-{
-    metric_write_head(out, metric, type, help);
-    buffer_printf(out, "%s{name=\"", metric);
-    metric_write_label(out, lease->name);
-    buffer_printf(out, "\"} %llu\n", (unsigned long long)number);
-}
-
 void lease_write_metrics(const struct lease *lease, struct buffer *out)
 {
     int64_t margin_ms = lease_margin_ms(lease);
     if (!lease->is_elected)
         return;
-    write_sample(out, lease, "leader_election_master_status", "gauge",
-                 "1 where this process holds the lease, 0 where it stands by.", lease->is_leading);
-    write_sample(out, lease, "leader_election_slowpath_total", "counter",
-                 "Renewals that had to read the lease first.", lease->slow_paths);
+    metric_write_head(out, "leader_election_slowpath_total", "counter",
+                      "Renewals that had to read the lease first.");
+    buffer_add_text(out, "leader_election_slowpath_total{name=\"");
+    metric_write_label(out, lease->name);
+    buffer_printf(out, "\"} %llu\n", (unsigned long long)lease->slow_paths);
     metric_write_head(out, "signpost_lease_margin_seconds", "gauge",
                       "Time left in which something new may begin elsewhere; 0 without the lease.");
     buffer_printf(out, "signpost_lease_margin_seconds %lld.%03lld\n",

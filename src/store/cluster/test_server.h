@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ enum { TEST_LOST = -1 }; // a delay: never comes
 struct test_reply {
     int status;
     struct buffer body;
+    const char *code; // reason of a Status; or NULL
     int64_t retry_ms;
 };
 
@@ -93,6 +95,8 @@ static inline void test_call_end(struct api_call *call)
         error_set(&reply.error, test_fault(reply.status), "ServerError", "no luck: %d",
                   reply.status);
     reply.error.status = reply.status;
+    if (!is_lost && call->reply.code)
+        snprintf(reply.error.code, sizeof reply.error.code, "%s", call->reply.code);
     reply.error.retry_ms = is_lost ? 0 : call->reply.retry_ms;
     call->done = NULL;
     done(call->context, &reply);
