@@ -42,6 +42,10 @@ def version(server):
     return server.api.want("GET", records(limit=1))["metadata"]["resourceVersion"]
 
 
+def version_of(server, name):
+    return server.api.get("DNSRecord", name, "default")["metadata"]["resourceVersion"]
+
+
 def test_a_watch_from_long_ago_gets_410_as_an_event(server):
     event = next(server.api.watch(records(watch="1", resourceVersion="1")))
     assert event["type"] == "ERROR"
@@ -111,15 +115,30 @@ def test_a_patch_that_changes_nothing_leaves_the_version(server):
     assert one["metadata"]["resourceVersion"] == two["metadata"]["resourceVersion"]
 
 
-@pytest.mark.parametrize("name,status,reason,text", [
-    ("absent", 409, "Conflict", "uid mismatch"), ("r02", 422, "Invalid", "metadata.uid")])
-def test_an_apply_with_the_uid_of_what_is_gone_is_refused(server, name, status, reason, text):
+OTHER_UID = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize("name,method,content_type,status,text", [
+    ("absent", "PATCH", api.PATCHES["apply"], 409, "uid mismatch"),
+    ("r02", "PATCH", api.PATCHES["apply"], 422, "metadata.uid: Invalid value"),
+    ("r02", "PATCH", api.PATCHES["merge"], 422, "metadata.uid: Invalid value"),
+    ("r02", "PUT", "application/json", 409, "Precondition failed: UID")])
+def test_a_write_with_another_uid_is_refused(server, name, method, content_type, status, text):
     document = record(name)
-    document["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
-    target = api.path("DNSRecord", "default", name, fieldManager="x", force="true")
-    reply = server.api.ask("PATCH", target, document, content_type=api.PATCHES["apply"])
-    assert (reply.status, reply.json["reason"]) == (status, reason)
+    document["metadata"]["uid"] = OTHER_UID
+    more = {"fieldManager": "x", "force": "true"} if content_type == api.PATCHES["apply"] else {}
+    if method == "PUT":
+        document["metadata"]["resourceVersion"] = version_of(server, name)
+    reply = server.api.ask(method, api.path("DNSRecord", "default", name, **more), document,
+                           content_type=content_type)
+    assert reply.status == status, reply
     assert text in reply.json["message"]
+
+
+def test_a_deletion_with_another_uid_is_a_conflict(server):
+    reply = server.api.ask("DELETE", api.path("DNSRecord", "default", "r02"),
+                           {"preconditions": {"uid": OTHER_UID}})
+    assert (reply.status, reply.json["reason"]) == (409, "Conflict")
 
 
 def test_a_field_that_the_schema_has_not_is_dropped_by_a_merge(server):
