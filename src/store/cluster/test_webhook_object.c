@@ -1,0 +1,164 @@
+#include "store/cluster/webhook_object.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena *arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+static struct value *parsed(const char *json)
+{
+    struct error err;
+    char *text = arena_copy_text(arena, json);
+    for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
+        *at = '"';
+    struct value *tree = value_read_json(arena, text_of(text), &value_reply_limits, &err);
+    if (!tree)
+        fail_msg("%s: %s", err.text, text);
+    return tree;
+}
+
+static struct x509_pair pair(const char *certificate, const char *key)
+{
+    return (struct x509_pair){mem_copy_text(certificate), secret_new(key, strlen(key))};
+}
+
+static struct webhook_keys some_keys(void)
+{
+    return (struct webhook_keys){.ca = pair("ca", "ca key"),
+                                 .leaf = pair("leaf", "leaf key"),
+                                 .rotated = mem_copy_text("1")};
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    (void)state;
+    AUTO_BUFFER body = {0};
+    struct webhook_keys keys = some_keys();
+    struct webhook_keys back;
+    webhook_keys_write_new(&body, "dns", "signpost-webhook-cert", &keys);
+    const struct value *tree = parsed(body.at);
+    assert_true(text_is(value_text_at(tree, "metadata.name"), "signpost-webhook-cert"));
+    assert_true(text_is(value_text_at(tree, "metadata.namespace"), "dns"));
+    assert_true(text_is(value_text_at(tree, "type"), "kubernetes.io/tls"));
+    assert_int_equal(value_count(value_find(tree, "data")), 4);
+    webhook_keys_read(tree, &back);
+    assert_string_equal(back.ca.certificate_pem, "ca");
+    assert_true(secret_equal(back.ca.key_pem, keys.ca.key_pem));
+    assert_string_equal(back.leaf.certificate_pem, "leaf");
+    assert_true(secret_equal(back.leaf.key_pem, keys.leaf.key_pem));
+    assert_null(back.next.certificate_pem);
+    assert_null(back.next.key_pem);
+    assert_string_equal(back.rotated, "1");
+    assert_null(back.rotate);
+    webhook_keys_done(&keys);
+    webhook_keys_done(&back);
+}
+
+static void a_patch_wants_its_version_and_takes_away_what_is_gone(void **state)
+{
+    (void)state;
+    AUTO_BUFFER body = {0};
+    struct webhook_keys keys = some_keys();
+    webhook_keys_write_patch(&body, "17", &keys);
+    const struct value *tree = parsed(body.at);
+    assert_true(text_is(value_text_at(tree, "metadata.resourceVersion"), "17"));
+    assert_int_equal(value_count(value_find(tree, "data")), 6);
+    const struct value *data = value_find(tree, "data");
+    assert_int_equal(value_find(data, "ca-next.crt")->type, VALUE_NULL);
+    assert_int_equal(value_find(data, "ca-next.key")->type, VALUE_NULL);
+    webhook_keys_done(&keys);
+}
+
+static void what_is_no_base64_is_left_out(void **state)
+{
+    (void)state;
+    struct webhook_keys keys;
+    webhook_keys_read(parsed("{'data':{'tls.crt':'!','tls.key':'!','ca.crt':'AAAA','ca.key':7},"
+                             "'metadata':{'annotations':"
+                             "{'dns.homelab.mortenolsen.pro/rotate-ca':'now'}}}"),
+                      &keys);
+    assert_null(keys.leaf.certificate_pem);
+    assert_null(keys.leaf.key_pem);
+    assert_null(keys.ca.certificate_pem);
+    assert_null(keys.ca.key_pem);
+    assert_string_equal(keys.rotate, "now");
+    webhook_keys_done(&keys);
+    webhook_keys_read(parsed("{}"), &keys);
+    assert_null(keys.ca.certificate_pem);
+    webhook_keys_done(&keys);
+}
+
+static struct webhook_bundle bundle_of(const char *json)
+{
+    struct webhook_bundle out;
+    webhook_bundle_read(arena, json ? parsed(json) : NULL, &out);
+    return out;
+}
+
+static void the_bundle_of_all_webhooks_is_read(void **state)
+{
+    (void)state;
+    assert_false(bundle_of(NULL).is_there);
+    assert_false(bundle_of("{'webhooks':[]}").is_there);
+    struct webhook_bundle none = bundle_of("{'webhooks':[{'name':'a'}]}");
+    assert_true(none.is_there && !none.is_left && !none.is_mixed && !none.pem.len);
+    struct webhook_bundle one = bundle_of("{'webhooks':[{'clientConfig':{'caBundle':'Y2E='}},"
+                                          "{'clientConfig':{'caBundle':'Y2E='}}]}");
+    assert_true(text_is(one.pem, "ca") && !one.is_mixed);
+    assert_true(bundle_of("{'webhooks':[{'clientConfig':{'caBundle':'Y2E='}},"
+                          "{'clientConfig':{}}]}")
+                    .is_mixed);
+    assert_true(bundle_of("{'metadata':{'annotations':{'cert-manager.io/inject-ca-from':'a/b'}},"
+                          "'webhooks':[{}]}")
+                    .is_left);
+}
+
+static void a_bundle_is_patched_only_where_all_is_as_it_was_read(void **state)
+{
+    (void)state;
+    AUTO_BUFFER body = {0};
+    webhook_bundle_write_patch(&body,
+                               parsed("{'webhooks':[{'name':'a','clientConfig':{'caBundle':'b2xk'}}"
+                                      ",{'name':'b'}]}"),
+                               "ca");
+    assert_string_equal(
+        body.at,
+        "[{\"op\":\"test\",\"path\":\"/webhooks/0/name\",\"value\":\"a\"},"
+        "{\"op\":\"test\",\"path\":\"/webhooks/0/clientConfig/caBundle\",\"value\":\"b2xk\"},"
+        "{\"op\":\"add\",\"path\":\"/webhooks/0/clientConfig/caBundle\",\"value\":\"Y2E=\"},"
+        "{\"op\":\"test\",\"path\":\"/webhooks/1/name\",\"value\":\"b\"},"
+        "{\"op\":\"add\",\"path\":\"/webhooks/1/clientConfig/caBundle\",\"value\":\"Y2E=\"}]");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_reads_back),
+        TEST(a_patch_wants_its_version_and_takes_away_what_is_gone),
+        TEST(what_is_no_base64_is_left_out),
+        TEST(the_bundle_of_all_webhooks_is_read),
+        TEST(a_bundle_is_patched_only_where_all_is_as_it_was_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

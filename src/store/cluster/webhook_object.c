@@ -1,0 +1,195 @@
+#include "store/cluster/webhook_object.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+
+#define GROUP "dns.homelab.mortenolsen.pro/"
+#define INJECTED "cert-manager.io/inject-ca-from"
+
+enum { BODY_OCTETS = 64 * 1024 }; // two CAs and a leaf take 8 KiB
+
+// ---- the Secret ---------------------------------------------------------------------------------
+
+static struct secret *read_key(const struct value *data, const char *key)
+{
+    struct error err;
+    struct text text = value_text(value_find(data, key));
+    if (!text.len)
+        return NULL;
+    struct buffer octets = {0};
+    buffer_reserve(&octets, text.len);
+    struct secret *out =
+        base64_decode(&octets, text, &err) ? secret_new(buffer_text(&octets).at, octets.len) : NULL;
+    secret_wipe(octets.at, octets.capacity);
+    buffer_done(&octets);
+    return out;
+}
+
+static char *read_certificate(const struct value *data, const char *key)
+{
+    struct error err;
+    struct buffer octets = {0};
+    struct text text = value_text(value_find(data, key));
+    if (text.len && base64_decode(&octets, text, &err) && octets.len &&
+        !memchr(octets.at, '\0', octets.len))
+        return buffer_steal(&octets);
+    buffer_done(&octets);
+    return NULL;
+}
+
+static char *read_annotation(const struct value *secret, const char *key)
+{
+    const struct value *annotations = value_at(secret, "metadata.annotations", NULL);
+    struct text text = value_text(value_find(annotations, key));
+    return text.at ? mem_copy_text(text.at) : NULL;
+}
+
+static struct x509_pair read_pair(const struct value *data, const char *certificate,
+                                  const char *key)
+{
+    return (struct x509_pair){read_certificate(data, certificate), read_key(data, key)};
+}
+
+void webhook_keys_read(const struct value *secret, struct webhook_keys *out)
+{
+    const struct value *data = value_find(secret, "data");
+    *out = (struct webhook_keys){
+        .ca = read_pair(data, "ca.crt", "ca.key"),
+        .next = read_pair(data, "ca-next.crt", "ca-next.key"),
+        .leaf = read_pair(data, "tls.crt", "tls.key"),
+        .rotate = read_annotation(secret, GROUP "rotate-ca"),
+        .rotated = read_annotation(secret, GROUP "ca-rotated"),
+    };
+}
+
+static void write_octets(struct buffer *out, const char *key, struct text octets, bool is_patch)
+{
+    if (!octets.len && !is_patch)
+        return;
+    buffer_printf(out, "\"%s\":", key);
+    if (octets.len) {
+        buffer_add_char(out, '"');
+        base64_encode(out, octets.at, octets.len);
+        buffer_add_text(out, "\",");
+    } else {
+        buffer_add_text(out, "null,");
+    }
+}
+
+static void write_pair(struct buffer *out, const char *certificate, const char *key,
+                       const struct x509_pair *pair, bool is_patch)
+{
+    struct text secret = pair->key_pem ? secret_expose(pair->key_pem) : TEXT("");
+    write_octets(out, certificate, text_of(pair->certificate_pem), is_patch);
+    write_octets(out, key, secret, is_patch);
+}
+
+static void write_data(struct buffer *out, const struct webhook_keys *keys, bool is_patch)
+{
+    buffer_add_text(out, "\"data\":{");
+    write_pair(out, "ca.crt", "ca.key", &keys->ca, is_patch);
+    write_pair(out, "ca-next.crt", "ca-next.key", &keys->next, is_patch);
+    write_pair(out, "tls.crt", "tls.key", &keys->leaf, is_patch);
+    out->len--; // the last comma
+    out->at[out->len] = '\0';
+    buffer_add_text(out, "}}");
+}
+
+static void write_annotations(struct buffer *out, const struct webhook_keys *keys)
+{
+    if (!keys->rotated)
+        return;
+    buffer_add_text(out, ",\"annotations\":{\"" GROUP "ca-rotated\":");
+    value_write_json_text(out, text_of(keys->rotated));
+    buffer_add_char(out, '}');
+}
+
+void webhook_keys_write_new(struct buffer *out, const char *namespace_, const char *name,
+                            const struct webhook_keys *keys)
+{
+    buffer_reserve(out, BODY_OCTETS);
+    buffer_printf(out,
+                  "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"type\":\"kubernetes.io/tls\","
+                  "\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
+                  "\"labels\":{\"app.kubernetes.io/managed-by\":\"signpost\"}",
+                  name, namespace_);
+    write_annotations(out, keys);
+    buffer_add_text(out, "},");
+    write_data(out, keys, false);
+}
+
+void webhook_keys_write_patch(struct buffer *out, const char *version,
+                              const struct webhook_keys *keys)
+{
+    buffer_reserve(out, BODY_OCTETS);
+    buffer_add_text(out, "{\"metadata\":{\"resourceVersion\":");
+    value_write_json_text(out, text_of(version));
+    write_annotations(out, keys);
+    buffer_add_text(out, "},");
+    write_data(out, keys, true);
+}
+
+// ---- the configuration --------------------------------------------------------------------------
+
+static const struct value *webhooks_of(const struct value *configuration)
+{
+    const struct value *list = value_find(configuration, "webhooks");
+    return list && list->type == VALUE_LIST ? list : NULL;
+}
+
+static struct text bundle_of(const struct value *webhook)
+{
+    return value_text_at(webhook, "clientConfig.caBundle");
+}
+
+static struct text decoded(struct arena *arena, struct text base64)
+{
+    struct error err;
+    AUTO_BUFFER octets = {0};
+    if (!base64.len || !base64_decode(&octets, base64, &err))
+        return base64;
+    return (struct text){arena_copy(arena, octets.at, octets.len), octets.len};
+}
+
+void webhook_bundle_read(struct arena *arena, const struct value *configuration,
+                         struct webhook_bundle *out)
+{
+    const struct value *annotations = value_at(configuration, "metadata.annotations", NULL);
+    const struct value *webhooks = webhooks_of(configuration);
+    struct text first = webhooks ? bundle_of(webhooks->first) : (struct text){0};
+    *out = (struct webhook_bundle){
+        .is_there = value_count(webhooks) > 0,
+        .is_left = value_text(value_find(annotations, INJECTED)).len > 0,
+        .pem = decoded(arena, first),
+    };
+    value_each (webhook, webhooks)
+        out->is_mixed |= !text_equal(bundle_of(webhook), first);
+}
+
+static void write_operation(struct buffer *out, const char *operation, size_t at, const char *path,
+                            struct text text)
+{
+    buffer_printf(out, "%s{\"op\":\"%s\",\"path\":\"/webhooks/%zu/%s\",\"value\":",
+                  out->at[out->len - 1] == '[' ? "" : ",", operation, at, path);
+    value_write_json_text(out, text);
+    buffer_add_char(out, '}');
+}
+
+void webhook_bundle_write_patch(struct buffer *out, const struct value *configuration,
+                                const char *pem)
+{
+    size_t at = 0;
+    AUTO_BUFFER base64 = {0};
+    base64_encode(&base64, pem, strlen(pem));
+    buffer_add_char(out, '[');
+    value_each (webhook, webhooks_of(configuration)) {
+        struct text old = bundle_of(webhook);
+        write_operation(out, "test", at, "name", value_text_at(webhook, "name"));
+        if (old.len)
+            write_operation(out, "test", at, "clientConfig/caBundle", old);
+        write_operation(out, "add", at, "clientConfig/caBundle", buffer_text(&base64));
+        at++;
+    }
+    buffer_add_char(out, ']');
+}
