@@ -38,8 +38,8 @@ format: ## lay out all C files with clang-format
 	$(SETUP) check
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
 
-man: ## write the manual pages (docs/man) anew from the tables of the program
-	$(SETUP) build
+man: ## write manual and reference pages (docs/) anew from the tables of the program
+	$(SETUP) man
 	@scripts/man
 
 install: ## install program, manual pages and completions into PREFIX (/usr/local), below DESTDIR

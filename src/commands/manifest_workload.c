@@ -84,8 +84,7 @@ static const struct manifest_row container_rows[] = {
 
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
-    "controllers",    "owner-id",  "leader-elect-resource-name",
-    "metrics-secure", "admission", "webhook-url",
+    "controllers", "owner-id", "leader-elect-resource-name", "metrics-secure", "webhook-url",
 };
 
 static void add_argument(const struct manifest *manifest, struct value *list, const char *option,
@@ -100,6 +99,7 @@ static void put_arguments(const struct manifest *manifest, struct value *contain
     static const char *const fixed[] = {"run", "--store=cluster", "--metrics-bind-address=:8080",
                                         "--health-probe-bind-address=:8081", NULL};
     struct value *list = value_put_texts(manifest->arena, container, "args", fixed);
+    add_argument(manifest, list, "admission", option_text(manifest->invocation, "admission"));
     for (size_t i = 0; i < manifest->namespace_count; i++)
         add_argument(manifest, list, "namespaces", manifest->namespaces[i]);
     for (size_t i = 0; i < COUNT_OF(handed_on); i++)

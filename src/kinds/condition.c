@@ -7,7 +7,7 @@
 
 static const char *const reasons[REASONS] = {
     [REASON_NONE] = "",
-#define REASON(id, text) [REASON_##id] = (text),
+#define REASON(id, text, doc) [REASON_##id] = (text),
 #include "kinds/reasons.def"
 #undef REASON
 };

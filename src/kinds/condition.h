@@ -8,12 +8,13 @@
 #include "base/pack.h"
 #include "base/value.h"
 
-// Standard conditions of all kinds, and the one table of reasons. A condition's text names the
-// object at fault and what to do, at most 1,024 octets, never a counter or a time.
+// Standard conditions of all kinds, and the one table of reasons with what each says to people. A
+// condition's text names the object at fault and what to do, at most 1,024 octets, never a counter
+// or a time.
 
 enum reason {
     REASON_NONE,
-#define REASON(id, text) REASON_##id,
+#define REASON(id, text, doc) REASON_##id,
 #include "kinds/reasons.def"
 #undef REASON
     REASONS,

@@ -150,6 +150,17 @@ def test_committed_manual_pages_are_current():
         assert committed[name] == page, f"{name} is old: run scripts/man and commit docs/man"
 
 
+def test_committed_reference_pages_are_current(tmp_path):
+    subprocess.run([ROOT / "scripts" / "reference", tmp_path], check=True,
+                   env={**os.environ, "SIGNPOST": SIGNPOST})
+    committed = ROOT / "docs" / "reference"
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert sorted(path.name for path in committed.iterdir()) == names
+    for name in names:
+        assert (committed / name).read_text() == (tmp_path / name).read_text(), (
+            f"{name} is old: run scripts/man and commit docs/reference")
+
+
 def test_manual_page_has_the_sections_that_people_look_for():
     _, page, _ = run("help", "--man", "status")
     sections = [line[4:] for line in page.splitlines() if line.startswith(".SH ")]
@@ -293,9 +304,9 @@ def test_deployment_hands_options_on():
              "--admission=false", "--leader-elect-resource-name=mine")
     made = container(manifests("--deployment", "--image", "registry.example/x:1", *words))
     assert made["image"] == "registry.example/x:1"
-    assert made["args"][4:] == ["--namespaces=a", "--namespaces=b", "--controllers=dnsclass",
-                                "--owner-id=x", "--leader-elect-resource-name=mine",
-                                "--metrics-secure=true", "--admission=false"]
+    assert made["args"][4:] == ["--admission=false", "--namespaces=a", "--namespaces=b",
+                                "--controllers=dnsclass", "--owner-id=x",
+                                "--leader-elect-resource-name=mine", "--metrics-secure=true"]
 
 
 def test_webhook_is_reached_by_its_service_or_by_a_url():
