@@ -374,8 +374,10 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
-    while (api->calls)
-        api_cancel(api, api->calls);
+    for (struct api_call *call = api->calls, *next; call; call = next) {
+        next = call->next;
+        api_cancel(api, call);
+    }
     identity_free(api->identity);
     kube_access_free(api->access);
     api_counts_done(&api->counts);

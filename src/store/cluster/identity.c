@@ -6,29 +6,16 @@
 #include "base/digest.h"
 #include "base/must.h"
 #include "store/cluster/credential_file.h"
-#include "store/cluster/plugin.h"
+#include "store/cluster/fetch.h"
 
-enum {
-    PLUGIN_WORDS_MAX = 400, // of its stderr in an error
-    FACE_FILES = 3,
-};
-
-// What the plugin gave, and how it went.
-struct fetch {
-    struct process *process; // while it runs
-    struct plugin_credential credential;
-    bool has_credential;
-    bool is_refused;    // the server answered 401 to it
-    int64_t started_ms; // mono; 0: never
-    bool has_failed;
-};
+enum { FILE_CA, FILE_CERTIFICATE, FILE_KEY, FILES };
 
 struct identity {
     struct identity_options options;
     struct credential_file token;
-    struct credential_file files[FACE_FILES];
+    struct credential_file files[FILES];
     int64_t files_read_ms; // all of them together: certificate and key are a pair
-    struct fetch fetch;
+    struct fetch *fetch;   // NULL: no plugin is wanted
     struct secret *authorization;
     struct buffer impersonation; // the headers' texts, each with its NUL
     struct http_header *headers; // the first is Authorization's
@@ -37,8 +24,6 @@ struct identity {
     bool has_trouble;
     struct error trouble;
 };
-
-enum { FILE_CA, FILE_CERTIFICATE, FILE_KEY };
 
 static int64_t now_ms(const struct identity *identity)
 {
@@ -142,13 +127,19 @@ static struct secret *make_basic(const char *username, const struct secret *pass
     return secret;
 }
 
+static const struct plugin_credential *fetched(const struct identity *identity)
+{
+    static const struct plugin_credential none = {0};
+    return identity->fetch ? fetch_credential(identity->fetch) : &none;
+}
+
 static const struct secret *find_token(const struct identity *identity)
 {
     if (identity->token.content)
         return identity->token.content;
     if (identity->options.access->token)
         return identity->options.access->token;
-    return identity->fetch.credential.token;
+    return fetched(identity)->token;
 }
 
 static struct secret *make_authorization(const struct identity *identity)
@@ -160,17 +151,17 @@ static struct secret *make_authorization(const struct identity *identity)
     return access->username ? make_basic(access->username, access->password) : NULL;
 }
 
-static const char *pem_of(const struct secret *given, const struct secret *fetched,
+static const char *pem_of(const struct secret *given, const struct secret *plugin,
                           const struct credential_file *file)
 {
-    const struct secret *pem = given ? given : file->content ? file->content : fetched;
+    const struct secret *pem = given ? given : file->content ? file->content : plugin;
     return pem ? secret_expose(pem).at : NULL;
 }
 
 static void make_face(struct identity *identity)
 {
     const struct kube_access *access = identity->options.access;
-    const struct plugin_credential *fetched = &identity->fetch.credential;
+    const struct plugin_credential *plugin = fetched(identity);
     struct identity_face *face = &identity->face;
     secret_unref(identity->authorization);
     identity->authorization = make_authorization(identity);
@@ -184,8 +175,8 @@ static void make_face(struct identity *identity)
         .ca_pem = pem_of(access->ca, NULL, &identity->files[FILE_CA]),
         .server_name = access->tls_server_name,
         .certificate_pem =
-            pem_of(access->certificate, fetched->certificate, &identity->files[FILE_CERTIFICATE]),
-        .key_pem = pem_of(access->key, fetched->key, &identity->files[FILE_KEY]),
+            pem_of(access->certificate, plugin->certificate, &identity->files[FILE_CERTIFICATE]),
+        .key_pem = pem_of(access->key, plugin->key, &identity->files[FILE_KEY]),
         .is_unverified = access->is_unverified,
     };
     face->generation++;
@@ -215,7 +206,7 @@ static bool read_token(struct identity *identity, bool *has_changed, struct erro
 static bool read_files(struct identity *identity, bool *has_changed, struct error *err)
 {
     identity->files_read_ms = now_ms(identity);
-    for (size_t i = 0; i < FACE_FILES; i++) {
+    for (size_t i = 0; i < FILES; i++) {
         struct credential_file *file = &identity->files[i];
         if (file->path &&
             !credential_file_read(file, identity->files_read_ms, identity->options.log, has_changed,
@@ -245,178 +236,40 @@ static bool read_what_is_due(struct identity *identity, struct error *err)
 // ---- the plugin ----
 
 // As in client-go: what stands in the kubeconfig itself goes first.
-static bool wants_plugin(const struct identity *identity)
+static bool wants_plugin(const struct kube_access *access)
 {
-    const struct kube_access *access = identity->options.access;
     return access->exec.command && !access->token && !access->token_file && !access->username;
 }
 
-static bool has_expired(const struct identity *identity)
+static const struct secret *find_ca(const struct identity *identity)
 {
-    const struct fetch *fetch = &identity->fetch;
-    int64_t expires_ms = fetch->credential.expires_ms;
-    return expires_ms && loop_unix_ms(identity->options.world->loop) >= expires_ms;
+    const struct secret *given = identity->options.access->ca;
+    return given ? given : identity->files[FILE_CA].content;
 }
 
-static bool may_start(const struct identity *identity)
-{
-    return is_due(identity, identity->fetch.started_ms, IDENTITY_PLUGIN_PAUSE_MS);
-}
-
-static void describe_end(const struct identity *identity, const struct process_result *result,
-                         struct error *err)
-{
-    const struct kube_exec *exec = &identity->options.access->exec;
-    char words[PLUGIN_WORDS_MAX + 1];
-    text_clean_into(words, sizeof words, text_trim(result->errors));
-    const char *colon = words[0] ? ": " : "";
-    if (!result->has_exited)
-        error_set(err, FAULT_AUTH, "AuthenticationFailed", "exec plugin: %s%s%s",
-                  result->error.text, colon, words);
-    else
-        error_set(err, FAULT_AUTH, "AuthenticationFailed",
-                  "exec plugin %s ended with exit code %d%s%s", exec->command, result->exit_code,
-                  colon, words);
-}
-
-static bool judge_run(const struct identity *identity, const struct process_result *result,
-                      struct plugin_credential *out, struct error *err)
-{
-    const struct kube_exec *exec = &identity->options.access->exec;
-    if (!result->has_exited || result->exit_code != 0) {
-        describe_end(identity, result, err);
-        return false;
-    }
-    if (result->is_cut)
-        return error_set(err, FAULT_AUTH, "AuthenticationFailed",
-                         "exec plugin %s: its output is longer than %d octets", exec->command,
-                         IDENTITY_PLUGIN_OCTETS_MAX);
-    return plugin_read_reply(out, result->output, exec->api_version, err) ||
-           error_prefix(err, "exec plugin %s: ", exec->command);
-}
-
-static void take_credential(struct identity *identity, struct plugin_credential *credential)
-{
-    struct fetch *fetch = &identity->fetch;
-    plugin_credential_done(&fetch->credential);
-    fetch->credential = *credential;
-    fetch->has_credential = true;
-    fetch->is_refused = false;
-    make_face(identity);
-}
-
-static void log_words(const struct identity *identity, const struct process_result *result)
-{
-    struct text words = text_trim(result->errors);
-    if (words.len)
-        log_line(identity->options.log, LOG_WARN, "exec plugin wrote to stderr",
-                 LOG_TEXT("command", identity->options.access->exec.command),
-                 LOG_SLICE("stderr", words), LOG_END);
-}
-
-static void plugin_ended(void *context, const struct process_result *result)
+static void fetch_settled(void *context)
 {
     struct identity *identity = context;
-    struct plugin_credential credential = {0};
-    struct error err = {0};
-    identity->fetch.process = NULL;
-    log_words(identity, result);
-    identity->fetch.has_failed = !judge_run(identity, result, &credential, &err);
-    if (!identity->fetch.has_failed)
-        take_credential(identity, &credential);
-    set_trouble(identity, identity->fetch.has_failed ? &err : NULL);
+    const struct error *trouble = fetch_trouble(identity->fetch);
+    if (!trouble)
+        make_face(identity);
+    set_trouble(identity, trouble);
     identity->options.settled(identity->options.context);
 }
 
-static const char *make_info(const struct kube_access *access, const struct secret *ca)
-{
-    struct buffer info = {0};
-    buffer_add_text(&info, "KUBERNETES_EXEC_INFO=");
-    plugin_write_info(&info, access, ca);
-    return buffer_steal(&info);
-}
-
-static struct process *start_run(struct identity_runner *runner, struct loop *loop,
-                                 const struct identity_run *run, struct error *err)
-{
-    if (runner)
-        return runner->start(runner, loop, run, err);
-    return process_start_with(loop, run->argv, run->additions, run->max_output_octets,
-                              run->timeout_ms, run->done, run->context, err);
-}
-
-static void cancel_run(struct identity_runner *runner, struct process *process)
-{
-    if (runner)
-        runner->cancel(process);
-    else
-        process_cancel(process);
-}
-
-static bool run_plugin(struct identity *identity, struct error *err)
-{
-    const struct kube_access *access = identity->options.access;
-    const struct kube_exec *exec = &access->exec;
-    const struct credential_file *ca = &identity->files[FILE_CA];
-    const char *argv[KUBE_ARGS_MAX + 2] = {exec->command};
-    const char *additions[KUBE_ARGS_MAX + 2] = {0};
-    autofree const char *info = make_info(access, access->ca ? access->ca : ca->content);
-    memcpy(argv + 1, exec->args, sizeof exec->args);
-    additions[0] = info;
-    memcpy(additions + 1, exec->env, sizeof exec->env);
-    struct identity_run run = {
-        .argv = argv,
-        .additions = additions,
-        .max_output_octets = IDENTITY_PLUGIN_OCTETS_MAX,
-        .timeout_ms = IDENTITY_PLUGIN_MS,
-        .done = plugin_ended,
-        .context = identity,
-    };
-    struct identity_runner *runner = identity->options.runner;
-    identity->fetch.process = start_run(runner, identity->options.world->loop, &run, err);
-    return identity->fetch.process;
-}
-
-static bool start_plugin(struct identity *identity, struct error *err)
-{
-    const struct kube_exec *exec = &identity->options.access->exec;
-    struct error why = {0};
-    identity->fetch.started_ms = now_ms(identity);
-    identity->fetch.has_failed = !run_plugin(identity, &why);
-    if (!identity->fetch.has_failed)
-        return true;
-    error_set(err, FAULT_AUTH, "AuthenticationFailed", "exec plugin: %s%s%s", why.text,
-              exec->install_hint ? "; " : "", exec->install_hint ? exec->install_hint : "");
-    return false;
-}
-
-// A credential that is over the moment it comes (clocks differ) is used until the next run may be.
-static bool is_usable(const struct identity *identity)
-{
-    const struct fetch *fetch = &identity->fetch;
-    if (!fetch->has_credential || fetch->is_refused)
-        return false;
-    return !has_expired(identity) || (!fetch->has_failed && !may_start(identity));
-}
-
-static enum identity_state prepare_plugin(struct identity *identity, struct error *err)
-{
-    if (is_usable(identity))
-        return IDENTITY_READY;
-    if (identity->fetch.process)
-        return IDENTITY_FETCHING;
-    if (may_start(identity)) {
-        struct error why = {0};
-        if (start_plugin(identity, &why))
-            return IDENTITY_FETCHING;
-        set_trouble(identity, &why);
-    }
-    if (err)
-        *err = identity->trouble;
-    return IDENTITY_FAILED;
-}
-
 // ---- life ----
+
+static struct fetch *make_fetch(struct identity *identity)
+{
+    return fetch_new(&(struct fetch_options){
+        .loop = identity->options.world->loop,
+        .log = identity->options.log,
+        .access = identity->options.access,
+        .runner = identity->options.runner,
+        .settled = fetch_settled,
+        .context = identity,
+    });
+}
 
 struct identity *identity_new(const struct identity_options *options)
 {
@@ -431,6 +284,8 @@ struct identity *identity_new(const struct identity_options *options)
     identity->files[FILE_CERTIFICATE].what = "client certificate file";
     identity->files[FILE_KEY].path = access->key ? NULL : access->key_file;
     identity->files[FILE_KEY].what = "client key file";
+    if (wants_plugin(access))
+        identity->fetch = make_fetch(identity);
     make_headers(identity);
     make_face(identity);
     return identity;
@@ -440,11 +295,9 @@ void identity_free(struct identity *identity)
 {
     if (!identity)
         return;
-    if (identity->fetch.process)
-        cancel_run(identity->options.runner, identity->fetch.process);
-    plugin_credential_done(&identity->fetch.credential);
+    fetch_free(identity->fetch);
     credential_file_done(&identity->token);
-    for (size_t i = 0; i < FACE_FILES; i++)
+    for (size_t i = 0; i < FILES; i++)
         credential_file_done(&identity->files[i]);
     secret_unref(identity->authorization);
     buffer_done(&identity->impersonation);
@@ -455,35 +308,21 @@ void identity_free(struct identity *identity)
 enum identity_state identity_prepare(struct identity *identity, struct error *err)
 {
     struct error why = {0};
-    if (!read_what_is_due(identity, &why)) {
-        set_trouble(identity, &why);
-        if (err)
-            *err = why;
-        return IDENTITY_FAILED;
-    }
-    if (wants_plugin(identity))
-        return prepare_plugin(identity, err);
-    set_trouble(identity, NULL);
-    return IDENTITY_READY;
+    enum identity_state state = IDENTITY_READY;
+    if (!read_what_is_due(identity, &why))
+        state = IDENTITY_FAILED;
+    else if (identity->fetch)
+        state = fetch_prepare(identity->fetch, find_ca(identity), &why);
+    if (state != IDENTITY_FETCHING)
+        set_trouble(identity, state == IDENTITY_FAILED ? &why : NULL);
+    if (state == IDENTITY_FAILED && err)
+        *err = why;
+    return state;
 }
 
 const struct identity_face *identity_face(const struct identity *identity)
 {
     return &identity->face;
-}
-
-static enum identity_state renew_plugin(struct identity *identity)
-{
-    if (identity->fetch.process)
-        return IDENTITY_FETCHING;
-    if (!may_start(identity))
-        return IDENTITY_FAILED;
-    struct error why = {0};
-    identity->fetch.is_refused = true;
-    if (start_plugin(identity, &why))
-        return IDENTITY_FETCHING;
-    set_trouble(identity, &why);
-    return IDENTITY_FAILED;
 }
 
 enum identity_state identity_renew(struct identity *identity, uint64_t generation)
@@ -495,7 +334,12 @@ enum identity_state identity_renew(struct identity *identity, uint64_t generatio
     }
     if (generation != identity->face.generation)
         return IDENTITY_READY;
-    return wants_plugin(identity) ? renew_plugin(identity) : IDENTITY_FAILED;
+    if (!identity->fetch)
+        return IDENTITY_FAILED;
+    enum identity_state state = fetch_renew(identity->fetch, find_ca(identity));
+    if (state == IDENTITY_FAILED)
+        set_trouble(identity, fetch_trouble(identity->fetch));
+    return state;
 }
 
 void identity_doubt(struct identity *identity)
@@ -507,8 +351,8 @@ void identity_reload(struct identity *identity)
 {
     identity->token.read_ms = 0;
     identity->files_read_ms = 0;
-    identity->fetch.is_refused = true;
-    identity->fetch.started_ms = 0;
+    if (identity->fetch)
+        fetch_forget(identity->fetch);
 }
 
 const struct error *identity_trouble(const struct identity *identity)

@@ -197,21 +197,21 @@ static bool find_entry(struct lookup *lookup, struct arena *arena,
 
 // ---- the context ----
 
-static bool find_current(struct arena *arena, const struct kubeconfig_files *files,
-                         const char **name, struct error *err)
+static const char *find_current(const struct kubeconfig_files *files, struct error *err)
 {
-    *name = NULL;
-    for (size_t i = 0; i < files->count && !*name; i++) {
+    for (size_t i = 0; i < files->count; i++) {
         const struct kubeconfig_file *file = &files->files[i];
-        struct kubeconfig_section top = {arena, file->path, file->folder, "", file->root};
-        if (!section_text(&top, "current-context", name, err))
-            return false;
+        struct kubeconfig_section top = {files->arena, file->path, file->folder, "", file->root};
+        const char *name;
+        if (!section_text(&top, "current-context", &name, err))
+            return NULL;
+        if (name)
+            return name;
     }
-    if (*name)
-        return true;
-    return error_set(err, FAULT_SPEC, "InvalidConfiguration",
-                     "%s: current-context is not set: name a context with --context",
-                     files->count ? files->files[0].path : "kubeconfig");
+    error_set(err, FAULT_SPEC, "InvalidConfiguration",
+              "%s: current-context is not set: name a context with --context",
+              files->count ? files->files[0].path : "kubeconfig");
+    return NULL;
 }
 
 static const char *list_names(struct arena *arena, const struct kubeconfig_files *files)
@@ -286,9 +286,8 @@ bool kubeconfig_read(struct kube_access *access, const struct kubeconfig_files *
                      const char *context, struct error *err)
 {
     struct kubeconfig_section section = {0};
-    const char *name = context && context[0] ? context : NULL;
-    if ((!name && !find_current(files->arena, files, &name, err)) ||
-        !find_context(files->arena, files, name, &section, err))
+    const char *name = context && context[0] ? context : find_current(files, err);
+    if (!name || !find_context(files->arena, files, name, &section, err))
         return false;
     section.arena = access->arena;
     if (!section_text(&section, "namespace", &access->namespace_, err))
