@@ -1,0 +1,324 @@
+#include "store/cluster/access.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/value.h"
+
+enum {
+    AGAIN_MS = 60 * 1000,
+    RETRY_MS = 10 * 1000,
+    CALL_MS = 10 * 1000,
+};
+
+enum verdict { NOT_ASKED, ALLOWED, MISSING };
+
+// May we do this there?
+struct question {
+    const struct kube_right *right;
+    const char *verb;
+    const char *namespace_; // "": everywhere, or it has none
+    const char *name;       // "": any
+    enum verdict verdict;
+};
+
+struct access {
+    struct world world;
+    struct log *log;
+    struct api *api;
+    struct question *questions; // those of one right and verb stand together
+    size_t count;
+    size_t capacity;
+    size_t next;
+    struct api_call *call;
+    struct loop_timer timer;
+    struct arena *texts;
+};
+
+// ---- what to ask --------------------------------------------------------------------------------
+
+static const char *const anywhere[] = {"", NULL};
+
+static void add_question(struct access *access, const struct question *question)
+{
+    if (access->count == ACCESS_QUESTIONS_MAX)
+        return;
+    mem_reserve(&access->questions, &access->capacity, access->count + 1);
+    access->questions[access->count++] = *question;
+}
+
+static void add_place(struct access *access, struct question question, const char *namespace_)
+{
+    question.namespace_ = namespace_;
+    const char *const *names = question.right->names;
+    for (names = names ? names : anywhere; *names; names++) {
+        question.name = *names;
+        add_question(access, &question);
+    }
+}
+
+static void add_verb(struct access *access, const struct access_options *options,
+                     const struct question *question)
+{
+    enum kube_scope scope = question->right->scope;
+    bool is_by_namespace = scope == RIGHT_OBJECTS || scope == RIGHT_EVENTS;
+    if (scope == RIGHT_OWN_NAMESPACE) {
+        add_place(access, *question, options->own_namespace);
+        return;
+    }
+    if (!is_by_namespace || !options->namespaces) {
+        add_place(access, *question, "");
+        return;
+    }
+    for (const char *const *namespace_ = options->namespaces; *namespace_; namespace_++)
+        add_place(access, *question, *namespace_);
+    if (scope == RIGHT_EVENTS)
+        add_place(access, *question, "default");
+}
+
+static void add_right(struct access *access, const struct access_options *options,
+                      const struct kube_right *right)
+{
+    for (const char *const *verb = right->verbs; *verb; verb++)
+        add_verb(access, options, &(struct question){.right = right, .verb = *verb});
+}
+
+// ---- what to say --------------------------------------------------------------------------------
+
+static bool is_advice(const struct question *question)
+{
+    return question->right->scope == RIGHT_EVENTS || question->right->scope == RIGHT_REFERENCED;
+}
+
+static void write_place(struct buffer *out, const struct question *question)
+{
+    if (*question->namespace_)
+        buffer_printf(out, "in namespace %s", question->namespace_);
+    else
+        buffer_add_text(out, "at cluster scope");
+}
+
+static void write_text(struct buffer *out, const struct question *question)
+{
+    const struct kube_right *right = question->right;
+    buffer_printf(out, "forbidden: cannot %s %s%s%s ", question->verb, right->resource,
+                  *right->group ? "." : "", right->group);
+    if (*question->name)
+        buffer_printf(out, "%s ", question->name);
+    write_place(out, question);
+    buffer_printf(out, "; add the rule {apiGroups: [\"%s\"], resources: [\"%s\"]", right->group,
+                  right->resource);
+    if (*question->name)
+        buffer_printf(out, ", resourceNames: [\"%s\"]", question->name);
+    buffer_printf(out, ", verbs: [\"%s\"]}", question->verb);
+}
+
+static void log_missing(const struct access *access, const struct question *question)
+{
+    AUTO_BUFFER text = {0};
+    write_text(&text, question);
+    log_line(access->log, is_advice(question) ? LOG_INFO : LOG_WARN, "a right is missing",
+             LOG_TEXT("error", text.at), LOG_TEXT("for", question->right->why), LOG_END);
+}
+
+static bool is_sister(const struct question *a, const struct question *b)
+{
+    return a->right == b->right && a->verb == b->verb;
+}
+
+static bool was_told(const struct access *access, const struct question *question)
+{
+    for (size_t i = 0; i < access->count; i++)
+        if (access->questions[i].verdict == MISSING && is_sister(&access->questions[i], question))
+            return true;
+    return false;
+}
+
+static void judge(struct access *access, struct question *question, bool is_allowed)
+{
+    bool is_news = !is_allowed && !was_told(access, question);
+    bool was_missing = question->verdict == MISSING;
+    question->verdict = is_allowed ? ALLOWED : MISSING;
+    if (is_news)
+        log_missing(access, question);
+    if (is_allowed && was_missing)
+        log_line(access->log, LOG_INFO, "a right was given", LOG_TEXT("verb", question->verb),
+                 LOG_TEXT("resource", question->right->resource), LOG_END);
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+static void add_attribute(struct arena *arena, struct value *map, const char *key, struct text text)
+{
+    if (text.len)
+        value_set(map, text_of(key), value_make_text(arena, text));
+}
+
+static struct value *attributes_of(struct arena *arena, const struct question *question)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    struct text rest = text_of(question->right->resource);
+    struct text resource;
+    text_cut(&rest, '/', &resource);
+    add_attribute(arena, map, "group", text_of(question->right->group));
+    add_attribute(arena, map, "resource", resource);
+    add_attribute(arena, map, "subresource", rest);
+    add_attribute(arena, map, "verb", text_of(question->verb));
+    add_attribute(arena, map, "namespace", text_of(question->namespace_));
+    add_attribute(arena, map, "name", text_of(question->name));
+    return map;
+}
+
+static void write_review(struct buffer *out, const struct question *question)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *root = value_make(arena, VALUE_MAP);
+    struct value *spec = value_make(arena, VALUE_MAP);
+    value_set(spec, TEXT("resourceAttributes"), attributes_of(arena, question));
+    value_set(root, TEXT("apiVersion"), value_make_text(arena, TEXT("authorization.k8s.io/v1")));
+    value_set(root, TEXT("kind"), value_make_text(arena, TEXT("SelfSubjectAccessReview")));
+    value_set(root, TEXT("spec"), spec);
+    value_write_json(out, root);
+}
+
+static void hear(void *context, const struct api_reply *reply);
+
+static void ask(struct access *access)
+{
+    AUTO_BUFFER body = {0};
+    write_review(&body, &access->questions[access->next]);
+    const struct api_request request = {
+        .method = "POST",
+        .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        .body = buffer_text(&body),
+        .timeout_ms = CALL_MS,
+    };
+    access->call = api_send(access->api, &request, hear, access);
+}
+
+static bool is_any_missing(const struct access *access)
+{
+    for (size_t i = 0; i < access->count; i++)
+        if (access->questions[i].verdict == MISSING)
+            return true;
+    return false;
+}
+
+static void go_on(struct access *access)
+{
+    while (access->next < access->count && access->questions[access->next].verdict == ALLOWED)
+        access->next++;
+    if (access->next < access->count) {
+        ask(access);
+        return;
+    }
+    access->next = 0;
+    if (is_any_missing(access))
+        loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
+}
+
+static bool is_passing(const struct api_reply *reply)
+{
+    return reply->error.fault == FAULT_AGAIN || reply->error.fault == FAULT_LIMIT ||
+           reply->status == 401;
+}
+
+static void hear_verdict(struct access *access, const struct api_reply *reply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *tree = value_read_json(arena, reply->body, &value_reply_limits, NULL);
+    struct question *question = &access->questions[access->next++];
+    const struct value *allowed = value_at(tree, "status.allowed", NULL);
+    if (allowed && allowed->type == VALUE_BOOL)
+        judge(access, question, allowed->boolean);
+    go_on(access);
+}
+
+static void hear(void *context, const struct api_reply *reply)
+{
+    struct access *access = context;
+    access->call = NULL;
+    if (reply->is_ok)
+        hear_verdict(access, reply);
+    else if (is_passing(reply))
+        loop_timer_set(access->world.loop, &access->timer,
+                       reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);
+    else
+        log_line(access->log, LOG_WARN, "rights cannot be checked",
+                 LOG_TEXT("error", reply->error.text), LOG_END);
+}
+
+static void timer_fired(void *context)
+{
+    go_on(context);
+}
+
+// ---- public -------------------------------------------------------------------------------------
+
+struct access *access_new(const struct access_options *options)
+{
+    struct access *access = mem_new_of(struct access);
+    access->world = *options->world;
+    access->log = options->log;
+    access->api = options->api;
+    access->texts = arena_new();
+    access->timer = (struct loop_timer){.call = timer_fired, .context = access};
+    for (const struct kube_right *right = options->rights; right->resource; right++)
+        add_right(access, options, right);
+    return access;
+}
+
+void access_start(struct access *access)
+{
+    loop_timer_set(access->world.loop, &access->timer, 0);
+}
+
+void access_free(struct access *access)
+{
+    if (!access)
+        return;
+    if (access->call)
+        api_cancel(access->api, access->call);
+    loop_timer_cancel(access->world.loop, &access->timer);
+    arena_free(access->texts);
+    free(access->questions);
+    free(access);
+}
+
+// "may-patch-dnsrecords-status.dns.homelab.mortenolsen.pro": one segment of a path.
+static const char *name_of(struct access *access, const struct question *question)
+{
+    const struct kube_right *right = question->right;
+    char *name = arena_printf(access->texts, "may-%s-%s%s%s", question->verb, right->resource,
+                              *right->group ? "." : "", right->group);
+    for (char *c = strchr(name, '/'); c; c = strchr(c, '/'))
+        *c = '-';
+    return name;
+}
+
+static struct store_check check_of(struct access *access, const struct question *question)
+{
+    AUTO_BUFFER text = {0};
+    write_text(&text, question);
+    return (struct store_check){
+        .name = name_of(access, question),
+        .is_advice = is_advice(question),
+        .text = arena_copy_text(access->texts, text.at),
+    };
+}
+
+size_t access_checks(struct access *access, struct store_check *out, size_t capacity)
+{
+    const struct question *last = NULL;
+    size_t count = 0;
+    arena_reset(access->texts);
+    for (size_t i = 0; i < access->count && count < capacity; i++) {
+        const struct question *question = &access->questions[i];
+        if (question->verdict != MISSING || (last && is_sister(last, question)))
+            continue;
+        out[count++] = check_of(access, question);
+        last = question;
+    }
+    return count;
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <stddef.h>
+
+#include "base/log.h"
+#include "base/right.h"
+#include "io/world.h"
+#include "store/cluster/api.h"
+#include "store/store.h"
+
+// Which rights do we lack? A SelfSubjectAccessReview for each verb of each row, one after the other
+// from the start on; what is missing is asked for again each minute, so that a rule that was added
+// is noticed. A server that does not answer such questions is believed to allow all.
+
+enum { ACCESS_QUESTIONS_MAX = 4096 };
+
+struct access;
+struct access_options {
+    const struct world *world;
+    struct log *log;
+    struct api *api;
+    const struct kube_right *rights; // the last has no resource; they outlive it
+    const char *own_namespace;       // borrowed, as is the next
+    const char *const *namespaces;   // that are watched, NULL-terminated; NULL: all
+};
+struct access *access_new(const struct access_options *options);
+void access_start(struct access *access);
+void access_free(struct access *access); // accepts NULL
+// One line for each missing verb, with the rule to add; texts live until the next call. Of Events
+// and of objects that ours name it is advice.
+size_t access_checks(struct access *access, struct store_check *out, size_t capacity);
