@@ -3,24 +3,16 @@
 #include <string.h>
 
 #include "store/cluster/lease.h"
+#include "store/cluster/notes.h"
 
 enum { RIGHTS_MAX = 256 };
 
 static const char *const create[] = {"create", NULL};
-static const char *const create_and_patch[] = {"create", "patch", NULL};
 static const char *const keep[] = {"get", "watch", "patch", NULL};
 
 static const char *const certificate[] = {RIGHTS_CERTIFICATE_SECRET, NULL};
 static const char *const configuration[] = {RIGHTS_ADMISSION_CONFIGURATION, NULL};
 
-static const struct kube_right events[] = {
-    {.group = "events.k8s.io",
-     .resource = "events",
-     .verbs = create_and_patch,
-     .scope = RIGHT_EVENTS,
-     .why = "What happened to an object, beside that object."},
-    {0},
-};
 static const struct kube_right certificates[] = {
     {.group = "",
      .resource = "secrets",
@@ -111,7 +103,7 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_wi
     for (size_t i = 0; i < wish->controller_count; i++)
         add(&list, wish->controllers[i]->rights);
     add_lease(&list, wish->lease_name);
-    add(&list, events);
+    add(&list, notes_rights);
     add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
     add(&list, wish->keeps_certificates ? certificates : NULL);
     add(&list, wish->reviews_tokens ? reviews : NULL);

@@ -109,8 +109,8 @@ const struct kube_right notes_rights[] = {
         .group = "events.k8s.io",
         .resource = "events",
         .verbs = (const char *const[]){"create", "patch", NULL},
-        .scope = RIGHT_OBJECTS,
-        .why = "What happened to an object, as `kubectl describe` shows it.",
+        .scope = RIGHT_EVENTS,
+        .why = "What happened to an object, beside that object.",
     },
     {0},
 };
