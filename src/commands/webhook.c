@@ -3,9 +3,13 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/url.h"
+#include "commands/manifest.h"
+#include "commands/rights.h"
 #include "doors/admission/admission.h"
 #include "doors/admission/cert_files.h"
 #include "kinds/kinds.h"
+#include "store/cluster/webhook_keeper.h"
 
 const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
     {.name = "admission",
@@ -28,21 +32,29 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .alias = "webhook-cert-path",
      .type = OPTION_TEXT,
      .placeholder = "PATH",
-     .doc = "Folder with tls.crt and tls.key of the admission door; they may change at any time."},
+     .doc = "Folder with tls.crt and tls.key of the admission door; they may change at any time. "
+            "Without it they are made in a cluster."},
+    {.name = "webhook-url",
+     .type = OPTION_TEXT,
+     .placeholder = "URL",
+     .doc = "Where the API server reaches admission, if not through a Service: its host joins "
+            "those that the certificate is made for."},
 };
 
 struct webhook {
-    struct engine *engine;
+    struct webhook_options options;
     enum finding_level level;
     struct admission *door;
-    struct cert_files *files;
+    struct cert_files *files;      // NULL: the keeper's
+    struct webhook_keeper *keeper; // NULL: the files'
+    struct watch_memory memory;
 };
 
 static void judge(void *context, const struct kind *kind, const struct value *object,
                   struct findings *findings)
 {
     const struct webhook *webhook = context;
-    engine_admit(webhook->engine, kind, object, webhook->level, findings);
+    engine_admit(webhook->options.engine, kind, object, webhook->level, findings);
 }
 
 static bool use(void *context, struct text certificate_pem, const struct secret *key_pem,
@@ -50,6 +62,20 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
 {
     const struct webhook *webhook = context;
     return admission_set_certificate(webhook->door, certificate_pem, key_pem, err);
+}
+
+static bool check_url(const struct invocation *invocation, struct error *err)
+{
+    struct url url;
+    const char *text = option_text(invocation, "webhook-url");
+    if (!text)
+        return true;
+    if (!url_parse(&url, text_of(text), err))
+        return option_blame(invocation, "webhook-url", text, err);
+    if (url.is_https)
+        return true;
+    error_set(err, FAULT_SPEC, "", "expected an https URL");
+    return option_blame(invocation, "webhook-url", text, err);
 }
 
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
@@ -61,37 +87,93 @@ bool webhook_check_options(const struct invocation *invocation, bool is_cluster,
         return error_set(err, FAULT_SPEC, "",
                          "--admission on a folder needs --webhook-cert-dir: name a folder with "
                          "tls.crt and tls.key");
-    return true;
+    return check_url(invocation, err);
+}
+
+// ---- certificates -------------------------------------------------------------------------------
+
+static void open_files(struct webhook *webhook, const struct webhook_options *options,
+                       const char *folder)
+{
+    webhook->files = cert_files_new(
+        options->process->world.loop,
+        &(struct cert_files_options){
+            .log = options->process->log, .folder = folder, .use = use, .context = webhook});
+}
+
+static size_t list_hosts(const struct webhook_options *options, const char *hosts[3])
+{
+    struct url url;
+    struct arena *arena = options->invocation->arena;
+    const char *text = option_text(options->invocation, "webhook-url");
+    hosts[0] = arena_printf(arena, "%s.%s.svc", MANIFEST_WEBHOOK_SERVICE, options->namespace_);
+    hosts[1] = arena_printf(arena, "%s.cluster.local", hosts[0]);
+    if (!text || !url_parse(&url, text_of(text), NULL))
+        return 2;
+    hosts[2] = arena_copy_text(arena, url.host);
+    return 3;
+}
+
+static void note(void *context, const struct store_note *told)
+{
+    const struct webhook *webhook = context;
+    if (webhook->options.note)
+        webhook->options.note(webhook->options.context, told);
+}
+
+static void open_keeper(struct webhook *webhook, const struct webhook_options *options)
+{
+    const char *hosts[3];
+    size_t host_count = list_hosts(options, hosts);
+    webhook->keeper = webhook_keeper_new(
+        &(struct webhook_keeper_options){.world = &options->process->world,
+                                         .log = options->process->log,
+                                         .api = options->api,
+                                         .memory = &webhook->memory,
+                                         .namespace_ = options->namespace_,
+                                         .secret = RIGHTS_CERTIFICATE_SECRET,
+                                         .configuration = RIGHTS_ADMISSION_CONFIGURATION,
+                                         .hosts = hosts,
+                                         .host_count = host_count,
+                                         .use = use,
+                                         .note = note,
+                                         .context = webhook});
+    webhook_keeper_set_leading(webhook->keeper, engine_is_leading(options->engine));
+    webhook_keeper_start(webhook->keeper);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static struct admission *open_door(struct webhook *webhook, struct error *err)
+{
+    const struct webhook_options *options = &webhook->options;
+    const struct admission_options door = {
+        .address = options->api ? "" : "127.0.0.1",
+        .port = (uint16_t)option_int(options->invocation, "webhook-port"),
+        .kinds = kinds,
+        .kind_count = kind_count,
+        .judge = judge,
+        .context = webhook,
+    };
+    return admission_new(options->process->world.loop, &door, err);
 }
 
 struct webhook *webhook_new(const struct webhook_options *options, struct error *err)
 {
     const struct invocation *invocation = options->invocation;
     const char *folder = option_text(invocation, "webhook-cert-dir");
-    struct loop *loop = options->process->world.loop;
     struct webhook *webhook = mem_new_of(struct webhook);
-    webhook->engine = options->engine;
+    webhook->options = *options;
     webhook->level = option_flag(invocation, "admission-strict") ? FINDING_ERROR : FINDING_WARNING;
-    webhook->door = admission_new(
-        loop,
-        &(struct admission_options){.address = options->is_cluster ? "" : "127.0.0.1",
-                                    .port = (uint16_t)option_int(invocation, "webhook-port"),
-                                    .kinds = kinds,
-                                    .kind_count = kind_count,
-                                    .judge = judge,
-                                    .context = webhook},
-        err);
+    webhook->door = open_door(webhook, err);
     if (!webhook->door) {
         webhook_free(webhook);
         return NULL;
     }
     if (folder)
-        webhook->files = cert_files_new(loop, &(struct cert_files_options){
-                                                  .log = options->process->log,
-                                                  .folder = folder,
-                                                  .use = use,
-                                                  .context = webhook,
-                                              });
+        open_files(webhook, options, folder);
+    else
+        open_keeper(webhook, options);
     log_line(options->process->log, LOG_INFO, "serving admission",
              LOG_INT("port", admission_port(webhook->door)), LOG_END);
     return webhook;
@@ -102,8 +184,15 @@ void webhook_free(struct webhook *webhook)
     if (!webhook)
         return;
     cert_files_free(webhook->files);
+    webhook_keeper_free(webhook->keeper);
     admission_free(webhook->door);
     free(webhook);
+}
+
+void webhook_set_leading(struct webhook *webhook, bool is_leading)
+{
+    if (webhook && webhook->keeper)
+        webhook_keeper_set_leading(webhook->keeper, is_leading);
 }
 
 void webhook_reload(struct webhook *webhook)
@@ -124,10 +213,12 @@ void webhook_write_metrics(const struct webhook *webhook, struct buffer *out)
         admission_write_metrics(webhook->door, out);
 }
 
-size_t webhook_checks(const struct webhook *webhook, struct store_check *out, size_t capacity)
+size_t webhook_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
 {
-    if (!webhook || !webhook->files || !capacity)
+    if (!webhook || !capacity)
         return 0;
+    if (webhook->keeper)
+        return webhook_keeper_checks(webhook->keeper, out, capacity);
     *out = cert_files_check(webhook->files);
     return 1;
 }

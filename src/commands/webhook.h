@@ -10,25 +10,34 @@
 // The admission door of `signpost run`, with its options: which kinds it judges, what it asks the
 // engine, where its certificate comes from.
 
-enum { WEBHOOK_OPTION_COUNT = 4 };
+enum { WEBHOOK_OPTION_COUNT = 5 };
 extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
 
+struct api;
+struct store_note;
 struct webhook_options {
     const struct process_world *process;
     const struct invocation *invocation;
     struct engine *engine;
-    bool is_cluster; // admission is on by default, at all addresses
+    // In a cluster; NULL on a folder, where the door is at 127.0.0.1 and brings no certificate of
+    // its own.
+    struct api *api;
+    const char *namespace_;                                     // our own
+    void (*note)(void *context, const struct store_note *note); // events; may be NULL
+    void *context;
 };
 
 struct webhook;
-// Is the door wanted? Fails (exit 2) where options do not go together.
+// Is the door wanted? By default in a cluster. Fails (exit 2) where options do not go together.
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
                            struct error *err);
 // Opens the port. Fails when it is taken.
 struct webhook *webhook_new(const struct webhook_options *options, struct error *err);
 // All accept NULL.
 void webhook_free(struct webhook *webhook);
+// Certificates of our own are written by whoever leads.
+void webhook_set_leading(struct webhook *webhook, bool is_leading);
 void webhook_reload(struct webhook *webhook); // SIGHUP: looks at the certificate's files
 void webhook_drain(struct webhook *webhook);  // connections close with their next reply
 void webhook_write_metrics(const struct webhook *webhook, struct buffer *out);
-size_t webhook_checks(const struct webhook *webhook, struct store_check *out, size_t capacity);
+size_t webhook_checks(struct webhook *webhook, struct store_check *out, size_t capacity);

@@ -286,6 +286,8 @@ static void on_leading(void *context, bool is_leading)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
     if (is_leading)
         queue_all(engine);
+    if (engine->options.leading)
+        engine->options.leading(engine->options.context, is_leading);
 }
 
 static void on_fenced(void *context)

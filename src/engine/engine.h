@@ -26,6 +26,9 @@ struct engine_options {
     size_t provider_count;
     int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
     bool drops_memos;       // forget memos after each turn (tests)
+    // Others may have to write only where we lead, too: told of each change. May be NULL.
+    void (*leading)(void *context, bool is_leading);
+    void *context;
 };
 struct engine *engine_new(const struct engine_options *options);
 // Ends every talk; nothing is written any more. The store goes next, before the loop turns again.
