@@ -33,7 +33,8 @@ struct access {
     size_t next;
     struct api_call *call;
     struct loop_timer timer;
-    struct arena *texts;
+    struct arena *kept;  // names of namespaces
+    struct arena *texts; // of checks
 };
 
 // ---- what to ask --------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ static void add_question(struct access *access, const struct question *question)
 
 static void add_place(struct access *access, struct question question, const char *namespace_)
 {
-    question.namespace_ = namespace_;
+    question.namespace_ = arena_copy_text(access->kept, namespace_);
     const char *const *names = question.right->names;
     for (names = names ? names : anywhere; *names; names++) {
         question.name = *names;
@@ -262,6 +263,7 @@ struct access *access_new(const struct access_options *options)
     access->world = *options->world;
     access->log = options->log;
     access->api = options->api;
+    access->kept = arena_new();
     access->texts = arena_new();
     access->timer = (struct loop_timer){.call = timer_fired, .context = access};
     for (const struct kube_right *right = options->rights; right->resource; right++)
@@ -281,6 +283,7 @@ void access_free(struct access *access)
     if (access->call)
         api_cancel(access->api, access->call);
     loop_timer_cancel(access->world.loop, &access->timer);
+    arena_free(access->kept);
     arena_free(access->texts);
     free(access->questions);
     free(access);

@@ -20,8 +20,8 @@ struct access_options {
     struct log *log;
     struct api *api;
     const struct kube_right *rights; // the last has no resource; they outlive it
-    const char *own_namespace;       // borrowed, as is the next
-    const char *const *namespaces;   // that are watched, NULL-terminated; NULL: all
+    const char *own_namespace;
+    const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
 };
 struct access *access_new(const struct access_options *options);
 void access_start(struct access *access);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/metric.h"
+#include "store/cluster/access.h"
 #include "store/cluster/inside.h"
 
 enum { FLUSH_MS = 2000 };
@@ -69,6 +70,8 @@ static bool cluster_start(struct store *store, const struct store_sink *sink, st
     cluster->sink = *sink;
     cluster->is_started = true;
     lease_start(cluster->lease);
+    if (cluster->access)
+        access_start(cluster->access);
     for (size_t i = 0; i < cluster->feed_count; i++)
         watch_start(cluster->feeds[i].watch);
     held_start(cluster);
@@ -167,6 +170,7 @@ static void cluster_free(struct store *store)
         feed_done(&cluster->feeds[i]);
     lease_free(cluster->lease);
     notes_free(cluster->notes);
+    access_free(cluster->access);
     api_free(cluster->api);
     loop_timer_cancel(cluster->world.loop, &cluster->started_timer);
     loop_timer_cancel(cluster->world.loop, &cluster->dropped_timer);
@@ -196,6 +200,8 @@ static size_t cluster_checks(struct store *store, struct store_check *out, size_
         out[count++] = watch_check(cluster->feeds[i].watch);
     for (struct held *held = cluster->held; held && count < capacity; held = held->next)
         out[count++] = held_check(held);
+    if (cluster->access)
+        count += access_checks(cluster->access, out + count, capacity - count);
     return count;
 }
 
@@ -370,6 +376,20 @@ static void open_lease(struct cluster *cluster, const struct cluster_options *op
     cluster->lease = lease_new(&lease, &sink);
 }
 
+static void open_access(struct cluster *cluster, const struct cluster_options *options)
+{
+    const struct access_options access = {
+        .world = &cluster->world,
+        .log = cluster->log,
+        .api = cluster->api,
+        .rights = options->rights,
+        .own_namespace = options->own_namespace,
+        .namespaces = (const char *const *)cluster->namespaces,
+    };
+    if (options->rights)
+        cluster->access = access_new(&access);
+}
+
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,
                           struct log *log)
 {
@@ -388,6 +408,7 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     keep_namespaces(cluster, options->namespaces);
     keep_kinds(cluster, options->kinds, options->kind_count);
     open_lease(cluster, options);
+    open_access(cluster, options);
     open_feeds(cluster);
     return &cluster->store;
 }

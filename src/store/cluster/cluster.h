@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/right.h"
 #include "io/world.h"
 #include "store/cluster/api.h"
 #include "store/cluster/kubeconfig.h"
@@ -31,6 +32,7 @@ struct cluster_options {
     unsigned max_in_flight; // of writes
     unsigned rate;          // writes a second; 0: no limit
     unsigned burst;
+    const struct kube_right *rights; // asked for at the start; they outlive it. NULL: none
     // The store cannot go on: the process had better end.
     void (*failed)(void *context, const struct error *err);
     void *context;

@@ -67,6 +67,7 @@ struct cluster {
     struct api *api;
     struct lease *lease;
     struct notes *notes;
+    struct access *access; // or NULL
     struct watch_memory memory;
     char **namespaces; // NULL-terminated; NULL: all
     size_t namespace_count;
