@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/must.h"
 #include "model/virtual_loop.h"
 #include "store/cluster/split.h"
 
@@ -201,11 +202,19 @@ static void settle(struct bench *bench)
 #define AT_WATCH "/kubi.zone/zones?watch=1&allowWatchBookmarks=true&resourceVersion="
 #define SHORTEST "&timeoutSeconds=300"
 
-static void expect_call(struct bench *bench, const char *path)
+// The call that is under way.
+static struct api_call *open_call(struct bench *bench)
 {
     settle(bench);
-    assert_non_null(bench->api.open);
-    assert_string_equal(bench->api.open->path, path);
+    struct api_call *call = bench->api.open;
+    assert_non_null(call);
+    must(call);
+    return call;
+}
+
+static void expect_call(struct bench *bench, const char *path)
+{
+    assert_string_equal(open_call(bench)->path, path);
 }
 
 static void expect_none(struct bench *bench)
@@ -226,16 +235,14 @@ static void expect_call_after(struct bench *bench, int64_t ms, const char *path)
 
 static void say(struct bench *bench, const char *text)
 {
-    settle(bench);
-    assert_non_null(bench->api.open);
-    bench->api.open->piece(bench->api.open->context, text_of(text));
+    const struct api_call *call = open_call(bench);
+    call->piece(call->context, text_of(text));
 }
 
 static void reply_with(struct bench *bench, const struct api_reply *reply)
 {
-    settle(bench);
-    assert_non_null(bench->api.open);
-    struct api_call *call = steal(bench->api.open);
+    struct api_call *call = open_call(bench);
+    bench->api.open = NULL;
     call->done(call->context, reply);
     free_call(call);
 }
@@ -270,6 +277,17 @@ static void refuse(struct bench *bench, int status)
 static void cut(struct bench *bench)
 {
     refuse_for(bench, 0, 0, "", "connection reset by peer");
+}
+
+// Until it is believed: a server that starts forbids everything for a moment.
+static void forbid(struct bench *bench, const char *text)
+{
+    for (int i = 0; i < 2; i++) {
+        refuse_for(bench, 403, 0, "", text);
+        expect_none(bench);
+        pass_ms(bench, 800 << i);
+    }
+    refuse_for(bench, 403, 0, "", text);
 }
 
 static void expect_heard(struct bench *bench, const char *heard)
@@ -356,8 +374,8 @@ static void a_streaming_list_is_a_pass_and_then_the_watch_goes_on(void **state)
     BENCH bench = {0};
     open_zones(&bench);
     expect_call(&bench, AT_STREAM SHORTEST);
-    assert_true(bench.api.open->is_watch);
-    assert_int_equal(bench.api.open->timeout_ms, API_FOREVER);
+    assert_true(open_call(&bench)->is_watch);
+    assert_int_equal(open_call(&bench)->timeout_ms, API_FOREVER);
     say(&bench, EVENT("ADDED", "a", "11"));
     say(&bench, EVENT("ADDED", "b", "9"));
     assert_false(watch_is_synced(bench.watch));
@@ -398,7 +416,7 @@ static void a_server_without_streaming_lists_is_remembered_for_an_hour(void **st
     assert_int_equal(relists(&bench, RELIST_FALLBACK), 1);
     give(&bench, PAGE("20", "", ""));
     say(&bench, EXPIRED);
-    expect_call_after(&bench, 800, AT_LAST "20");
+    expect_call(&bench, AT_LAST "20");
     pass_ms(&bench, 59999);
     give(&bench, PAGE("20", "", ""));
     expect_call(&bench, AT_WATCH "20" SHORTEST);
@@ -449,7 +467,7 @@ static void the_time_of_a_watch_is_drawn_between_5_and_10_minutes(void **state)
     say(&bench, END_MARK("20"));
     for (int i = 0; i < 400; i++) {
         int64_t timeout_s;
-        const char *at = strstr(bench.api.open->path, "timeoutSeconds=");
+        const char *at = strstr(open_call(&bench)->path, "timeoutSeconds=");
         assert_true(text_to_int64(text_of(at + strlen("timeoutSeconds=")), &timeout_s));
         lowest = timeout_s < lowest ? timeout_s : lowest;
         highest = timeout_s > highest ? timeout_s : highest;
@@ -468,8 +486,8 @@ static void pages_follow_their_token_alone(void **state)
     BENCH bench = {.memory = {INT64_MAX}};
     open_zones(&bench);
     expect_call(&bench, AT_LIST);
-    assert_false(bench.api.open->is_watch);
-    assert_int_equal(bench.api.open->timeout_ms, API_FOREVER);
+    assert_false(open_call(&bench)->is_watch);
+    assert_int_equal(open_call(&bench)->timeout_ms, API_FOREVER);
     give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
     expect_call(&bench, AT_LIST "&continue=t1");
     give(&bench, PAGE("20", "t2", OBJECT("b", "12") "," OBJECT("c", "13")));
@@ -1012,7 +1030,7 @@ static void a_forbidden_watch_says_which_verb_to_add_and_tries_on(void **state)
     (void)state;
     BENCH bench = {0};
     open_zones(&bench);
-    refuse_for(&bench, 403, 0, "", "zones.kubi.zone is forbidden");
+    forbid(&bench, "zones.kubi.zone is forbidden");
     expect_line(&bench, false,
                 "forbidden: cannot watch zones at cluster scope; add verb watch to role signpost");
     assert_string_equal(watch_check(bench.watch).name, "watch-zones.kubi.zone");
@@ -1031,10 +1049,27 @@ static void a_forbidden_list_in_a_namespace_says_so(void **state)
     BENCH bench = {.memory = {INT64_MAX}};
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind, .namespace_ = "shop"});
     expect_call(&bench, "/kubi.zone/ns/shop/zones?limit=500");
-    refuse_for(&bench, 403, 0, "", "User \"system:anonymous\" cannot list resource");
+    forbid(&bench, "User \"system:anonymous\" cannot list resource");
     expect_line(&bench, false,
                 "forbidden: cannot list zones in namespace shop; add verb list to role signpost "
                 "(the server knows us as system:anonymous: no credential was sent)");
+}
+
+static void a_server_that_starts_may_forbid_for_a_moment(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    cut(&bench);
+    expect_call_after(&bench, 800, AT_WATCH "20" SHORTEST);
+    refuse(&bench, 403);
+    expect_call_after(&bench, 1600, AT_WATCH "20" SHORTEST);
+    refuse(&bench, 403);
+    expect_line(&bench, true, "ok");
+    expect_call_after(&bench, 3200, AT_WATCH "20" SHORTEST);
+    say(&bench, EXPIRED);
+    say(&bench, END_MARK("40"));
+    assert_null(strstr(bench.logged.at, "WARN  cannot watch"));
 }
 
 static void a_watch_forbidden_later_is_not_ready_and_keeps_its_objects(void **state)
@@ -1043,7 +1078,7 @@ static void a_watch_forbidden_later_is_not_ready_and_keeps_its_objects(void **st
     BENCH bench = {0};
     go_live(&bench);
     end_body(&bench);
-    refuse(&bench, 403);
+    forbid(&bench, "no");
     expect_line(&bench, false,
                 "forbidden: cannot watch zones at cluster scope; add verb watch to role signpost");
     expect_heard(&bench, "");
@@ -1202,7 +1237,7 @@ static void one_object_is_got_and_watched_from_its_version(void **state)
     BENCH bench = {.memory = {INT64_MAX}};
     open_secret(&bench);
     expect_call(&bench, "//ns/shop/secrets/key");
-    assert_false(bench.api.open->is_watch);
+    assert_false(open_call(&bench)->is_watch);
     reply_with(&bench,
                &(struct api_reply){
                    .is_ok = true, .status = 200, .body = TEXT(OBJECT("key", "7")), .cause = ""});
@@ -1222,7 +1257,7 @@ static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void *
     open_secret(&bench);
     reply_with(&bench, &reply);
     say(&bench, EXPIRED);
-    expect_call_after(&bench, 800, "//ns/shop/secrets/key");
+    expect_call(&bench, "//ns/shop/secrets/key");
     reply_with(&bench, &reply);
     expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=0" SHORTEST);
     buffer_clear(&bench.heard);
@@ -1266,7 +1301,7 @@ static void one_object_that_may_not_be_got_names_the_verb(void **state)
     (void)state;
     BENCH bench = {.memory = {INT64_MAX}};
     open_secret(&bench);
-    refuse(&bench, 403);
+    forbid(&bench, "no");
     expect_line(&bench, false,
                 "forbidden: cannot get secrets in namespace shop; add verb get to role signpost");
     assert_string_equal(watch_check(bench.watch).name, "watch-secrets");
@@ -1320,6 +1355,7 @@ int main(void)
         cmocka_unit_test(a_deletion_that_cannot_be_read_asks_for_a_pass),
         cmocka_unit_test(a_forbidden_watch_says_which_verb_to_add_and_tries_on),
         cmocka_unit_test(a_forbidden_list_in_a_namespace_says_so),
+        cmocka_unit_test(a_server_that_starts_may_forbid_for_a_moment),
         cmocka_unit_test(a_watch_forbidden_later_is_not_ready_and_keeps_its_objects),
         cmocka_unit_test(a_refused_credential_is_not_ready_at_once),
         cmocka_unit_test(a_required_kind_that_is_missing_says_how_to_install_it),

@@ -21,7 +21,7 @@ enum {
     GRACE_MS = 10 * SECOND_MS,
     // Connecting and TLS are over by then: what was refused would have been heard.
     ACCEPTED_MS = 25 * SECOND_MS,
-    PASS_PAUSE_MS = 10 * SECOND_MS, // passes closer to each other wait
+    EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
     HTTP_GONE = 410,
@@ -167,10 +167,13 @@ static void hear_reply(void *context, const struct api_reply *reply)
     struct watch *watch = context;
     watch->call = NULL;
     bool is_absent = watch->phase == PHASE_GET && reply->status == HTTP_NOT_FOUND;
+    struct text body = reply->body;
+    if (is_absent)
+        body = (struct text){0};
     if (!reply->is_ok && !is_absent)
         hear_failure(watch, reply);
     else if (watch->phase == PHASE_GET)
-        watch_hear_get_end(watch, is_absent ? (struct text){0} : reply->body);
+        watch_hear_get_end(watch, body);
     else if (watch->phase == PHASE_LIST)
         watch_hear_list_end(watch);
     else
@@ -259,7 +262,7 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
 static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
 {
     struct random *random = watch->options.world->random;
-    if (how == HOW_FORBIDDEN)
+    if (how == HOW_FORBIDDEN && watch->is_lasting)
         return draw(watch, BACKOFF_MAX_MS);
     if (how == HOW_MISSING && !watch->options.is_required)
         return PROBE_MS + (int64_t)random_below(random, PROBE_JITTER_MS + 1);
@@ -272,6 +275,7 @@ static void fail(struct watch *watch, enum watch_how how, const struct error *er
     if (!watch->down_ms)
         watch->down_ms = watch_now(watch);
     watch->failures++;
+    watch->refusals = how == HOW_FORBIDDEN ? watch->refusals + 1 : 0;
     watch_set_trouble(watch, how, err);
     if (!is_silent)
         watch_log_failure(watch, err);
@@ -299,8 +303,10 @@ static enum watch_from from_behind(const struct watch *watch)
 static void expire(struct watch *watch, enum watch_how how, const struct error *err)
 {
     bool is_late = watch->needs_pass && watch->from == FROM_ANY && !watch->page_token.len;
-    bool is_soon = !watch->needs_pass && watch->pass_ended_ms &&
-                   watch_now(watch) - watch->pass_ended_ms < PASS_PAUSE_MS;
+    bool is_soon = !watch->needs_pass && watch->expired_ms &&
+                   watch_now(watch) - watch->expired_ms < EXPIRED_PAUSE_MS;
+    if (!watch->needs_pass)
+        watch->expired_ms = watch_now(watch);
     need_pass(watch, RELIST_EXPIRED, from_behind(watch));
     if (is_late || is_soon)
         fail(watch, how, err);
@@ -397,7 +403,6 @@ bool watch_end_pass(struct watch *watch, struct text position)
     watch->is_synced = true;
     watch->failures = 0;
     watch->down_ms = 0;
-    watch->pass_ended_ms = watch_now(watch);
     buffer_clear(&watch->trouble);
     watch->sink.pass_end(watch->sink.context, !watch->has_unreadable);
     watch->has_told = true;

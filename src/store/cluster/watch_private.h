@@ -37,7 +37,7 @@ enum watch_how {
     HOW_UNREADABLE, // a pass: what came is no JSON, or no event
     HOW_REFUSED,    // a pass: an ERROR event of another kind
     HOW_NO_STREAM,  // a pass by list
-    HOW_FORBIDDEN,  // after 30 s the same again
+    HOW_FORBIDDEN,  // the same again, once it is believed after 30 s
     HOW_MISSING,    // the kind is not installed
 };
 
@@ -72,11 +72,12 @@ struct watch {
     bool has_unreadable;        // in this pass
     struct buffer page_token;
     struct buffer page_position; // of the first page
-    int64_t pass_ended_ms;       // 0: never
+    int64_t expired_ms;          // when our position did last; 0: never
 
     int64_t backoff_ms;
     int64_t healthy_ms; // since then nothing failed; 0: it did
     unsigned failures;  // in a row
+    unsigned refusals;  // 403 in a row
     int64_t started_ms;
     int64_t down_ms; // since then there is no stream; 0: there is one
     bool is_synced;

@@ -2,7 +2,8 @@
 
 #include "store/cluster/watch_private.h"
 
-enum { UNSYNCED_MS = 120 * 1000 };
+// A server that starts forbids everything for a moment: a few refusals are waited out.
+enum { UNSYNCED_MS = 120 * 1000, REFUSALS_BELIEVED = 3 };
 
 void watch_name(const struct watch *watch, struct buffer *out)
 {
@@ -27,9 +28,11 @@ void watch_log(const struct watch *watch, enum log_level level, const char *mess
 void watch_log_failure(struct watch *watch, const struct error *err)
 {
     unsigned failures = watch->failures;
-    if (failures & (failures - 1))
+    bool is_news = watch->refusals == REFUSALS_BELIEVED;
+    if (!is_news && (failures & (failures - 1)))
         return;
-    bool is_calm = failures == 1 && watch->is_synced && !watch->is_lasting;
+    bool is_first = failures == 1 && watch->is_synced;
+    bool is_calm = (is_first || watch->refusals) && !watch->is_lasting;
     watch_log(watch, is_calm ? LOG_INFO : LOG_WARN,
               watch->is_lasting ? "cannot watch" : "a watch failed, trying again",
               watch->is_lasting ? watch->trouble.at : err->text);
@@ -71,8 +74,10 @@ void watch_set_trouble(struct watch *watch, enum watch_how how, const struct err
     struct buffer *out = &watch->trouble;
     buffer_clear(out);
     watch->is_missing = how == HOW_MISSING;
-    watch->is_lasting = how == HOW_MISSING || how == HOW_FORBIDDEN || err->fault == FAULT_AUTH;
-    if (how == HOW_FORBIDDEN)
+    bool is_forbidden = how == HOW_FORBIDDEN && watch->refusals >= REFUSALS_BELIEVED;
+    bool is_nameless = how != HOW_FORBIDDEN && err->fault == FAULT_AUTH;
+    watch->is_lasting = how == HOW_MISSING || is_forbidden || is_nameless;
+    if (is_forbidden)
         say_forbidden(watch, out, err);
     else if (how == HOW_MISSING)
         say_missing(watch, out);
