@@ -125,6 +125,9 @@ struct snapshot {
     const char *const *lane_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
+    // Why the store refused finalizer and annotations, for a reason that waiting does not mend: no
+    // right, or what an admission webhook says. NULL: it did not.
+    const struct error *refused;
     int64_t now_ms;       // Unix
     int64_t started_ms;   // when this process started
     const void *settings; // the controller's own

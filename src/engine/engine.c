@@ -148,8 +148,10 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
     gather_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
-    if (!is_same)
-        batch_add(engine, id);
+    if (is_same)
+        return;
+    key_forget_refusal(key);
+    batch_add(engine, id);
 }
 
 static void on_event(void *context, const struct store_event *event)
@@ -370,6 +372,19 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
     engine->stop_timer = (struct loop_timer){.call = stopped, .context = engine};
     loop_timer_set(engine->loop, &engine->stop_timer, deadline_ms);
     engine_schedule(engine);
+}
+
+void engine_write_cut(const struct engine *engine, struct buffer *out)
+{
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        size_t count = lane->in_flight + lane->reading;
+        if (count)
+            buffer_printf(out, "%s%s: %zu talk%s", out->len ? ", " : "", lane->name, count,
+                          count > 1 ? "s" : "");
+    }
+    if (engine->writes_in_flight)
+        buffer_printf(out, "%s%zu write%s to the store", out->len ? ", " : "",
+                      engine->writes_in_flight, engine->writes_in_flight > 1 ? "s" : "");
 }
 
 // ---- looking in ---------------------------------------------------------------------------------

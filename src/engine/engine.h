@@ -39,6 +39,8 @@ bool engine_start(struct engine *engine, struct error *err);
 // status, or at the deadline.
 void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(void *context),
                  void *context);
+// What a stop at the deadline cuts off: "class-home: 2 talks, 1 write to the store", or nothing.
+void engine_write_cut(const struct engine *engine, struct buffer *out);
 // Nothing due, nothing in flight, nothing being written (timers of back-off and questions aside).
 bool engine_is_idle(const struct engine *engine);
 bool engine_is_synced(const struct engine *engine); // all kinds, first pass decided

@@ -96,10 +96,19 @@ void key_drop_memo(struct engine *engine, struct key *key)
     key->extra->memo = NULL;
 }
 
+void key_forget_refusal(struct key *key)
+{
+    if (!key->extra || !key->extra->refused)
+        return;
+    free(key->extra->refused);
+    key->extra->refused = NULL;
+}
+
 static void key_release(struct engine *engine, struct key *key)
 {
     object_unref(key->object);
     key_drop_memo(engine, key);
+    key_forget_refusal(key);
     if (key->extra)
         object_unref(key->extra->previous);
     free(key->extra);

@@ -226,6 +226,15 @@ static void write_cache(struct engine *engine, struct buffer *out)
                       cache_octets(cache, engine->kinds[i]));
 }
 
+// A store with metrics of its own tells more of its lease.
+static void write_leading(const struct engine *engine, struct buffer *out)
+{
+    if (engine->options.store->ops->write_metrics)
+        return;
+    metric_write_head(out, "leader_election_master_status", "gauge", "1 while this process leads.");
+    buffer_printf(out, "leader_election_master_status{name=\"signpost\"} %d\n", engine->is_leading);
+}
+
 void engine_write_metrics(struct engine *engine, struct buffer *out)
 {
     write_controllers(engine, out);
@@ -235,10 +244,7 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
     write_lanes(engine, out);
     if (engine->options.store) {
         write_cache(engine, out);
-        metric_write_head(out, "leader_election_master_status", "gauge",
-                          "1 while this process leads.");
-        buffer_printf(out, "leader_election_master_status{name=\"signpost\"} %d\n",
-                      engine->is_leading);
+        write_leading(engine, out);
     }
     metric_write_head(out, "signpost_build_info", "gauge", "The version that runs.");
     buffer_printf(out, "signpost_build_info{version=\"%s\"} 1\n", SIGNPOST_VERSION);

@@ -49,6 +49,8 @@ struct key_extra {
     struct lane *lane; // that this key keeps open
     unsigned write_failures;
     int64_t write_not_before_ms; // mono: the store told us to slow down
+    struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
+    int64_t refused_until_ms;    // mono: it is tried again then
 };
 
 struct key {
@@ -391,6 +393,7 @@ uint32_t key_make(struct engine *engine, size_t controller, const struct object 
 void key_set_object(struct engine *engine, uint32_t id, const struct object *object);
 void key_forget(struct engine *engine, uint32_t id);
 struct key_extra *key_extra(struct key *key);
+void key_forget_refusal(struct key *key);
 // What a turn sees of the object: NULL when it is gone, unless its finalizer was lost.
 const struct object *key_subject(const struct key *key);
 void key_drop_memo(struct engine *engine, struct key *key);

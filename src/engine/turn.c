@@ -13,6 +13,7 @@ enum {
     RACE_WAIT_MS = 5000,
     WRITE_RETRY_BASE_MS = 5,
     WRITE_RETRY_MAX_MS = 1000000,
+    REFUSED_RETRY_MAX_MS = 60000,
     FLOOD_TURNS = 1000,
     FLOOD_REST_MS = 1000,
 };
@@ -36,6 +37,7 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .name = object_name(key->object),
         .subject = key_subject(key),
         .previous = key->extra ? key->extra->previous : NULL,
+        .refused = key->extra ? key->extra->refused : NULL,
         .now_ms = loop_unix_ms(engine->loop),
         .started_ms = engine->started_unix_ms,
         .settings = engine->controllers[key->controller].settings,
@@ -114,6 +116,7 @@ struct write {
     const struct object *object;
     struct told *told;
     bool wants_turn;
+    bool is_ahead; // finalizer and annotations
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct verdict *verdict)
@@ -145,6 +148,8 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     key->is_racing = error->fault == FAULT_RACE;
     if (key->is_racing)
         delay = RACE_WAIT_MS;
+    if (error->fault == FAULT_AUTH && delay > REFUSED_RETRY_MAX_MS)
+        delay = REFUSED_RETRY_MAX_MS;
     if (error->retry_ms > delay)
         delay = error->retry_ms;
     queue_after(engine->queue, id, loop_mono_ms(engine->loop) + delay);
@@ -155,6 +160,27 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     log_line(engine->log, LOG_ERROR, "cannot write to the store", LOG_TEXT("object", name.at),
              LOG_TEXT("error", error->text), LOG_INT("attempts", extra->write_failures), LOG_END);
     buffer_done(&name);
+}
+
+// The status is to tell it; the write itself is tried again later, or when the object changes.
+static void remember_refusal(struct engine *engine, uint32_t id, const struct error *error)
+{
+    struct key_extra *extra = key_extra(&engine->keys[id]);
+    bool is_news = !extra->refused || strcmp(extra->refused->text, error->text) != 0;
+    int64_t delay_ms = WRITE_RETRY_BASE_MS;
+    for (unsigned i = 1; i < extra->write_failures && delay_ms < REFUSED_RETRY_MAX_MS; i++)
+        delay_ms *= 2;
+    if (!extra->refused)
+        extra->refused = mem_new_of(struct error);
+    *extra->refused = *error;
+    extra->refused_until_ms = loop_mono_ms(engine->loop) + delay_ms;
+    if (is_news)
+        key_wake(engine, id, QUEUE_USER);
+}
+
+static bool is_refusal(const struct error *error)
+{
+    return error->fault == FAULT_AUTH || error->fault == FAULT_SPEC;
 }
 
 static void write_free(struct write *write)
@@ -196,9 +222,13 @@ static void write_done(void *context, const struct store_reply *reply)
             engine_file_written(engine, key->object, reply->object);
         if (key->extra)
             key->extra->write_failures = 0;
+        if (write->is_ahead)
+            key_forget_refusal(key);
         told_tell(engine, write->told, write->object);
     } else {
         write_refused(engine, write->key, &reply->error);
+        if (write->is_ahead && is_refusal(&reply->error))
+            remember_refusal(engine, write->key, &reply->error);
     }
     if (key->is_dirty || (reply->is_ok && write->wants_turn)) {
         key->is_dirty = false;
@@ -219,7 +249,7 @@ static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict
         annotations[i] =
             (struct store_annotation){verdict->annotations[i].key, verdict->annotations[i].value};
     struct write *write = write_new(engine, id, verdict);
-    write->wants_turn = true;
+    write->wants_turn = write->is_ahead = true;
     store_apply(engine->options.store,
                 &(struct store_apply){.object = object,
                                       .add_finalizer = adds,
@@ -236,6 +266,7 @@ static bool write_finalizer_away(struct engine *engine, uint32_t id, const struc
         return false;
     struct write *write = write_new(engine, id, verdict);
     write->wants_turn = !object->deleted_s;
+    write->is_ahead = true;
     store_remove_finalizer(engine->options.store, object, write_done, write);
     return true;
 }
@@ -299,6 +330,12 @@ static void tell_at_once(struct engine *engine, uint32_t id, const struct verdic
     told_tell(engine, told, engine->keys[id].object);
 }
 
+static bool is_held_back(const struct engine *engine, const struct key *key)
+{
+    return key->extra && key->extra->refused &&
+           key->extra->refused_until_ms > loop_mono_ms(engine->loop);
+}
+
 static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct key *key = &engine->keys[id];
@@ -308,8 +345,10 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
         queue_after(engine->queue, id, key->extra->write_not_before_ms);
         return;
     }
-    if (!write_ahead(engine, id, verdict) && !write_finalizer_away(engine, id, verdict) &&
-        !write_status(engine, id, verdict))
+    if (!is_held_back(engine, key) &&
+        (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict)))
+        return;
+    if (!write_status(engine, id, verdict))
         tell_at_once(engine, id, verdict);
 }
 

@@ -367,6 +367,19 @@ static bool has_key_to_guard(const struct record_turn *turn)
     return false;
 }
 
+// Without finalizer and annotation nothing may be sent.
+static void tell_refused(struct record_turn *turn)
+{
+    const struct error *refused = turn->snapshot->refused;
+    if (refused)
+        record_tell(turn,
+                    refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
+                    arena_printf(turn->arena,
+                                 "the API server refuses finalizer and claims, so nothing is "
+                                 "sent: %s",
+                                 refused->text));
+}
+
 static void turn_close(struct record_turn *turn)
 {
     for (size_t i = 0; i < turn->key_count; i++)
@@ -377,6 +390,7 @@ static void turn_close(struct record_turn *turn)
             turn->out->finalizer = FINALIZER_ADD;
         close_annotation(turn);
     }
+    tell_refused(turn);
     record_tell_verdict(turn);
 }
 
