@@ -61,6 +61,13 @@ static void answer_ready(const struct probes *probes, struct http_exchange *exch
     answer_text(exchange, is_ok ? 200 : 503, buffer_text(&out).at);
 }
 
+static void answer_health(const struct probes *probes, struct http_exchange *exchange)
+{
+    const struct probes_options *options = &probes->options;
+    const char *trouble = options->trouble ? options->trouble(options->context) : NULL;
+    answer_text(exchange, trouble ? 503 : 200, trouble ? trouble : "ok");
+}
+
 static void answer_metrics(const struct probes *probes, struct http_exchange *exchange)
 {
     AUTO_BUFFER out = {0};
@@ -79,7 +86,7 @@ static void route(const struct probes *probes, struct http_exchange *exchange, s
 {
     bool has_checks = probes->options.checks != NULL;
     if (has_checks && is_path(path, "/healthz"))
-        answer_text(exchange, 200, "ok");
+        answer_health(probes, exchange);
     else if (has_checks && is_path(path, "/readyz"))
         answer_ready(probes, exchange, "", is_verbose);
     else if (has_checks && text_starts(path, "/readyz/")) {

@@ -16,6 +16,8 @@ struct probes_options {
     uint16_t port;
     // Fills at most `capacity` lines of readiness and returns their number. NULL: no /readyz.
     size_t (*checks)(void *context, struct store_check *out, size_t capacity);
+    // A reason to be restarted: /healthz fails with it. NULL, or NULL returned: there is none.
+    const char *(*trouble)(void *context);
     // Prometheus text 0.0.4, appended. NULL: no /metrics.
     void (*metrics)(void *context, struct buffer *out);
     void *context;

@@ -82,25 +82,25 @@ static bool cluster_start(struct store *store, const struct store_sink *sink, st
 static void cluster_get(struct store *store, const struct object_ref_key *key, store_done *done,
                         void *context)
 {
-    write_get(of(store), key, done, context);
+    writes_get(of(store), key, done, context);
 }
 
 static void cluster_apply(struct store *store, const struct store_apply *apply, store_done *done,
                           void *context)
 {
-    write_apply(of(store), apply, done, context);
+    writes_apply(of(store), apply, done, context);
 }
 
 static void cluster_patch_status(struct store *store, const struct object *object,
                                  const struct value *status, store_done *done, void *context)
 {
-    write_patch_status(of(store), object, status, done, context);
+    writes_patch_status(of(store), object, status, done, context);
 }
 
 static void cluster_remove_finalizer(struct store *store, const struct object *object,
                                      store_done *done, void *context)
 {
-    write_remove_finalizer(of(store), object, done, context);
+    writes_remove_finalizer(of(store), object, done, context);
 }
 
 static void cluster_note(struct store *store, const struct store_note *note)
@@ -182,6 +182,7 @@ static void cluster_free(struct store *store)
     free(cluster->types);
     free(cluster->leaving);
     free(cluster->holder);
+    free(cluster->address);
     free(cluster->scope);
     free(cluster);
 }
@@ -393,11 +394,14 @@ static void open_access(struct cluster *cluster, const struct cluster_options *o
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,
                           struct log *log)
 {
+    struct buffer address = {0};
     struct cluster *cluster = mem_new_of(struct cluster);
     cluster->store = (struct store){.ops = &cluster_ops, .cache = cache_new()};
     cluster->world = *world;
     cluster->log = log;
     cluster->options = *options;
+    url_write(&address, &options->access->server);
+    cluster->address = buffer_steal(&address);
     cluster->api = api_new(world, log, options->access);
     cluster->notes = notes_new(world, log, cluster->api, options->instance);
     cluster->writes.window = options->max_in_flight;
@@ -411,6 +415,11 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     open_access(cluster, options);
     open_feeds(cluster);
     return &cluster->store;
+}
+
+const char *cluster_address(const struct store *store)
+{
+    return of_const(store)->address;
 }
 
 struct api *cluster_api(struct store *store)

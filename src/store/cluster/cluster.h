@@ -42,6 +42,7 @@ enum { CLUSTER_NAMESPACES_MAX = 8 }; // with a watch of their own; more: one wat
 
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,
                           struct log *log);
+const char *cluster_address(const struct store *store); // the server's URL
 // For those who talk to the same server.
 struct api *cluster_api(struct store *store);
 const struct lease *cluster_lease(const struct store *store);

@@ -80,6 +80,7 @@ struct cluster {
     struct loop_timer dropped_timer;
     struct loop_timer started_timer; // kinds that are held by name are synced from then on
     struct writes writes;
+    char *address;
     char *holder;
     char *scope; // namespaces, joined
     struct leaving *leaving;
@@ -114,13 +115,13 @@ void held_sweep(void *context);
 void held_done(struct cluster *cluster);
 
 // write.c
-void write_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
-                 void *context);
-void write_patch_status(struct cluster *cluster, const struct object *object,
-                        const struct value *status, store_done *done, void *context);
-void write_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
-                            void *context);
-void write_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
-               void *context);
+void writes_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
+                  void *context);
+void writes_patch_status(struct cluster *cluster, const struct object *object,
+                         const struct value *status, store_done *done, void *context);
+void writes_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
+                             void *context);
+void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
+                void *context);
 void writes_fence(struct cluster *cluster); // all that is under way is broken off
 void writes_done(struct cluster *cluster);  // dropped without a reply

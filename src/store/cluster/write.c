@@ -521,16 +521,16 @@ static struct write *write_to(struct cluster *cluster, enum write_type type,
     return write;
 }
 
-void write_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
-                 void *context)
+void writes_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
+                  void *context)
 {
     struct write *write = write_to(cluster, WRITE_APPLY, apply->object, done, context);
     write->body = apply_body(write->kind, apply);
     enqueue(write);
 }
 
-void write_patch_status(struct cluster *cluster, const struct object *object,
-                        const struct value *status, store_done *done, void *context)
+void writes_patch_status(struct cluster *cluster, const struct object *object,
+                         const struct value *status, store_done *done, void *context)
 {
     struct write *write = write_to(cluster, WRITE_STATUS, object, done, context);
     write->body = json_of(status);
@@ -538,16 +538,16 @@ void write_patch_status(struct cluster *cluster, const struct object *object,
     enqueue(write);
 }
 
-void write_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
-                            void *context)
+void writes_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
+                             void *context)
 {
     struct write *write = write_to(cluster, WRITE_REMOVE_FINALIZER, object, done, context);
     write->step = object->has_other_finalizers ? STEP_READ : STEP_SEND;
     enqueue(write);
 }
 
-void write_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
-               void *context)
+void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
+                void *context)
 {
     enqueue(write_new(cluster, WRITE_GET, key, done, context));
 }
