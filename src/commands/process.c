@@ -105,3 +105,8 @@ void process_world_on_signal(struct process_world *process, loop_call *leave, vo
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         loop_watch_signal(process->world.loop, numbers[i], on_signal, leaving);
 }
+
+void process_world_on_hangup(struct process_world *process, loop_call *reload, void *context)
+{
+    loop_watch_signal(process->world.loop, SIGHUP, reload, context);
+}

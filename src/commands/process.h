@@ -23,3 +23,5 @@ bool process_world_init(struct process_world *process, const struct invocation *
 void process_world_done(struct process_world *process);
 // SIGTERM and SIGINT call `leave` once; a second one ends the process at once with exit 1.
 void process_world_on_signal(struct process_world *process, loop_call *leave, void *context);
+// SIGHUP calls `reload` each time.
+void process_world_on_hangup(struct process_world *process, loop_call *reload, void *context);

@@ -1,5 +1,3 @@
-#include "commands/run.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,40 +6,19 @@
 #include "base/when.h"
 #include "commands/chosen.h"
 #include "commands/commands.h"
+#include "commands/place.h"
 #include "commands/process.h"
 #include "commands/settings.h"
 #include "commands/webhook.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
+#include "io/usage.h"
 #include "kinds/kinds.h"
+#include "store/cluster/cluster.h"
 #include "store/folder/folder.h"
 #include "store/owner.h"
 
-enum { KINDS_MAX = 64 };
-
-static const char *const store_names[] = {"auto", "folder", NULL};
-
-const struct option store_options[STORE_OPTION_COUNT] = {
-    {.name = "store",
-     .type = OPTION_CHOICE,
-     .fallback = "auto",
-     .placeholder = "STORE",
-     .choices = store_names,
-     .doc = "Where objects live. This version knows folders of manifests."},
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .fallback = "./manifests",
-     .placeholder = "PATH",
-     .doc = "Folder of manifests; files in it are never written, status lies beside them."},
-    {.name = "state-dir",
-     .type = OPTION_TEXT,
-     .placeholder = "PATH",
-     .doc = "Folder for status files and the journal when the manifests' folder is read-only."},
-    {.name = "allow-empty",
-     .type = OPTION_FLAG,
-     .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
-            "published."},
-};
+enum { KINDS_MAX = 64, DOORS_STAY_MS = 5000 };
 
 static const struct option run_rows[] = {
     {.name = "controllers",
@@ -50,19 +27,19 @@ static const struct option run_rows[] = {
      .doc = "Which controllers run; the default ones when not given."},
     {.name = "metrics-bind-address",
      .type = OPTION_ADDRESS,
-     .fallback = "127.0.0.1:8080",
      .placeholder = "ADDR:PORT",
-     .doc = "Where /metrics is served; 0 switches it off."},
+     .doc = "Where /metrics is served; 0 switches it off. Not given: :8080 in a cluster, "
+            "127.0.0.1:8080 on a folder."},
     {.name = "health-probe-bind-address",
      .type = OPTION_ADDRESS,
-     .fallback = "127.0.0.1:8081",
      .placeholder = "ADDR:PORT",
-     .doc = "Where /healthz and /readyz are served; 0 switches it off."},
+     .doc = "Where /healthz and /readyz are served; 0 switches it off. Not given: :8081 in a "
+            "cluster, 127.0.0.1:8081 on a folder."},
     {.name = "owner-id",
      .type = OPTION_TEXT,
      .placeholder = "ID",
      .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
-            ".signpost/state; one that is given replaces it."},
+            ".signpost/state or the Lease; one that is given replaces it."},
     {.name = "sync-period",
      .type = OPTION_DURATION,
      .fallback = "10h",
@@ -85,6 +62,7 @@ static const struct option run_rows[] = {
 struct run_process {
     struct process_world process;
     const struct invocation *invocation;
+    struct place place;
     const struct controller *controllers[CHOSEN_MAX];
     const void *settings[CHOSEN_MAX];
     size_t controller_count;
@@ -92,6 +70,8 @@ struct run_process {
     struct engine *engine;
     struct probes *health;
     struct probes *metrics;
+    int64_t leaving_ms;
+    struct loop_timer end_timer;
     struct webhook *webhook; // NULL: off
     int code;
 };
@@ -129,6 +109,45 @@ static const char *finalizer_of(const struct run_process *run, const struct kind
     return NULL;
 }
 
+// A controller that was named cannot do without its kind.
+static bool is_required(const struct run_process *run, const struct kind *kind)
+{
+    for (size_t i = 0; i < run->controller_count; i++)
+        if (run->controllers[i]->kind == kind)
+            return option_is_set(run->invocation, "controllers");
+    return false;
+}
+
+static bool reads(const struct controller *controller, const struct kind *kind)
+{
+    for (size_t i = 0; i < controller->gather_count; i++)
+        if (controller->gathers[i].kind == kind)
+            return true;
+    return controller->kind == kind;
+}
+
+static bool is_read(const struct run_process *run, const struct kind *kind)
+{
+    for (size_t i = 0; i < run->controller_count; i++)
+        if (reads(run->controllers[i], kind))
+            return true;
+    return false;
+}
+
+static size_t list_kinds(const struct run_process *run, struct store_kind *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
+        if (run->place.is_cluster && !is_read(run, kinds[i]))
+            continue;
+        rows[count++] = (struct store_kind){.kind = kinds[i],
+                                            .finalizer = finalizer_of(run, kinds[i]),
+                                            .is_by_name = kinds[i]->is_secret,
+                                            .is_required = is_required(run, kinds[i])};
+    }
+    return count;
+}
+
 // ---- store and engine ---------------------------------------------------------------------------
 
 static bool check_owner(const struct run_process *run, struct error *err)
@@ -138,13 +157,9 @@ static bool check_owner(const struct run_process *run, struct error *err)
            option_blame(run->invocation, "owner-id", owner_id, err);
 }
 
-static bool open_store(struct run_process *run, struct error *err)
+static bool open_folder(struct run_process *run, const struct store_kind *rows, size_t count,
+                        struct error *err)
 {
-    struct store_kind rows[KINDS_MAX];
-    size_t count = 0;
-    for (; count < kind_count && count < KINDS_MAX; count++)
-        rows[count] =
-            (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(run, kinds[count])};
     const struct folder_options options = {
         .dir = option_text(run->invocation, "dir"),
         .state_dir = option_text(run->invocation, "state-dir"),
@@ -155,6 +170,57 @@ static bool open_store(struct run_process *run, struct error *err)
     };
     run->store = folder_new(&run->process.world, &options, run->process.log, err);
     return run->store != NULL;
+}
+
+static void store_failed(void *context, const struct error *err)
+{
+    struct run_process *run = context;
+    run->code = command_fail(2, "%s", err->text);
+    loop_stop(run->process.world.loop);
+}
+
+static const char *lease_namespace(const struct run_process *run)
+{
+    const char *given = option_text(run->invocation, "leader-elect-resource-namespace");
+    return given ? given : run->place.own_namespace;
+}
+
+static bool open_cluster(struct run_process *run, const struct store_kind *rows, size_t count,
+                         struct error *err)
+{
+    const struct invocation *invocation = run->invocation;
+    struct kube_access *access = place_access(&run->place, err);
+    if (!access)
+        return false;
+    const struct cluster_options options = {
+        .access = access,
+        .namespaces = place_namespaces(&run->place),
+        .own_namespace = lease_namespace(run),
+        .instance = run->place.instance,
+        .kinds = rows,
+        .kind_count = count,
+        .lease_name = option_text(invocation, "leader-elect-resource-name"),
+        .lease_duration_ms = option_ms(invocation, "leader-elect-lease-duration"),
+        .lease_renew_deadline_ms = option_ms(invocation, "leader-elect-renew-deadline"),
+        .lease_retry_ms = option_ms(invocation, "leader-elect-retry-period"),
+        .is_elected = option_flag(invocation, "leader-elect"),
+        .owner_id = option_text(invocation, "owner-id"),
+        .max_in_flight = (unsigned)option_int(invocation, "kube-api-inflight"),
+        .rate = (unsigned)option_int(invocation, "kube-api-qps"),
+        .burst = (unsigned)option_int(invocation, "kube-api-burst"),
+        .failed = store_failed,
+        .context = run,
+    };
+    run->store = cluster_new(&run->process.world, &options, run->process.log);
+    return true;
+}
+
+static bool open_store(struct run_process *run, struct error *err)
+{
+    struct store_kind rows[KINDS_MAX];
+    size_t count = list_kinds(run, rows);
+    return run->place.is_cluster ? open_cluster(run, rows, count, err)
+                                 : open_folder(run, rows, count, err);
 }
 
 static bool open_engine(struct run_process *run, struct error *err)
@@ -183,85 +249,154 @@ static size_t checks(void *context, struct store_check *out, size_t capacity)
     return count + webhook_checks(run->webhook, out + count, capacity - count);
 }
 
+static const char *trouble(void *context)
+{
+    const struct run_process *run = context;
+    if (!run->place.is_cluster || !lease_is_stuck(cluster_lease(run->store)))
+        return NULL;
+    return "the lease ran out, and work has not stopped";
+}
+
 static void metrics(void *context, struct buffer *out)
 {
     struct run_process *run = context;
     engine_write_metrics(run->engine, out);
+    store_write_metrics(run->store, out);
+    usage_write_metrics(out);
     webhook_write_metrics(run->webhook, out);
 }
 
-// A taken port is no reason not to run on a folder: one warning.
-static struct probes *open_probes(struct run_process *run, const char *option, bool is_health)
+static struct probes *bind_probes(struct run_process *run, struct text address, bool is_health,
+                                  struct error *err)
 {
     struct hostport at;
-    struct error err;
-    const char *address = option_text(run->invocation, option);
-    if (!strcmp(address, "0"))
-        return NULL;
     struct probes_options options = {.context = run};
     if (is_health)
-        options.checks = checks;
+        options.checks = checks, options.trouble = trouble;
     else
         options.metrics = metrics;
-    struct probes *probes = NULL;
-    if (hostport_parse(&at, text_of(address), 0, false, &err)) {
-        options.address = at.host;
-        options.port = at.port;
-        probes = probes_new(run->process.world.loop, &options, &err);
-    }
-    if (!probes)
-        log_line(run->process.log, LOG_WARN, "cannot serve; going on without",
-                 LOG_TEXT("option", option), LOG_TEXT("error", err.text), LOG_END);
-    return probes;
+    if (!hostport_parse(&at, address, 0, false, err))
+        return NULL;
+    options.address = at.host;
+    options.port = at.port;
+    return probes_new(run->process.world.loop, &options, err);
+}
+
+// In a cluster the probes are what restarts and scrapes us: a taken port ends the start. On a
+// folder it is one warning.
+static bool open_probes(struct run_process *run, const char *option, bool is_health,
+                        struct probes **out, struct error *err)
+{
+    static const char *const defaults[2][2] = {{"127.0.0.1:8080", "127.0.0.1:8081"},
+                                               {":8080", ":8081"}};
+    const char *address = option_text(run->invocation, option);
+    if (!address)
+        address = defaults[run->place.is_cluster][is_health];
+    if (!strcmp(address, "0"))
+        return true;
+    *out = bind_probes(run, text_of(address), is_health, err);
+    if (*out)
+        return true;
+    if (run->place.is_cluster)
+        return error_prefix(err, "--%s: ", option);
+    log_line(run->process.log, LOG_WARN, "cannot serve; going on without",
+             LOG_TEXT("option", option), LOG_TEXT("error", err->text), LOG_END);
+    return true;
 }
 
 static bool open_webhook(struct run_process *run, struct error *err)
 {
     bool is_wanted;
-    if (!webhook_check_options(run->invocation, false, &is_wanted, err))
+    bool is_cluster = run->place.is_cluster;
+    if (!webhook_check_options(run->invocation, is_cluster, &is_wanted, err))
         return false;
     if (!is_wanted)
         return true;
     run->webhook = webhook_new(&(struct webhook_options){.process = &run->process,
                                                          .invocation = run->invocation,
-                                                         .engine = run->engine},
+                                                         .engine = run->engine,
+                                                         .is_cluster = is_cluster},
                                err);
     return run->webhook != NULL;
 }
 
 // ---- life ---------------------------------------------------------------------------------------
 
+static void end(void *context)
+{
+    struct run_process *run = context;
+    loop_stop(run->process.world.loop);
+}
+
+// In a cluster others learn only by and by that we go: until then the doors answer.
+static void left(void *context)
+{
+    struct run_process *run = context;
+    int64_t gone_ms = loop_mono_ms(run->process.world.loop) - run->leaving_ms;
+    int64_t stay_ms = run->place.is_cluster ? DOORS_STAY_MS : 0;
+    run->end_timer = (struct loop_timer){.call = end, .context = run};
+    loop_timer_set(run->process.world.loop, &run->end_timer,
+                   gone_ms < stay_ms ? stay_ms - gone_ms : 0);
+}
+
 static void stopped(void *context)
 {
     struct run_process *run = context;
+    AUTO_BUFFER cut = {0};
+    engine_write_cut(run->engine, &cut);
+    if (cut.len) {
+        run->code = 1;
+        log_line(run->process.log, LOG_ERROR,
+                 "cut off at --shutdown-timeout; the next start goes on", LOG_TEXT("cut", cut.at),
+                 LOG_END);
+    }
     store_flush(run->store);
-    loop_stop(run->process.world.loop);
+    store_leave(run->store, left, run);
 }
 
 static void leave(void *context)
 {
     struct run_process *run = context;
     log_line(run->process.log, LOG_INFO, "stopping", LOG_END);
+    run->leaving_ms = loop_mono_ms(run->process.world.loop);
     probes_leave(run->health);
     webhook_drain(run->webhook);
     engine_stop(run->engine, option_ms(run->invocation, "shutdown-timeout"), stopped, run);
+}
+
+static void reload(void *context)
+{
+    struct run_process *run = context;
+    log_line(run->process.log, LOG_INFO, "reading credentials and certificates anew", LOG_END);
+    if (run->place.is_cluster)
+        cluster_reload(run->store);
+}
+
+static void tell_running(struct run_process *run)
+{
+    log_line(run->process.log, LOG_INFO, "running",
+             LOG_TEXT(run->place.is_cluster ? "cluster" : "dir",
+                      run->place.is_cluster ? cluster_address(run->store)
+                                            : option_text(run->invocation, "dir")),
+             LOG_TEXT("version", SIGNPOST_VERSION), LOG_END);
 }
 
 static bool run_open(struct run_process *run, struct error *err)
 {
     if (!open_store(run, err) || !open_engine(run, err) || !open_webhook(run, err))
         return false;
-    run->health = open_probes(run, "health-probe-bind-address", true);
-    run->metrics = open_probes(run, "metrics-bind-address", false);
+    if (!open_probes(run, "health-probe-bind-address", true, &run->health, err) ||
+        !open_probes(run, "metrics-bind-address", false, &run->metrics, err))
+        return false;
     process_world_on_signal(&run->process, leave, run);
-    log_line(run->process.log, LOG_INFO, "running",
-             LOG_TEXT("dir", option_text(run->invocation, "dir")),
-             LOG_TEXT("version", SIGNPOST_VERSION), LOG_END);
+    process_world_on_hangup(&run->process, reload, run);
+    tell_running(run);
     return true;
 }
 
 static void run_close(struct run_process *run)
 {
+    loop_timer_cancel(run->process.world.loop, &run->end_timer);
     probes_free(run->health);
     probes_free(run->metrics);
     webhook_free(run->webhook);
@@ -274,7 +409,8 @@ static int run_run(struct invocation *invocation)
 {
     struct run_process run = {.invocation = invocation};
     struct error err;
-    if (!choose_controllers(&run, &err) || !check_owner(&run, &err))
+    if (!choose_controllers(&run, &err) || !check_owner(&run, &err) ||
+        !place_find(&run.place, invocation, &err) || !writer_options_check(invocation, &err))
         return command_fail(2, "%s", err.text);
     if (!process_world_init(&run.process, invocation, &err))
         return command_fail(1, "%s", err.text);
@@ -291,12 +427,16 @@ const struct command run_command = {
     .name = "run",
     .summary = "keep DNS true to what the manifests declare",
     .doc =
-        "Watches a folder of manifests, works out which records ought to exist, and makes it so. "
-        "Status is written beside the manifests (web.yaml.status). A change acts within a tenth "
-        "of a second; a broken file keeps its last good records.",
-    .examples = "signpost run --dir ./manifests\n",
-    .groups = {{store_options, STORE_OPTION_COUNT},
+        "Watches the objects of a cluster or a folder of manifests, works out which records ought "
+        "to exist, and makes it so. In a cluster the objects carry conditions and events; of "
+        "several replicas one writes. On a folder status is written beside the manifests "
+        "(web.yaml.status), a change acts within a tenth of a second, and a broken file keeps its "
+        "last good records.",
+    .examples = "signpost run --dir ./manifests\n"
+                "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
+    .groups = {{place_options, PLACE_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
+               {writer_options, WRITER_OPTION_COUNT},
                {webhook_options, WEBHOOK_OPTION_COUNT},
                {log_options, LOG_OPTION_COUNT}},
     .has_settings = true,

@@ -1,0 +1,191 @@
+#include "commands/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const store_names[] = {"auto", "cluster", "folder", NULL};
+
+const struct option place_options[PLACE_OPTION_COUNT] = {
+    {.name = "store",
+     .type = OPTION_CHOICE,
+     .fallback = "auto",
+     .placeholder = "STORE",
+     .choices = store_names,
+     .doc = "Where objects live. auto: a cluster if --kubeconfig, --context, KUBECONFIG or a pod's "
+            "service account says which, else a folder of manifests."},
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .fallback = "./manifests",
+     .placeholder = "PATH",
+     .doc = "Folder of manifests; files in it are never written, status lies beside them. Given, "
+            "it means --store folder."},
+    {.name = "state-dir",
+     .type = OPTION_TEXT,
+     .placeholder = "PATH",
+     .doc = "Folder for status files and the journal when the manifests' folder is read-only."},
+    {.name = "allow-empty",
+     .type = OPTION_FLAG,
+     .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
+            "published."},
+    {.name = "kubeconfig",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "How to reach the cluster; KUBECONFIG and the pod's service account when not given."},
+    {.name = "context",
+     .type = OPTION_TEXT,
+     .placeholder = "NAME",
+     .doc = "Context of the kubeconfig, in place of its current one."},
+    {.name = "namespaces",
+     .variable = "WATCH_NAMESPACE",
+     .type = OPTION_LIST,
+     .placeholder = "NAMES",
+     .doc = "Only objects in these namespaces; all when not given. Up to eight have a watch each."},
+};
+
+const struct option writer_options[WRITER_OPTION_COUNT] = {
+    {.name = "leader-elect",
+     .type = OPTION_FLAG,
+     .fallback = "true",
+     .doc = "Of several processes on one cluster, one writes: the one that holds the Lease."},
+    {.name = "leader-elect-lease-duration",
+     .type = OPTION_DURATION,
+     .fallback = "15s",
+     .placeholder = "DURATION",
+     .min = 3000,
+     .doc = "How long a holder that is not heard of keeps the Lease."},
+    {.name = "leader-elect-renew-deadline",
+     .type = OPTION_DURATION,
+     .fallback = "10s",
+     .placeholder = "DURATION",
+     .min = 1000,
+     .doc = "A holder that could not renew so long begins nothing more; at least 2 s below the "
+            "lease's duration."},
+    {.name = "leader-elect-retry-period",
+     .type = OPTION_DURATION,
+     .fallback = "2s",
+     .placeholder = "DURATION",
+     .min = 200,
+     .doc = "How often the Lease is renewed or looked at."},
+    {.name = "leader-elect-resource-name",
+     .type = OPTION_TEXT,
+     .fallback = "signpost",
+     .placeholder = "NAME",
+     .doc = "Name of the Lease."},
+    {.name = "leader-elect-resource-namespace",
+     .alias = "leader-elect-namespace",
+     .type = OPTION_TEXT,
+     .placeholder = "NAME",
+     .doc = "Namespace of the Lease; our own when not given."},
+    {.name = "kube-api-inflight",
+     .type = OPTION_INT,
+     .fallback = "16",
+     .placeholder = "NUMBER",
+     .min = 1,
+     .max = 1000,
+     .doc = "Writes in flight at the API server; fewer after it asked for patience."},
+    {.name = "kube-api-qps",
+     .type = OPTION_INT,
+     .fallback = "0",
+     .placeholder = "NUMBER",
+     .max = 100000,
+     .doc = "Writes a second at the API server; 0: as many as it takes."},
+    {.name = "kube-api-burst",
+     .type = OPTION_INT,
+     .fallback = "100",
+     .placeholder = "NUMBER",
+     .min = 1,
+     .max = 100000,
+     .doc = "Writes that may go at once beyond --kube-api-qps."},
+};
+
+static void read_environment(struct place *place)
+{
+    const struct invocation *invocation = place->invocation;
+    place->source = (struct kube_source){
+        .kubeconfig = option_text(invocation, "kubeconfig"),
+        .context = option_text(invocation, "context"),
+        .is_cluster = !strcmp(option_text(invocation, "store"), "cluster"),
+        .env_kubeconfig = getenv("KUBECONFIG"),
+        .env_service_host = getenv("KUBERNETES_SERVICE_HOST"),
+        .env_service_port = getenv("KUBERNETES_SERVICE_PORT"),
+        .home = getenv("HOME"),
+    };
+    place->own_namespace = getenv("POD_NAMESPACE");
+    place->instance = getenv("POD_NAME");
+    if (gethostname(place->host, sizeof place->host - 1))
+        strcpy(place->host, "signpost");
+    if (!place->instance || !*place->instance)
+        place->instance = place->host;
+}
+
+static bool refuse_both(const struct place *place, struct error *err)
+{
+    static const char *const names[] = {"kubeconfig", "context", "namespaces"};
+    if (place->source.is_cluster)
+        return error_set(err, FAULT_SPEC, "",
+                         "--dir names a folder and --store cluster a cluster: give one of them");
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (option_is_set(place->invocation, names[i]) &&
+            !strncmp(option_source(place->invocation, names[i]), "flag", 4))
+            return error_set(err, FAULT_SPEC, "",
+                             "--dir names a folder, and --%s belongs to a cluster: give one of "
+                             "them",
+                             names[i]);
+    return true;
+}
+
+bool place_find(struct place *place, const struct invocation *invocation, struct error *err)
+{
+    *place = (struct place){.invocation = invocation};
+    read_environment(place);
+    if (option_is_set(invocation, "dir"))
+        return refuse_both(place, err);
+    place->is_cluster =
+        place->source.is_cluster || (!strcmp(option_text(invocation, "store"), "auto") &&
+                                     kube_source_names_cluster(&place->source));
+    return true;
+}
+
+struct kube_access *place_access(struct place *place, struct error *err)
+{
+    struct kube_access *access = kube_access_load(&place->source, err);
+    if (!access)
+        return NULL;
+    if (!place->own_namespace || !*place->own_namespace)
+        place->own_namespace = access->namespace_
+                                   ? arena_copy_text(place->invocation->arena, access->namespace_)
+                                   : "default";
+    return access;
+}
+
+const char *const *place_namespaces(const struct place *place)
+{
+    const char **items;
+    size_t count = option_list(place->invocation, "namespaces", &items);
+    if (!count)
+        return NULL;
+    const char **ended = arena_new_array(place->invocation->arena, const char *, count + 1);
+    memcpy(ended, items, count * sizeof *items);
+    return ended;
+}
+
+bool writer_options_check(const struct invocation *invocation, struct error *err)
+{
+    int64_t duration_ms = option_ms(invocation, "leader-elect-lease-duration");
+    int64_t deadline_ms = option_ms(invocation, "leader-elect-renew-deadline");
+    int64_t retry_ms = option_ms(invocation, "leader-elect-retry-period");
+    if (duration_ms - 2000 < deadline_ms)
+        return error_set(err, FAULT_SPEC, "",
+                         "--leader-elect-renew-deadline must be at least 2s below "
+                         "--leader-elect-lease-duration (%s, %s)",
+                         option_text(invocation, "leader-elect-renew-deadline"),
+                         option_text(invocation, "leader-elect-lease-duration"));
+    if (deadline_ms * 10 <= retry_ms * 12)
+        return error_set(err, FAULT_SPEC, "",
+                         "--leader-elect-renew-deadline must be over 1.2 times "
+                         "--leader-elect-retry-period (%s, %s)",
+                         option_text(invocation, "leader-elect-renew-deadline"),
+                         option_text(invocation, "leader-elect-retry-period"));
+    return true;
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "commands/option.h"
+#include "commands/process.h"
+#include "store/cluster/kubeconfig.h"
+#include "store/store.h"
+
+// Where objects live: the options of every command that looks at the store, and the store that they
+// mean: a folder of manifests or a cluster.
+
+enum { PLACE_OPTION_COUNT = 7, WRITER_OPTION_COUNT = 9 };
+extern const struct option place_options[PLACE_OPTION_COUNT];   // both
+extern const struct option writer_options[WRITER_OPTION_COUNT]; // of those that write to a cluster
+
+// What the options say; texts are borrowed from the invocation and the environment.
+struct place {
+    const struct invocation *invocation;
+    bool is_cluster;
+    struct kube_source source;
+    const char *own_namespace; // cluster; "" before it is known
+    const char *instance;      // name of this process: the pod's, else the host's
+    char host[256];
+};
+
+// Finds out which. Faults are the user's (exit 2).
+bool place_find(struct place *place, const struct invocation *invocation, struct error *err);
+// How to reach the cluster. NULL: err says what is wrong with the kubeconfig.
+struct kube_access *place_access(struct place *place, struct error *err);
+// Namespaces that are watched, NULL-terminated in the invocation's arena; NULL: all.
+const char *const *place_namespaces(const struct place *place);
+// Do the times of the Lease leave room for its fence?
+bool writer_options_check(const struct invocation *invocation, struct error *err);
