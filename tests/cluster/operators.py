@@ -2,8 +2,6 @@
 
 import base64
 
-import yaml
-
 import api
 import harness
 from harness import GROUP, LOOPBACK, SIGNPOST, fetch, free_port, wait_until
@@ -12,15 +10,6 @@ FAST = {"SIGNPOST_RETRY_BASE": "200ms", "SIGNPOST_RETRY_MAX": "1s"}
 # A killed leader is followed in five seconds.
 QUICK_LEASE = ("--leader-elect-lease-duration", "5s", "--leader-elect-renew-deadline", "3s",
                "--leader-elect-retry-period", "1s")
-
-
-def printed_rules(*words):
-    """The rules of all roles that `signpost manifests --rbac` prints, in one list."""
-    code, text, errors = harness.run("manifests", "--rbac", *words)
-    if code: return [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
-    assert code == 0, errors
-    documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-    return [rule for document in documents for rule in document.get("rules", [])]
 
 
 def without(rules, verb, resource):
@@ -63,14 +52,15 @@ def record(namespace, name, ref, values=("192.0.2.1",), kind="A", subdomain=None
 
 
 class Operator:
-    """Replicas of Signpost that watch one namespace of a cluster, and the Lease in it."""
+    """Replicas of Signpost; they watch a namespace, in which their Lease is, and others if told."""
 
-    def __init__(self, programs, cluster, namespace, account=None, kubeconfig=None, **environment):
+    def __init__(self, programs, cluster, namespace, account=None, kubeconfig=None, watched=(),
+                 **environment):
         self.programs = programs
         self.cluster = cluster
         self.namespace = namespace
-        self.account = account or cluster.account(
-            namespace, rules=printed_rules("--namespace", namespace))
+        self.watched = [namespace, *watched]
+        self.account = account or cluster.operator(namespace)
         self.kubeconfig = kubeconfig or self.account.kubeconfig
         self.environment = {**FAST, **environment}
         self.replicas = []
@@ -111,7 +101,7 @@ class Replica:
     def start(self, *words, before=(), kubeconfig=None):
         operator = self.operator
         command = [SIGNPOST, "run", "--kubeconfig", kubeconfig or operator.kubeconfig,
-                   "--namespaces", operator.namespace, "--log-format", "json",
+                   "--namespaces", ",".join(operator.watched), "--log-format", "json",
                    "--leader-elect-resource-namespace", operator.namespace,
                    "--health-probe-bind-address", f"{LOOPBACK}:{self.health_port}",
                    "--metrics-bind-address", f"{LOOPBACK}:{self.metrics_port}", *words]

@@ -30,7 +30,7 @@ def place(cluster, namespace, provider):
 
 def held(place, name, kind="A"):
     reply = place.client.get(kind, "example.test", name)
-    return reply.json.get("values") if reply.status == 200 else None
+    return reply.json["record"]["values"] if reply.status == 200 else None
 
 
 def test_a_record_reaches_the_provider_and_goes_with_its_object(cluster, namespace, operator,
@@ -78,14 +78,15 @@ def test_what_stands_is_not_written_again(cluster, namespace, operator, place):
                           place.requests("upsert")) == before, 3)
 
 
-def test_a_namespace_with_records_deletes_cleanly(cluster, operator, place, namespace):
-    operator.start()
+def test_a_namespace_with_records_deletes_cleanly(cluster, programs, place, namespace):
+    other = cluster.new_namespace()
+    Operator(programs, cluster, namespace, watched=[other]).start()
     for number in range(10):
-        cluster.api.apply(record(namespace, f"www{number}", namespace))
+        cluster.api.apply(record(other, f"www{number}", namespace))
     for number in range(10):
-        wait_state(cluster, namespace, f"www{number}", "True")
-    cluster.api.delete("Namespace", namespace)
-    wait_until(lambda: cluster.api.get("Namespace", namespace) is None, "the namespace is gone", 60)
+        wait_state(cluster, other, f"www{number}", "True")
+    cluster.api.delete("Namespace", other)
+    wait_until(lambda: cluster.api.get("Namespace", other) is None, "the namespace is gone", 60)
     assert all(held(place, f"www{number}") is None for number in range(10))
 
 
