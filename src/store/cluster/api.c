@@ -36,8 +36,9 @@ struct api_call {
     struct api_request request; // its texts are ours
     uint64_t generation;        // of the credential that it went out with
     int64_t sent_ms;
-    bool is_waiting; // for a credential
-    bool is_retried; // with a fresh one, after a 401
+    int64_t waiting_ms; // since when
+    bool is_waiting;    // for a credential
+    bool is_retried;    // with a fresh one, after a 401
 };
 
 // The server takes no credential of ours, not even a fresh one.
@@ -299,6 +300,7 @@ static void transmit(struct api_call *call)
     buffer_printf(&url, "%s%s", api->server.at, request->path);
     buffer_printf(&agent, "signpost/" SIGNPOST_VERSION " (linux/" ARCH ")%s",
                   request->agent ? request->agent : "");
+    call->is_waiting = false;
     call->generation = face->generation;
     call->sent_ms = now_ms(api);
     struct http_request sent = {
@@ -326,16 +328,45 @@ static void fail(struct api_call *call, const struct error *err)
     finish(call, &reply);
 }
 
+// Nothing but the wait for a credential took that long.
+static void fail_late(struct api_call *call)
+{
+    struct error err;
+    error_set(&err, FAULT_AGAIN, "AuthenticationFailed", "no credential within %lld ms",
+              (long long)limit_of(&call->request));
+    fail(call, &err);
+}
+
+static void wait_for_credential(struct api_call *call)
+{
+    int64_t limit_ms = limit_of(&call->request);
+    if (!call->is_waiting)
+        call->waiting_ms = now_ms(call->api);
+    call->is_waiting = true;
+    if (limit_ms > 0)
+        loop_timer_set(call->api->world->loop, &call->wake,
+                       call->waiting_ms + limit_ms - now_ms(call->api));
+}
+
+static bool is_late(const struct api_call *call)
+{
+    int64_t limit_ms = limit_of(&call->request);
+    return call->is_waiting && limit_ms > 0 && now_ms(call->api) - call->waiting_ms >= limit_ms;
+}
+
 static void resume(void *context)
 {
     struct api_call *call = context;
     struct error err = {0};
     enum identity_state state = identity_prepare(call->api->identity, &err);
-    call->is_waiting = state == IDENTITY_FETCHING;
     if (state == IDENTITY_READY)
         transmit(call);
     else if (state == IDENTITY_FAILED)
         fail(call, &err);
+    else if (is_late(call))
+        fail_late(call);
+    else
+        wait_for_credential(call);
 }
 
 static void settled(void *context)
@@ -407,10 +438,11 @@ struct api_call *api_send(struct api *api, const struct api_request *request, ap
     link_call(api, call);
     struct error err = {0};
     enum identity_state state = identity_prepare(api->identity, &err);
-    call->is_waiting = state == IDENTITY_FETCHING;
     if (state == IDENTITY_READY)
         transmit(call);
-    else if (state == IDENTITY_FAILED)
+    else if (state == IDENTITY_FETCHING)
+        wait_for_credential(call);
+    else
         wake_soon(call);
     return call;
 }

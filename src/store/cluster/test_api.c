@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -562,6 +563,54 @@ static void a_token_file_that_cannot_be_read_fails_later_than_the_call(void **st
     assert_false(api_check(bench->api).is_ok);
 }
 
+static void have_plugin(struct bench *bench, const char *script)
+{
+    struct kube_exec *exec = &bench->access->exec;
+    exec->command = "/bin/sh";
+    exec->args[0] = "-c";
+    exec->args[1] = script;
+    exec->api_version = "client.authentication.k8s.io/v1";
+}
+
+// The clock would run ahead of a child that still lives.
+static void wait_for_child(void)
+{
+    siginfo_t end;
+    must(waitid(P_ALL, 0, &end, WEXITED | WNOWAIT) == 0);
+}
+
+static void calls_wait_for_a_plugin_and_go_out_together(void **state)
+{
+    struct bench *bench = *state;
+    have_plugin(bench, "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":"
+                       "\"client.authentication.k8s.io/v1\",\"status\":{\"token\":\"tok\"}}'");
+    struct api_request request = {.method = "GET", .path = "/version"};
+    send_request(bench, &request);
+    api_cancel(bench->api, send_request(bench, &request));
+    send_request(bench, &request);
+    assert_int_equal(bench->sent_count, 0);
+    wait_for_child();
+    run(bench, 0);
+    assert_int_equal(bench->sent_count, 2);
+    assert_non_null(strstr(bench->sent[1].headers, "Authorization: Bearer tok\n"));
+    assert_int_equal(bench->reply_count, 0);
+}
+
+static void a_call_waits_no_longer_for_a_plugin_than_for_the_server(void **state)
+{
+    struct bench *bench = *state;
+    have_plugin(bench, "exec sleep 1000");
+    struct api_request request = {.method = "PUT", .path = "/lease", .timeout_ms = 5000};
+    send_request(bench, &request);
+    run(bench, 4999);
+    assert_int_equal(bench->reply_count, 0);
+    run(bench, 1);
+    assert_int_equal(bench->reply_count, 1);
+    assert_string_equal(bench->reply.error.text, "no credential within 5000 ms");
+    assert_int_equal(bench->reply.error.fault, FAULT_AGAIN);
+    assert_false(bench->reply.is_fate_unknown);
+}
+
 // ---- what is counted and logged ----
 
 static void requests_are_counted_as_client_go_does(void **state)
@@ -644,6 +693,8 @@ int main(void)
         ROW(a_second_401_is_not_tried_again),
         ROW(refused_credentials_back_off_to_half_a_minute_in_one_line_a_minute),
         ROW(a_token_file_that_cannot_be_read_fails_later_than_the_call),
+        ROW(calls_wait_for_a_plugin_and_go_out_together),
+        ROW(a_call_waits_no_longer_for_a_plugin_than_for_the_server),
         ROW(requests_are_counted_as_client_go_does),
         ROW(what_the_server_warns_of_is_told_once),
         ROW(refused_writes_are_told_with_their_audit_id_every_ten_seconds),
