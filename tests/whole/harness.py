@@ -313,6 +313,18 @@ def metric(port, name, **labels):
     return total
 
 
+# ---- certificates -------------------------------------------------------------------------------
+
+def make_pair(folder, name):
+    """A self-signed certificate for 127.0.0.1: (certificate, key) as text."""
+    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-addext", f"subjectAltName=IP:{LOOPBACK}",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return certificate.read_text(), key.read_text()
+
+
 # ---- signpost provider --------------------------------------------------------------------------
 
 class Provider:

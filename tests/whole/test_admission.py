@@ -18,16 +18,6 @@ CLASSES = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsclass"
 MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 
 
-def make_pair(folder, name):
-    """A self-signed certificate for 127.0.0.1: (certificate, key) as text."""
-    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                    f"/CN={name}", "-addext", f"subjectAltName=IP:{LOOPBACK}",
-                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    return certificate.read_text(), key.read_text()
-
-
 class Door:
     """The folder of the certificate, and who calls the door with it."""
 
@@ -40,7 +30,7 @@ class Door:
         self.pairs.mkdir()
 
     def put(self, name):
-        certificate, key = make_pair(self.pairs, name)
+        certificate, key = harness.make_pair(self.pairs, name)
         (self.folder / "tls.key").write_text(key)
         (self.folder / "tls.crt").write_text(certificate)
         return certificate
@@ -197,7 +187,7 @@ def test_a_new_pair_serves_new_connections_and_old_ones_go_on(open_door):
 
 
 def test_a_pair_that_does_not_match_is_left_aside_until_it_does(open_door):
-    certificate, key = make_pair(open_door.pairs, "third")
+    certificate, key = harness.make_pair(open_door.pairs, "third")
     (open_door.folder / "tls.crt").write_text(certificate)
     program = open_door.site.program
     wait_until(lambda: program.lines("left aside"), "the pair is left aside")
@@ -208,7 +198,7 @@ def test_a_pair_that_does_not_match_is_left_aside_until_it_does(open_door):
 
 
 def test_a_folder_of_links_is_followed(door):
-    first, second = make_pair(door.pairs, "first"), make_pair(door.pairs, "second")
+    first, second = harness.make_pair(door.pairs, "first"), harness.make_pair(door.pairs, "second")
     for name, (certificate, key) in (("..1", first), ("..2", second)):
         (door.folder / name).mkdir()
         (door.folder / name / "tls.crt").write_text(certificate)
