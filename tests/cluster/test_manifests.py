@@ -1,5 +1,6 @@
 """What `signpost manifests` prints, taken by a real API server as people apply it."""
 
+import base64
 import json
 
 import pytest
@@ -31,6 +32,21 @@ def installed(cluster):
 def test_applied_again_nothing_differs(cluster, installed):
     code, text, errors = cluster.kubectl("diff", "--server-side", "-f", "-", stdin=installed)
     assert (code, text, errors) == (0, "", "")
+
+
+def test_what_the_leader_fills_in_stays_when_it_is_applied_again(cluster, installed):
+    where = "ValidatingWebhookConfiguration", "signpost", None
+    patch = [{"op": "test", "path": "/webhooks/0/name",
+              "value": cluster.api.get(*where)["webhooks"][0]["name"]},
+             {"op": "add", "path": "/webhooks/0/clientConfig/caBundle",
+              "value": base64.b64encode(cluster.authority.path("ca.crt").read_bytes()).decode()}]
+    code, _, errors = cluster.kubectl("patch", "validatingwebhookconfiguration", "signpost",
+                                      "--type=json", "-p", json.dumps(patch))
+    assert code == 0, errors
+    code, text, errors = cluster.kubectl("diff", "--server-side", "-f", "-", stdin=installed)
+    assert (code, text, errors) == (0, "", "")
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=installed)
+    assert cluster.api.get(*where)["webhooks"][0]["clientConfig"]["caBundle"]
 
 
 def test_other_forms_are_taken_as_well(cluster, installed, namespace):
