@@ -223,6 +223,12 @@ static bool open_store(struct run_process *run, struct error *err)
                                  : open_folder(run, rows, count, err);
 }
 
+static void leading(void *context, bool is_leading)
+{
+    const struct run_process *run = context;
+    webhook_set_leading(run->webhook, is_leading);
+}
+
 static bool open_engine(struct run_process *run, struct error *err)
 {
     const struct engine_options options = {
@@ -235,6 +241,8 @@ static bool open_engine(struct run_process *run, struct error *err)
         .providers = providers,
         .provider_count = provider_count,
         .sync_period_ms = option_ms(run->invocation, "sync-period"),
+        .leading = leading,
+        .context = run,
     };
     run->engine = engine_new(&options);
     return engine_start(run->engine, err);
@@ -304,19 +312,30 @@ static bool open_probes(struct run_process *run, const char *option, bool is_hea
     return true;
 }
 
+static void note(void *context, const struct store_note *told)
+{
+    const struct run_process *run = context;
+    store_note(run->store, told);
+}
+
 static bool open_webhook(struct run_process *run, struct error *err)
 {
     bool is_wanted;
     bool is_cluster = run->place.is_cluster;
+    const struct webhook_options options = {
+        .process = &run->process,
+        .invocation = run->invocation,
+        .engine = run->engine,
+        .api = is_cluster ? cluster_api(run->store) : NULL,
+        .namespace_ = run->place.own_namespace,
+        .note = note,
+        .context = run,
+    };
     if (!webhook_check_options(run->invocation, is_cluster, &is_wanted, err))
         return false;
     if (!is_wanted)
         return true;
-    run->webhook = webhook_new(&(struct webhook_options){.process = &run->process,
-                                                         .invocation = run->invocation,
-                                                         .engine = run->engine,
-                                                         .is_cluster = is_cluster},
-                               err);
+    run->webhook = webhook_new(&options, err);
     return run->webhook != NULL;
 }
 
@@ -370,6 +389,7 @@ static void reload(void *context)
     log_line(run->process.log, LOG_INFO, "reading credentials and certificates anew", LOG_END);
     if (run->place.is_cluster)
         cluster_reload(run->store);
+    webhook_reload(run->webhook);
 }
 
 static void tell_running(struct run_process *run)
@@ -400,6 +420,7 @@ static void run_close(struct run_process *run)
     probes_free(run->health);
     probes_free(run->metrics);
     webhook_free(run->webhook);
+    run->webhook = NULL;
     engine_free(run->engine);
     store_free(run->store);
     process_world_done(&run->process);
