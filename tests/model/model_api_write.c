@@ -192,6 +192,7 @@ void model_file_change(struct http_call *call, const struct model_change *change
     if (!change->target->sub.len && !change->is_apply)
         model_claims_follow(&object->claims, change->manager, value_find(real.before, "metadata"),
                             value_find(real.after, "metadata"));
+    object->written++;
     model_server_write(server, object, real.after, arena);
     model_answer_json(call, 200, object->json);
 }

@@ -384,6 +384,7 @@ struct model_object *model_server_create(struct model_server *server,
     if (key->kind->has_status)
         value_remove(tree, "status");
     model_claims_done(&object->claims);
+    object->written = 0;
     keep(server, object, tree, STORE_ADDED, arena);
     return object;
 }
@@ -453,6 +454,12 @@ size_t model_server_count(const struct model_server *server, const struct kind *
     for (size_t i = 0; i < server->object_count; i++)
         count += !server->objects[i].is_gone && server->objects[i].type->kind == kind;
     return count;
+}
+
+size_t model_server_written(struct model_server *server, const struct object_ref_key *key)
+{
+    const struct model_object *object = model_server_object(server, key);
+    return object ? object->written : 0;
 }
 
 uint64_t model_server_writes(const struct model_server *server)

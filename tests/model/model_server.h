@@ -44,6 +44,8 @@ bool model_server_judge(struct model_server *server, const struct object_ref_key
 struct value *model_server_find(struct model_server *server, struct arena *arena,
                                 const struct object_ref_key *key);
 size_t model_server_count(const struct model_server *server, const struct kind *kind);
+// Calls over the API that wrote the object since it was made, those that changed nothing too.
+size_t model_server_written(struct model_server *server, const struct object_ref_key *key);
 uint64_t model_server_writes(const struct model_server *server); // calls that could write, so far
 
 // ---- how it behaves -----------------------------------------------------------------------------

@@ -54,6 +54,7 @@ struct model_object {
     struct model_claims claims;
     uint64_t version;
     uint64_t content; // hash of all but metadata and status
+    size_t written;   // over the API
     bool is_gone;
 };
 

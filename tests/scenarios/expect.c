@@ -423,6 +423,17 @@ static bool expect_no_log(struct stage *stage, const struct step *step, struct e
            fail(err, "the log says so");
 }
 
+// expect written KEY COUNT: calls that wrote it since it was made, those that changed nothing too.
+static bool expect_written(struct stage *stage, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!stage->server || !stage_key(stage, arena, step_word(step, 2), &key))
+        return fail(err, "no such object at an API server: %s", step_word(step, 2));
+    long count = (long)model_server_written(stage->server, &key);
+    return count == step_number(step_word(step, 3)) || fail(err, "there were %ld", count);
+}
+
 // expect refused PART: the last manifest, by the API server.
 static bool expect_refused(struct stage *stage, const struct step *step, struct error *err)
 {
@@ -554,6 +565,7 @@ static const struct {
     {"held", expect_held},
     {"metric", expect_metric},
     {"ready", expect_ready},
+    {"written", expect_written},
     {"text", expect_text},
 };
 

@@ -6,6 +6,8 @@
 
 #include "base/when.h"
 #include "model/faulty_disk.h"
+#include "model/model_cluster.h"
+#include "model/tap_store.h"
 #include "model/virtual_loop.h"
 
 enum { RECOVER_MS = 70 * 1000 };
@@ -263,7 +265,7 @@ static bool do_store(struct play *play, const struct step *step, struct error *e
     int64_t reply_ms = 0;
     int64_t watch_ms = 0;
     if (!play->stage->server)
-        return fail(err, "only the model's store can be told so");
+        return fail(err, "only the store of a cluster can be told so");
     if (!step_option(step, "reply") && !step_option(step, "watch"))
         return do_store_fault(play->stage, step, err);
     if (!ms_option(step, "reply", &reply_ms, err) || !ms_option(step, "watch", &watch_ms, err))
@@ -276,11 +278,14 @@ static bool do_lead(struct play *play, const struct step *step, struct error *er
 {
     struct stage *stage = play->stage;
     if (!stage->server)
-        return fail(err, "only the model's store can lose the lease");
+        return fail(err, "only the store of a cluster can lose the lease");
     stage->is_without_lease = strcmp(step_word(step, 1), "yes");
-    if (stage->inner)
-        model_store_set_leading(stage->inner, !stage->is_without_lease);
-    return true;
+    if (stage->is_without_lease)
+        model_cluster_take_lease(stage->server);
+    else
+        model_cluster_free_lease(stage->server);
+    // In truth the next one waits until ours has run out: it is heard of before all else.
+    return !stage->engine || stage_advance(stage, 0, err);
 }
 
 // watch KIND lost|complete: what the store knows of that kind
@@ -288,13 +293,13 @@ static bool do_watch(struct play *play, const struct step *step, struct error *e
 {
     struct stage *stage = play->stage;
     if (!stage->server)
-        return fail(err, "only the model's store can lose a watch");
+        return fail(err, "only the store of a cluster can lose a watch");
     if (!stage->inner)
         return true; // who starts later watches anew
     for (size_t i = 0; i < stage->kind_count; i++)
         if (!strcmp(stage->kinds[i].kind->name, step_word(step, 1))) {
-            model_store_set_synced(stage->inner, stage->kinds[i].kind,
-                                   !strcmp(step_word(step, 2), "complete"));
+            tap_store_set_synced(stage->store, stage->kinds[i].kind,
+                                 !strcmp(step_word(step, 2), "complete"));
             return true;
         }
     return fail(err, "no such kind: %s", step_word(step, 1));

@@ -5,7 +5,7 @@
 #include "model/faulty_disk.h"
 #include "scenarios/play.h"
 
-// scenario FILE...            each on model and folder, with memos and without
+// scenario FILE...            each on cluster and folder, with memos and without
 // scenario --torture FILE...  each again with every outside call failing, and a death at each step;
 //                             it has to end as without
 //
@@ -25,8 +25,8 @@ struct variant {
     bool drops_memos;
 };
 static const struct variant variants[] = {
-    {STAGE_MODEL, false},
-    {STAGE_MODEL, true},
+    {STAGE_CLUSTER, false},
+    {STAGE_CLUSTER, true},
     {STAGE_FOLDER, false},
     {STAGE_FOLDER, true},
 };
@@ -39,7 +39,7 @@ struct tally {
 
 static const char *store_name(enum stage_store store)
 {
-    return store == STAGE_MODEL ? "model" : "folder";
+    return store == STAGE_CLUSTER ? "cluster" : "folder";
 }
 
 // ---- what a script says about its own runs ------------------------------------------------------
@@ -328,7 +328,7 @@ static size_t points_of(const struct torment *torment, const struct totals *tota
     case TORTURE_NETWORK:
         return totals->requests;
     case TORTURE_STORE:
-        return store == STAGE_MODEL ? totals->writes : 0;
+        return store == STAGE_CLUSTER ? totals->writes : 0;
     case TORTURE_DISK:
         return store == STAGE_FOLDER ? totals->disk : 0;
     case TORTURE_RESTART:

@@ -11,8 +11,9 @@
 #include "base/must.h"
 #include "kinds/kinds.h"
 #include "model/faulty_disk.h"
+#include "model/model_cluster.h"
+#include "model/tap_store.h"
 #include "model/virtual_loop.h"
-#include "scenarios/tap_store.h"
 #include "store/cache.h"
 #include "store/folder/folder.h"
 
@@ -85,7 +86,8 @@ static void add_kinds(struct stage *stage)
     stage->kinds = mem_new_array(struct store_kind, kind_count);
     stage->kind_count = kind_count;
     for (size_t i = 0; i < kind_count; i++)
-        stage->kinds[i] = (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
+        stage->kinds[i] =
+            (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
 }
 
 static char *temporary_folder(void)
@@ -94,6 +96,15 @@ static char *temporary_folder(void)
                                                         : "/dev/shm/scenario.XXXXXX");
     must(mkdtemp(path) != NULL);
     return path;
+}
+
+static void open_cluster(struct stage *stage)
+{
+    stage->server = model_server_new(stage->loop, stage->kinds, stage->kind_count);
+    stage->api =
+        model_api_new(stage->server, MODEL_CLUSTER_URL, model_backend_http(stage->backend));
+    stage->world.http = model_api_http(stage->api);
+    model_cluster_prepare(stage->server);
 }
 
 struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
@@ -113,8 +124,8 @@ struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
     stage->class_settings = dnsclass_defaults;
     stage->record_settings = dnsrecord_defaults;
     add_kinds(stage);
-    if (store_kind == STAGE_MODEL)
-        stage->server = model_server_new(stage->loop, stage->kinds, stage->kind_count);
+    if (store_kind == STAGE_CLUSTER)
+        open_cluster(stage);
     else
         stage->dir = temporary_folder();
     return stage;
@@ -156,6 +167,7 @@ void stage_free(struct stage *stage)
     if (!stage)
         return;
     stage_crash(stage);
+    model_api_free(stage->api);
     model_server_free(stage->server);
     if (stage->dir)
         remove_tree(stage->dir);
@@ -177,7 +189,7 @@ void stage_free(struct stage *stage)
 static struct store *open_store(struct stage *stage, struct error *err)
 {
     if (stage->server)
-        return model_store_new(stage->server);
+        return model_cluster_new(&stage->world, stage->kinds, stage->kind_count, stage->log);
     return folder_new(&stage->world,
                       &(struct folder_options){.dir = stage->dir,
                                                .allow_empty = stage->allow_empty,
@@ -224,8 +236,6 @@ bool stage_start(struct stage *stage, struct error *err)
     stage->inner = open_store(stage, err);
     if (!stage->inner)
         return false;
-    if (stage->is_without_lease)
-        model_store_set_leading(stage->inner, false);
     stage->store = tap_store_new(stage->inner, noted, stage);
     open_engine(stage);
     return engine_start(stage->engine, err);
@@ -238,6 +248,8 @@ void stage_crash(struct stage *stage)
     virtual_loop_drop_deferred(stage->loop);
     stage->engine = NULL;
     stage->store = stage->inner = NULL;
+    if (stage->server && !stage->is_without_lease)
+        model_cluster_free_lease(stage->server);
 }
 
 static bool stage_stays_down(struct stage *stage, struct error *err)

@@ -8,13 +8,14 @@
 #include "controllers/dnsclass/dnsclass_controller.h"
 #include "controllers/dnsrecord/dnsrecord_controller.h"
 #include "engine/engine.h"
+#include "model/model_api.h"
 #include "model/model_backend.h"
-#include "model/model_store.h"
+#include "model/model_server.h"
 
 // What a scenario plays on: the virtual loop, the servers, a store of either sort, and one Signpost
 // that can be dropped and started anew at any moment while all else stays.
 
-enum stage_store { STAGE_MODEL, STAGE_FOLDER };
+enum stage_store { STAGE_CLUSTER, STAGE_FOLDER };
 
 struct stage_note {
     bool is_warning;
@@ -49,14 +50,15 @@ struct stage {
 
     struct store_kind *kinds;
     size_t kind_count;
-    struct model_server *server; // model
+    struct model_server *server; // cluster
+    struct model_api *api;       // cluster
     char *dir;                   // folder
-    char *refused;               // why the last manifest was refused (model)
+    char *refused;               // why the last manifest was refused (cluster)
     struct store *inner;
     struct store *store;
     struct engine *engine;  // NULL: not started
     bool is_started;        // shall run
-    bool is_without_lease;  // model: however often it starts
+    bool is_without_lease;  // cluster: another process has it
     bool may_fail_to_start; // and is started again when the clock moves on next
     unsigned starts;
 

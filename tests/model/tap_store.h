@@ -6,3 +6,6 @@
 struct store *tap_store_new(struct store *inner,
                             void (*noted)(void *context, const struct store_note *note),
                             void *context); // freeing it frees the inner one
+// What the inner store knows of a kind counts for nothing, or for what it is, as far as whoever
+// started the store can tell.
+void tap_store_set_synced(struct store *store, const struct kind *kind, bool is_synced);

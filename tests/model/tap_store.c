@@ -1,4 +1,4 @@
-#include "scenarios/tap_store.h"
+#include "model/tap_store.h"
 
 #include <stdlib.h>
 
@@ -7,6 +7,7 @@
 struct tap_store {
     struct store store;
     struct store *inner;
+    struct store_sink sink;
     void (*noted)(void *context, const struct store_note *note);
     void *context;
 };
@@ -18,7 +19,14 @@ static struct store *inner_of(struct store *store)
 
 static bool tap_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
+    ((struct tap_store *)store)->sink = *sink;
     return store_start(inner_of(store), sink, err);
+}
+
+void tap_store_set_synced(struct store *store, const struct kind *kind, bool is_synced)
+{
+    const struct tap_store *tap = (struct tap_store *)store;
+    tap->sink.synced(tap->sink.context, kind, is_synced, is_synced ? "" : "the watch was lost");
 }
 
 static void tap_get(struct store *store, const struct object_ref_key *key, store_done *done,
@@ -121,6 +129,7 @@ struct store *tap_store_new(struct store *inner,
                             void *context)
 {
     struct tap_store *tap = mem_new_of(struct tap_store);
-    *tap = (struct tap_store){{&tap_ops, inner->cache}, inner, noted, context};
+    *tap = (struct tap_store){
+        .store = {&tap_ops, inner->cache}, .inner = inner, .noted = noted, .context = context};
     return &tap->store;
 }

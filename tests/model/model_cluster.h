@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/log.h"
+#include "io/world.h"
+#include "model/model_api.h"
+#include "store/store.h"
+
+// The product's own store of a cluster, opened on a model_api at MODEL_CLUSTER_URL. Freeing it and
+// opening another is a crash and a restart.
+//
+//     model_cluster_prepare(server);
+//     struct store *store = model_cluster_new(&world, kinds, kind_count, log);
+
+#define MODEL_CLUSTER_URL "https://api.test"
+
+// What stands in every cluster before we come.
+void model_cluster_prepare(struct model_server *server);
+// `world`, whose HTTP is that of the model_api, lives longer. Kinds of secrets are held by name.
+struct store *model_cluster_new(const struct world *world, const struct store_kind *kinds,
+                                size_t kind_count, struct log *log);
+// Another process takes the lease and keeps it for good.
+void model_cluster_take_lease(struct model_server *server);
+// Whoever has it, gives it back: the next one need not wait until it has run out.
+void model_cluster_free_lease(struct model_server *server);
