@@ -4,7 +4,7 @@
 
 // Shared by what is behind model_server.h: objects (model_server.c), what people do to them
 // (model_people.c), what happened so far (model_history.c), who wrote what (model_claims.c), the
-// API (model_api*.c), the store that calls by hand (model_store.c).
+// API over HTTP (model_api*.c).
 
 // ---- a whole object as JSON, shared by those who show it ----------------------------------------
 

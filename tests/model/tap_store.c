@@ -56,7 +56,8 @@ static void tap_remove_finalizer(struct store *store, const struct object *objec
 static void tap_note(struct store *store, const struct store_note *note)
 {
     struct tap_store *tap = (struct tap_store *)store;
-    tap->noted(tap->context, note);
+    if (tap->noted)
+        tap->noted(tap->context, note);
     store_note(tap->inner, note);
 }
 

@@ -16,7 +16,8 @@
 #include "kinds/namespace/namespace_kind.h"
 #include "kinds/secret/secret_kind.h"
 #include "model/model_backend.h"
-#include "model/model_store.h"
+#include "model/model_cluster.h"
+#include "model/tap_store.h"
 #include "model/virtual_loop.h"
 
 // What an engine that has a class and a record says of objects that are about to be written.
@@ -35,6 +36,7 @@ static struct bench {
     struct model_backend *backend;
     struct world world;
     struct model_server *server;
+    struct model_api *api;
     struct store *store;
     struct engine *engine;
     struct arena *arena;
@@ -72,7 +74,8 @@ static void open_engine(void)
     static const struct controller *const run[] = {&dnsclass_controller, &dnsrecord_controller};
     const void *const settings[] = {&dnsclass_defaults, &bench.record_settings};
     struct error err;
-    bench.store = model_store_new(bench.server);
+    struct store *store = model_cluster_new(&bench.world, kinds, COUNT_OF(kinds), NULL);
+    bench.store = tap_store_new(store, NULL, NULL);
     bench.engine = engine_new(&(struct engine_options){.world = &bench.world,
                                                        .store = bench.store,
                                                        .controllers = run,
@@ -92,9 +95,11 @@ static int set_up(void **state)
     bench.record_settings = dnsrecord_defaults;
     struct model_webhook *home = model_backend_add(bench.backend, "http://dns.test");
     model_webhook_set_keys(home, &(const char *){"abc"}, 1);
-    bench.world = (struct world){
-        .loop = bench.loop, .http = model_backend_http(bench.backend), .random = &bench.random};
     bench.server = model_server_new(bench.loop, kinds, COUNT_OF(kinds));
+    bench.api = model_api_new(bench.server, MODEL_CLUSTER_URL, model_backend_http(bench.backend));
+    bench.world = (struct world){
+        .loop = bench.loop, .http = model_api_http(bench.api), .random = &bench.random};
+    model_cluster_prepare(bench.server);
     apply(CLASS("home"));
     apply(RECORD("shop", "web", "home", WWW));
     open_engine();
@@ -106,8 +111,9 @@ static int tear_down(void **state)
     (void)state;
     engine_free(bench.engine);
     store_free(bench.store);
+    model_api_free(bench.api);
     model_server_free(bench.server);
-    http_free(bench.world.http);
+    http_free(model_backend_http(bench.backend));
     model_backend_free(bench.backend);
     loop_free(bench.loop);
     arena_free(bench.arena);
@@ -203,7 +209,7 @@ static void nothing_is_told_before_all_is_synced_or_of_strange_kinds(void **stat
     (void)state;
     assert_string_equal(said(RECORD("shop", "new", "away", WWW)), "");
     wait_ms(1000);
-    model_store_set_synced(bench.store, &dnsclass_kind, false);
+    tap_store_set_synced(bench.store, &dnsclass_kind, false);
     assert_string_equal(said(RECORD("shop", "new", "away", WWW)), "");
     assert_string_equal(said_as(&namespace_kind,
                                 "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",

@@ -13,7 +13,7 @@
 #include "kinds/kinds.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "model/model_backend.h"
-#include "model/model_store.h"
+#include "model/model_cluster.h"
 #include "model/virtual_loop.h"
 
 // All controllers and all providers on the virtual clock. The ledger is watched while it talks:
@@ -31,6 +31,7 @@ static struct {
     struct model_backend *backend;
     struct model_webhook *ledger;
     struct model_server *server;
+    struct model_api *api;
     struct store_kind kinds[KINDS_MAX];
     struct provider spy;
     const struct provider *providers[PROVIDERS_MAX];
@@ -135,7 +136,7 @@ static void run(int64_t ms)
 static void start(bool drops_memos)
 {
     must(controller_count <= CONTROLLERS_MAX);
-    bench.store = model_store_new(bench.server);
+    bench.store = model_cluster_new(&bench.world, bench.kinds, kind_count, NULL);
     bench.engine = engine_new(&(struct engine_options){.world = &bench.world,
                                                        .store = bench.store,
                                                        .controllers = controllers,
@@ -154,6 +155,7 @@ static void crash(void)
     store_free(bench.store);
     bench.engine = NULL;
     bench.store = NULL;
+    model_cluster_free_lease(bench.server);
 }
 
 static int set_up(void **state)
@@ -173,8 +175,10 @@ static int set_up(void **state)
         bench.kinds[i] = (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
     bench.server = model_server_new(bench.loop, bench.kinds, kind_count);
     bench.random.fill = fill_zero;
+    bench.api = model_api_new(bench.server, MODEL_CLUSTER_URL, model_backend_http(bench.backend));
+    model_cluster_prepare(bench.server);
     bench.world = (struct world){
-        .loop = bench.loop, .http = model_backend_http(bench.backend), .random = &bench.random};
+        .loop = bench.loop, .http = model_api_http(bench.api), .random = &bench.random};
     watch_ledger();
     return 0;
 }
@@ -183,6 +187,7 @@ static int tear_down(void **state)
 {
     (void)state;
     crash();
+    model_api_free(bench.api);
     model_server_free(bench.server);
     model_backend_free(bench.backend);
     loop_free(bench.loop);
