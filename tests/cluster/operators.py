@@ -96,6 +96,7 @@ class Replica:
         self.name = f"signpost-{number}"
         self.health_port = free_port()
         self.metrics_port = free_port()
+        self.webhook_port = free_port()
         self.program = None
 
     def start(self, *words, before=(), kubeconfig=None):
@@ -104,7 +105,9 @@ class Replica:
                    "--namespaces", ",".join(operator.watched), "--log-format", "json",
                    "--leader-elect-resource-namespace", operator.namespace,
                    "--health-probe-bind-address", f"{LOOPBACK}:{self.health_port}",
-                   "--metrics-bind-address", f"{LOOPBACK}:{self.metrics_port}", *words]
+                   "--metrics-bind-address", f"{LOOPBACK}:{self.metrics_port}",
+                   "--webhook-port", str(self.webhook_port),
+                   "--webhook-url", f"https://{LOOPBACK}:{self.webhook_port}", *words]
         self.program = operator.programs.start(
             self.name, [*before, *command], POD_NAME=self.name, POD_NAMESPACE=operator.namespace,
             **operator.environment)
