@@ -106,7 +106,7 @@ def test_only_the_named_secret_is_read(cluster, namespace, operator, place):
     wait_state(cluster, namespace, "www", "True")
     assert cluster.count(operator.account, verb="list", resource="secrets") == 0
     calls = cluster.calls(operator.account, resource="secrets")
-    assert {call.name for call in calls} == {"dns"}
+    assert {call.name for call in calls} == {"dns", "signpost-webhook-cert"}
 
 
 def test_a_missing_secret_is_told_and_waited_for(cluster, namespace, operator, place):
