@@ -1208,6 +1208,24 @@ static void failures_in_a_row_are_logged_at_powers_of_two(void **state)
     assert_int_equal(lines, 5);
 }
 
+static void a_watch_that_comes_back_soon_is_told_in_two_calm_lines(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    for (int i = 0; i < 5; i++) {
+        cut(&bench);
+        settle(&bench);
+        virtual_loop_run_until(bench.world.loop, virtual_loop_next_ms(bench.world.loop));
+    }
+    say(&bench, BOOKMARK("21"));
+    assert_string_equal(bench.logged.at,
+                        "00:00:00 INFO  a watch failed, trying again  kind=zones.kubi.zone  "
+                        "resourceVersion=20  error=\"connection reset by peer\"\n"
+                        "00:00:00 INFO  watching again  kind=zones.kubi.zone  "
+                        "resourceVersion=20\n");
+}
+
 // ---- one object --------------------------------------------------------------------------------
 
 #define ONE "/ns/shop/secrets?fieldSelector=metadata.name%3Dkey&"
@@ -1365,6 +1383,7 @@ int main(void)
         cmocka_unit_test(not_synced_after_2_min_is_not_ready_and_goes_on),
         cmocka_unit_test(a_watch_that_stays_down_is_not_ready_after_2_min),
         cmocka_unit_test(failures_in_a_row_are_logged_at_powers_of_two),
+        cmocka_unit_test(a_watch_that_comes_back_soon_is_told_in_two_calm_lines),
         cmocka_unit_test(one_object_is_streamed_by_its_name),
         cmocka_unit_test(one_object_is_got_and_watched_from_its_version),
         cmocka_unit_test(one_object_whose_version_is_too_old_is_watched_from_the_cache),

@@ -38,6 +38,16 @@ static int64_t draw(struct watch *watch, int64_t ms)
     return ms + (int64_t)random_below(watch->options.world->random, (uint64_t)ms);
 }
 
+static void clear_trouble(struct watch *watch)
+{
+    if (watch->failures && watch->is_synced)
+        watch_log(watch, LOG_INFO, "watching again", NULL);
+    watch->failures = 0;
+    watch->refusals = 0;
+    watch->down_ms = 0;
+    buffer_clear(&watch->trouble);
+}
+
 void watch_mark_up(struct watch *watch)
 {
     watch->is_missing = false;
@@ -45,9 +55,7 @@ void watch_mark_up(struct watch *watch)
         watch->healthy_ms = watch_now(watch);
     if (watch->phase != PHASE_LIVE && watch->phase != PHASE_FOLLOW)
         return;
-    watch->down_ms = 0;
-    watch->failures = 0;
-    buffer_clear(&watch->trouble);
+    clear_trouble(watch);
 }
 
 static bool is_stream(enum watch_phase phase)
@@ -396,14 +404,10 @@ bool watch_end_pass(struct watch *watch, struct text position)
     }
     buffer_clear(&watch->position);
     buffer_add(&watch->position, position.at, position.len);
-    if (watch->failures)
-        watch_log(watch, LOG_INFO, "watching again", NULL);
     watch->needs_pass = false;
     watch->is_back = false;
     watch->is_synced = true;
-    watch->failures = 0;
-    watch->down_ms = 0;
-    buffer_clear(&watch->trouble);
+    clear_trouble(watch);
     watch->sink.pass_end(watch->sink.context, !watch->has_unreadable);
     watch->has_told = true;
     return true;

@@ -24,15 +24,15 @@ void watch_log(const struct watch *watch, enum log_level level, const char *mess
              LOG_TEXT("error", error), LOG_END);
 }
 
-// The 1st, 2nd, 4th, 8th ... in a row. A stream that ends once is nothing to worry about.
+// The 1st, 2nd, 4th, 8th ... in a row. What ends and comes back soon is told once, calmly.
 void watch_log_failure(struct watch *watch, const struct error *err)
 {
     unsigned failures = watch->failures;
-    bool is_news = watch->refusals == REFUSALS_BELIEVED;
-    if (!is_news && (failures & (failures - 1)))
+    bool is_news = watch->is_lasting && watch->refusals == REFUSALS_BELIEVED;
+    bool is_short = watch->is_synced && watch_now(watch) - watch->down_ms < UNSYNCED_MS;
+    bool is_calm = (is_short || watch->refusals) && !watch->is_lasting;
+    if (!is_news && (is_calm ? failures > 1 : failures & (failures - 1)))
         return;
-    bool is_first = failures == 1 && watch->is_synced;
-    bool is_calm = (is_first || watch->refusals) && !watch->is_lasting;
     watch_log(watch, is_calm ? LOG_INFO : LOG_WARN,
               watch->is_lasting ? "cannot watch" : "a watch failed, trying again",
               watch->is_lasting ? watch->trouble.at : err->text);
