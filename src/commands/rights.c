@@ -33,19 +33,6 @@ static const struct kube_right certificates[] = {
      .why = "The caBundle by which the API server knows those certificates."},
     {0},
 };
-static const struct kube_right reviews[] = {
-    {.group = "authentication.k8s.io",
-     .resource = "tokenreviews",
-     .verbs = create,
-     .scope = RIGHT_CLUSTER,
-     .why = "Whose token it is that comes with a request for the metrics."},
-    {.group = "authorization.k8s.io",
-     .resource = "subjectaccessreviews",
-     .verbs = create,
-     .scope = RIGHT_CLUSTER,
-     .why = "Whether that one may read them."},
-    {0},
-};
 
 struct list {
     struct arena *arena;
@@ -106,6 +93,5 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_wi
     add(&list, notes_rights);
     add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
     add(&list, wish->keeps_certificates ? certificates : NULL);
-    add(&list, wish->reviews_tokens ? reviews : NULL);
     return list.items;
 }

@@ -14,7 +14,6 @@ struct rights_wish {
     const char *lease_name;
     bool has_owner_id;       // given, so that none is derived
     bool keeps_certificates; // serves admission with certificates of its own making
-    bool reviews_tokens;     // of those who scrape the metrics
 };
 
 // Objects that every installation has by these names.

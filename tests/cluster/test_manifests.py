@@ -51,7 +51,7 @@ def test_what_the_leader_fills_in_stays_when_it_is_applied_again(cluster, instal
 
 def test_other_forms_are_taken_as_well(cluster, installed, namespace):
     words = ("--all", "--namespace", namespace, "--namespaced", "--namespaces", namespace,
-             "--owner-id", "x", "--metrics-secure", "--webhook-url", "https://127.0.0.1:9443/x")
+             "--owner-id", "x", "--webhook-url", "https://127.0.0.1:9443/x")
     code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict",
                                       "--force-conflicts", "--dry-run=server", "-f", "-",
                                       stdin=printed(*words))

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -263,8 +264,6 @@ def test_each_right_says_what_it_is_for():
 
 @pytest.mark.parametrize("words, right, is_asked", [
     ((), "namespaceskube-system", True), (("--owner-id", "x"), "namespaceskube-system", False),
-    ((), "tokenreviews", False), (("--metrics-secure",), "tokenreviews", True),
-    (("--metrics-secure",), "subjectaccessreviews", True),
     ((), "validatingwebhookconfigurationssignpost", True),
     (("--admission=false",), "validatingwebhookconfigurationssignpost", False)])
 def test_rights_follow_the_options(words, right, is_asked):
@@ -300,13 +299,22 @@ def container(objects):
 
 
 def test_deployment_hands_options_on():
-    words = ("--controllers=dnsclass", "--namespaces=a,b", "--owner-id=x", "--metrics-secure",
+    words = ("--controllers=dnsclass", "--namespaces=a,b", "--owner-id=x",
              "--admission=false", "--leader-elect-resource-name=mine")
     made = container(manifests("--deployment", "--image", "registry.example/x:1", *words))
     assert made["image"] == "registry.example/x:1"
     assert made["args"][4:] == ["--admission=false", "--namespaces=a", "--namespaces=b",
                                 "--controllers=dnsclass", "--owner-id=x",
-                                "--leader-elect-resource-name=mine", "--metrics-secure=true"]
+                                "--leader-elect-resource-name=mine"]
+
+
+def test_deployment_hands_on_what_run_understands():
+    made = container(manifests("--deployment", "--namespaces=a", "--controllers=dnsclass",
+                               "--owner-id=x", "--leader-elect-resource-name=mine",
+                               "--webhook-url=https://127.0.0.1:9443"))
+    _, text, _ = run("help", "run")
+    known = set(re.findall(r"(?:^  |, )--([a-z-]+)", text, re.M))
+    assert {word[2:].split("=")[0] for word in made["args"][1:]} <= known
 
 
 def test_webhook_is_reached_by_its_service_or_by_a_url():
