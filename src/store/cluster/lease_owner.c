@@ -91,9 +91,8 @@ static void derive(struct lease *lease, struct text uid)
 static void refuse(struct lease *lease, const struct error *refusal)
 {
     struct error err = *refusal;
-    error_prefix(&err,
-                 "cannot derive an owner id: add verb get on namespace kube-system to the role "
-                 "of this service account, or give --owner-id: ");
+    error_prefix(&err, "cannot derive an owner id: add verb get on namespace kube-system to role "
+                       "signpost, or give --owner-id: ");
     give_up(lease, &err);
 }
 

@@ -32,7 +32,7 @@ static void trouble_begins(struct lease *lease, const struct error *err)
         error_set(
             &trouble, err->fault, "Forbidden",
             "forbidden: cannot %s leases.coordination.k8s.io \"%s\" in namespace %s; add verb "
-            "%s to the role of this service account",
+            "%s to role signpost",
             verb_of(lease), lease->name, lease->namespace_, verb_of(lease));
     trouble.status = err->status;
     if (lease->trouble.fault == FAULT_NONE)

@@ -737,9 +737,9 @@ static void a_missing_right_is_named_with_its_verb(void **state)
     pass(bench, 10000);
     struct store_check check = lease_check(bench->a.lease);
     assert_false(check.is_ok);
-    assert_string_equal(check.text, "forbidden: cannot create leases.coordination.k8s.io "
-                                    "\"signpost\" in namespace dns; add verb create to the role of "
-                                    "this service account");
+    assert_string_equal(check.text,
+                        "forbidden: cannot create leases.coordination.k8s.io "
+                        "\"signpost\" in namespace dns; add verb create to role signpost");
     assert_true(bench->a.api.count < 16);
     bench->server.refuse_write = 0;
     pass(bench, 10000);

@@ -124,12 +124,10 @@ static void the_owner_id_is_an_annotation_beside_others(void **state)
 static void a_lease_of_odd_shape_says_nothing(void **state)
 {
     (void)state;
-    static const char *const odd[] = {
-        "{}",
-        "{\"metadata\":[],\"spec\":7}",
+    static const char wrong_types[] =
         "{\"metadata\":{\"annotations\":\"x\"},\"spec\":{\"holderIdentity\":1,"
-        "\"leaseDurationSeconds\":-4,\"leaseTransitions\":\"many\"}}",
-    };
+        "\"leaseDurationSeconds\":-4,\"leaseTransitions\":\"many\"}}";
+    static const char *const odd[] = {"{}", "{\"metadata\":[],\"spec\":7}", wrong_types};
     CLEANUP(arena) struct arena *arena = arena_new();
     for (size_t i = 0; i < COUNT_OF(odd); i++) {
         struct lease_object read;
