@@ -17,8 +17,7 @@ static struct model_api *of(struct http *http)
 size_t model_api_index(const struct model_api *api, const struct store_kind *row)
 {
     size_t count;
-    size_t own;
-    size_t at = (size_t)(row - model_server_kinds(api->server, &count, &own));
+    size_t at = (size_t)(row - model_server_kinds(api->server, &count));
     must(at < count && at < KINDS_MAX);
     return at;
 }
@@ -369,12 +368,10 @@ static const struct http_ops api_ops = {api_send, api_cancel, api_free};
 
 // ---- life ---------------------------------------------------------------------------------------
 
-static void changed(struct model_watcher *watcher, const struct model_event *event,
-                    const struct model_object *object)
+static void changed(struct model_watcher *watcher, const struct model_event *event)
 {
     struct model_api *api =
         (struct model_api *)((char *)watcher - offsetof(struct model_api, watcher));
-    (void)object;
     for (struct http_call *call = api->first; call; call = call->next)
         if (call->stream && call->stream->row == event->kind)
             model_stream_changed(call, event);
@@ -462,8 +459,7 @@ static bool is_of(const struct store_kind *row, const char *resource)
 void model_api_set_installed(struct model_api *api, const char *resource, bool is_installed)
 {
     size_t count;
-    size_t own;
-    const struct store_kind *rows = model_server_kinds(api->server, &count, &own);
+    const struct store_kind *rows = model_server_kinds(api->server, &count);
     for (size_t i = 0; i < count; i++)
         if (is_of(&rows[i], resource))
             api->is_absent[i] = !is_installed;
@@ -481,8 +477,7 @@ void model_api_set_down(struct model_api *api, bool is_down)
 static void begin_anew(struct model_api *api, uint64_t version)
 {
     size_t count;
-    size_t own;
-    model_server_kinds(api->server, &count, &own);
+    model_server_kinds(api->server, &count);
     model_api_meet(api, NULL, STREAM_BREAKS);
     model_server_forget(api->server, version);
     for (size_t i = 0; i < count; i++)
@@ -521,9 +516,8 @@ size_t model_api_stream_count(const struct model_api *api, const char *resource)
 size_t model_api_calls(const struct model_api *api, const char *verb, const char *resource)
 {
     size_t kinds;
-    size_t own;
     size_t count = 0;
-    const struct store_kind *rows = model_server_kinds(api->server, &kinds, &own);
+    const struct store_kind *rows = model_server_kinds(api->server, &kinds);
     for (size_t i = 0; i < VERBS; i++)
         for (size_t k = 0; k < kinds; k++)
             if ((!verb || !strcmp(verb, model_verbs[i])) && is_of(&rows[k], resource))

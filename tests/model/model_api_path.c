@@ -114,8 +114,7 @@ static const struct store_kind *find_row(const struct model_server *server, stru
                                          struct text version, struct text plural)
 {
     size_t count;
-    size_t own;
-    const struct store_kind *rows = model_server_kinds(server, &count, &own);
+    const struct store_kind *rows = model_server_kinds(server, &count);
     for (size_t i = 0; i < count; i++)
         if (text_is(group, rows[i].kind->group) && text_is(version, rows[i].kind->version) &&
             text_is(plural, rows[i].kind->plural))

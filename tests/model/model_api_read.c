@@ -70,9 +70,8 @@ static bool describe_group(const struct model_api *api, struct text path, struct
                            struct buffer *out)
 {
     size_t count;
-    size_t own;
     bool has = false;
-    const struct store_kind *rows = model_server_kinds(api->server, &count, &own);
+    const struct store_kind *rows = model_server_kinds(api->server, &count);
     buffer_printf(out,
                   "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":"
                   "\"%.*s\",\"resources\":[",

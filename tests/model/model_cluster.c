@@ -45,7 +45,7 @@ static void no_owner(void *context, const struct error *err)
 }
 
 struct store *model_cluster_new(const struct world *world, const struct store_kind *kinds,
-                                size_t kind_count, struct log *log)
+                                size_t kind_count, const char *owner_id, struct log *log)
 {
     autofree struct store_kind *rows = mem_new_array(struct store_kind, kind_count + 1);
     for (size_t i = 0; i < kind_count; i++) {
@@ -64,6 +64,7 @@ struct store *model_cluster_new(const struct world *world, const struct store_ki
                                                  .lease_renew_deadline_ms = DEADLINE_MS,
                                                  .lease_retry_ms = RETRY_MS,
                                                  .is_elected = true,
+                                                 .owner_id = owner_id,
                                                  .max_in_flight = IN_FLIGHT,
                                                  .failed = no_owner},
                        log);

@@ -80,9 +80,8 @@ static struct value *as_stored(struct arena *arena, const struct value *tree)
 static const struct kind *find_kind(struct model_server *server, const struct value *document)
 {
     size_t count;
-    size_t own;
     bool is_known;
-    const struct store_kind *kinds = model_server_kinds(server, &count, &own);
+    const struct store_kind *kinds = model_server_kinds(server, &count);
     for (size_t i = 0; i < count; i++)
         if (kind_lookup(&kinds[i].kind, 1, document, &is_known))
             return kinds[i].kind;

@@ -22,7 +22,6 @@ struct model_server {
     struct store_kind *kinds;
     struct model_history *histories; // of each kind
     size_t kind_count;
-    size_t own_count;
     size_t window;
     struct kind_patterns *patterns;
     struct model_object *objects;
@@ -135,7 +134,6 @@ struct model_server *model_server_new(struct loop *loop, const struct store_kind
     server->by_identity = (struct table){.ops = &identity_ops, .context = server};
     for (size_t i = 0; i < kind_count; i++)
         server->kinds[server->kind_count++] = kinds[i];
-    server->own_count = kind_count;
     for (size_t i = 0; i < model_kind_count; i++)
         if (!has_kind(kinds, kind_count, model_kinds[i]))
             server->kinds[server->kind_count++].kind = model_kinds[i];
@@ -151,7 +149,6 @@ void model_server_free(struct model_server *server)
         free(server->objects[i].namespace_);
         free(server->objects[i].name);
         model_json_unref(server->objects[i].json);
-        object_unref(server->objects[i].state);
         model_claims_done(&server->objects[i].claims);
     }
     for (size_t i = 0; i < server->kind_count; i++) {
@@ -191,11 +188,9 @@ struct kind_patterns *model_server_patterns(const struct model_server *server)
     return server->patterns;
 }
 
-const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count,
-                                            size_t *own_count)
+const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count)
 {
     *count = server->kind_count;
-    *own_count = server->own_count;
     return server->kinds;
 }
 
@@ -302,10 +297,6 @@ static void set_version(struct model_server *server, struct model_object *object
     value_write_json(&json, tree);
     object->json = model_json_new(buffer_text(&json));
     object->content = model_content(tree);
-    object_unref(object->state);
-    object->state = object->type->kind->pack_spec
-                        ? object_new(object->type->kind, object->type->finalizer, tree)
-                        : NULL;
 }
 
 static void tell(struct model_server *server, const struct model_object *object,
@@ -315,7 +306,7 @@ static void tell(struct model_server *server, const struct model_object *object,
     model_history_add(&server->histories[at], event, server->window);
     for (struct model_watcher *watcher = server->watchers, *next; watcher; watcher = next) {
         next = watcher->next;
-        watcher->changed(watcher, event, object);
+        watcher->changed(watcher, event);
     }
 }
 

@@ -50,7 +50,6 @@ struct model_object {
     char *namespace_;
     char *name;
     struct model_json *json;
-    struct object *state; // the same, as caches keep it; NULL of a kind that none keeps
     struct model_claims claims;
     uint64_t version;
     uint64_t content; // hash of all but metadata and status
@@ -80,8 +79,7 @@ void model_history_add(struct model_history *history, const struct model_event *
 void model_history_clear(struct model_history *history, uint64_t version);
 
 struct model_watcher {
-    void (*changed)(struct model_watcher *watcher, const struct model_event *event,
-                    const struct model_object *object);
+    void (*changed)(struct model_watcher *watcher, const struct model_event *event);
     struct model_watcher *next;
 };
 
@@ -90,9 +88,7 @@ int64_t model_server_reply_ms(const struct model_server *server);
 int64_t model_server_watch_ms(const struct model_server *server);
 uint64_t model_server_version(const struct model_server *server);
 struct kind_patterns *model_server_patterns(const struct model_server *server);
-// The first `own_count` are those that the server was made with.
-const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count,
-                                            size_t *own_count);
+const struct store_kind *model_server_kinds(const struct model_server *server, size_t *count);
 const struct model_history *model_server_history(const struct model_server *server,
                                                  const struct kind *kind);
 void model_server_watch(struct model_server *server, struct model_watcher *watcher);

@@ -24,12 +24,6 @@
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND };
 
-static void pack_nothing(const struct value *object, struct pack_writer *out)
-{
-    (void)object;
-    pack_number(out, 0);
-}
-
 static const struct field note_fields[] = {
     {.path = "spec", .type = FIELD_MAP},
     {.path = "spec.text", .type = FIELD_TEXT, .max = 100},
@@ -45,7 +39,6 @@ static const struct kind note_kind = {
     .has_status = true,
     .fields = note_fields,
     .field_count = COUNT_OF(note_fields),
-    .pack_spec = pack_nothing,
 };
 
 struct reply {

@@ -189,7 +189,7 @@ void stage_free(struct stage *stage)
 static struct store *open_store(struct stage *stage, struct error *err)
 {
     if (stage->server)
-        return model_cluster_new(&stage->world, stage->kinds, stage->kind_count, stage->log);
+        return model_cluster_new(&stage->world, stage->kinds, stage->kind_count, NULL, stage->log);
     return folder_new(&stage->world,
                       &(struct folder_options){.dir = stage->dir,
                                                .allow_empty = stage->allow_empty,

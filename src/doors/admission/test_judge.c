@@ -74,7 +74,7 @@ static void open_engine(void)
     static const struct controller *const run[] = {&dnsclass_controller, &dnsrecord_controller};
     const void *const settings[] = {&dnsclass_defaults, &bench.record_settings};
     struct error err;
-    struct store *store = model_cluster_new(&bench.world, kinds, COUNT_OF(kinds), NULL);
+    struct store *store = model_cluster_new(&bench.world, kinds, COUNT_OF(kinds), "judge", NULL);
     bench.store = tap_store_new(store, NULL, NULL);
     bench.engine = engine_new(&(struct engine_options){.world = &bench.world,
                                                        .store = bench.store,
@@ -99,7 +99,6 @@ static int set_up(void **state)
     bench.api = model_api_new(bench.server, MODEL_CLUSTER_URL, model_backend_http(bench.backend));
     bench.world = (struct world){
         .loop = bench.loop, .http = model_api_http(bench.api), .random = &bench.random};
-    model_cluster_prepare(bench.server);
     apply(CLASS("home"));
     apply(RECORD("shop", "web", "home", WWW));
     open_engine();

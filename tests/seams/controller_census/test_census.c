@@ -136,7 +136,7 @@ static void run(int64_t ms)
 static void start(bool drops_memos)
 {
     must(controller_count <= CONTROLLERS_MAX);
-    bench.store = model_cluster_new(&bench.world, bench.kinds, kind_count, NULL);
+    bench.store = model_cluster_new(&bench.world, bench.kinds, kind_count, "census", NULL);
     bench.engine = engine_new(&(struct engine_options){.world = &bench.world,
                                                        .store = bench.store,
                                                        .controllers = controllers,
@@ -176,7 +176,6 @@ static int set_up(void **state)
     bench.server = model_server_new(bench.loop, bench.kinds, kind_count);
     bench.random.fill = fill_zero;
     bench.api = model_api_new(bench.server, MODEL_CLUSTER_URL, model_backend_http(bench.backend));
-    model_cluster_prepare(bench.server);
     bench.world = (struct world){
         .loop = bench.loop, .http = model_api_http(bench.api), .random = &bench.random};
     watch_ledger();
