@@ -366,6 +366,28 @@ static bool claim_has_content(const struct claim *claim)
     return claim_sends(claim) != CLAIM_SET || (claim->pending && claim->pending->content);
 }
 
+static const enum change_op ops[] = {
+    [CLAIM_SET] = CHANGE_SET,
+    [CLAIM_REMOVE] = CHANGE_REMOVE,
+    [CLAIM_LOOK] = CHANGE_READ,
+};
+
+static bool claim_may_go(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    enum change_op op = ops[claim_sends(claim)];
+    struct record_set bare = {
+        .type = claim->type, .domain = claim_domain(claim), .subdomain = claim_subdomain(claim)};
+    if (!engine->options.may_send || op == CHANGE_READ)
+        return true;
+    const struct record_set *set = op == CHANGE_SET
+                                       ? content_make_set(engine->scratch, claim->pending->content,
+                                                          bare.domain, bare.subdomain)
+                                       : &bare;
+    const struct engine_change change = engine_change_of(engine, id, op, set);
+    return engine->options.may_send(engine->options.context, &change);
+}
+
 static void claim_send(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
@@ -382,6 +404,10 @@ static void claim_send(struct engine *engine, uint32_t id)
         return;
     if (pending->next_unix_ms)
         return;
+    if (!claim_may_go(engine, id)) {
+        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
+        return;
+    }
     lane_queue(claim_lane(engine, claim), id);
 }
 
@@ -668,7 +694,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
 {
     struct claim *claim = &engine->claims[id];
     const struct lane *lane = claim_lane(engine, claim);
-    if (claim->is_recalled || !lane || claim_is_satisfied(claim))
+    if (claim->is_recalled || !lane || claim_is_satisfied(claim) || engine->dry_run)
         return;
     claim->is_recalled = engine->is_leading;
     struct pending *pending = claim_pending(engine, claim);

@@ -61,6 +61,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
     engine->is_leading = !options->store;
+    engine->dry_run = options->is_dry ? dry_run_new() : NULL;
     add_controllers(engine);
     return engine;
 }
@@ -95,6 +96,7 @@ void engine_free(struct engine *engine)
     books_free(engine);
     keys_free(engine);
     controllers_free(engine);
+    dry_run_free(engine->dry_run);
     queue_free(engine->queue);
     queue_free(engine->due);
     arena_free(engine->arena);
@@ -400,6 +402,35 @@ bool engine_is_idle(const struct engine *engine)
 bool engine_is_synced(const struct engine *engine)
 {
     return all_kinds_synced(engine) && engine->is_first_pass_done;
+}
+
+// Had its turn, and what it had to write was written, or refused for good.
+static bool is_key_at_rest(const struct key *key)
+{
+    const struct key_extra *extra = key->extra;
+    if (!key->object)
+        return true;
+    return key->is_seen && !(extra && extra->write_failures && !extra->refused);
+}
+
+static bool is_at_rest(const struct engine *engine)
+{
+    if (!engine_is_synced(engine) || engine->flights_in_air || engine->writes_in_flight ||
+        engine->is_turning || queue_depth(engine->queue))
+        return false;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        if (lane_has_sendable(lane))
+            return false;
+    for (uint32_t id = 0; id < engine->key_used; id++)
+        if (!is_key_at_rest(&engine->keys[id]))
+            return false;
+    return true;
+}
+
+void engine_maybe_rested(struct engine *engine)
+{
+    if (engine->options.rested && is_at_rest(engine))
+        engine->options.rested(engine->options.context);
 }
 
 bool engine_may_write(const struct engine *engine)

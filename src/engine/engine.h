@@ -15,6 +15,16 @@
 
 struct engine;
 
+// One change at a backend, as it is sent.
+enum engine_act { ENGINE_CREATE, ENGINE_UPDATE, ENGINE_DELETE };
+struct engine_change {
+    enum engine_act act;          // by what is known to stand there
+    const char *lane;             // "class-home"
+    const char *server;           // normalised URL of the backend
+    const struct record_set *set; // DELETE: type, domain and subdomain count
+    const struct object *object;  // for which
+};
+
 struct engine_options {
     const struct world *world;
     struct log *log;     // may be NULL
@@ -26,8 +36,20 @@ struct engine_options {
     size_t provider_count;
     int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
     bool drops_memos;       // forget memos after each turn (tests)
-    // Others may have to write only where we lead, too: told of each change. May be NULL.
+    // A dry run: the same turns and claims, but talks are taken as done without being held, and
+    // questions are not asked; engine_plan() tells what would have been sent. The store is one that
+    // writes nothing (store/dry.h).
+    bool is_dry;
+    // Others may have to write only where we lead, too: told of each change. May be NULL, as may
+    // the following.
     void (*leading)(void *context, bool is_leading);
+    // May this change be sent? One that may not is held.
+    bool (*may_send)(void *context, const struct engine_change *change);
+    // What came of a change that was sent.
+    void (*ended)(void *context, const struct engine_change *change, const struct outcome *outcome);
+    // The first pass is decided, and nothing is due, in flight or being written: what is left waits
+    // for time to pass or for somebody. Told at the end of each such slice of work.
+    void (*rested)(void *context);
     void *context;
 };
 struct engine *engine_new(const struct engine_options *options);
@@ -74,6 +96,24 @@ void engine_ask(struct engine *engine, const char *lane, const char *trace, wish
 // within a turn.
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings);
+
+// ---- what would be done -------------------------------------------------------------------------
+
+// An object that is not Ready, and would not be after all changes.
+struct engine_obstacle {
+    const struct object *object;
+    const char *reason; // of its condition Ready
+    const char *message;
+};
+// All of it is borrowed for the length of the call.
+struct engine_plan_calls {
+    void (*change)(void *context, const struct engine_change *change);
+    void (*obstacle)(void *context, const struct engine_obstacle *obstacle);
+    void *context;
+};
+// Of a dry run that rests: every change, in the order in which they would be sent first, one after
+// the other; a change that waits for another one is told behind it.
+void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
 
 // ---- looking in ---------------------------------------------------------------------------------
 

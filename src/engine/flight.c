@@ -82,6 +82,7 @@ void busy_free(struct engine *engine)
 // ---- life of a flight ---------------------------------------------------------------------------
 
 static void flight_step(struct flight *flight);
+static void flight_land(struct flight *flight);
 
 static struct flight *flight_new(struct lane *lane, enum job_kind kind, const char *trace)
 {
@@ -169,6 +170,21 @@ static void flight_add_wish(struct flight *flight, size_t at, struct wish *wish)
     flight->job.changes[at].set = *wish->content;
 }
 
+// Nothing is said to the backend; all of it counts as done.
+static void flight_imagine(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        struct change *change = &flight->job.changes[i];
+        change->outcome.is_done = true;
+        if (change->op == CHANGE_READ || flight->wishes[i])
+            continue;
+        const struct engine_change planned =
+            engine_change_of(flight->engine, flight->claims[i], change->op, &change->set);
+        dry_run_add(flight->engine->dry_run, &planned);
+    }
+    flight_land(flight);
+}
+
 void flight_begin(struct lane *lane, const struct batch *batch)
 {
     size_t count = batch->count;
@@ -188,6 +204,10 @@ void flight_begin(struct lane *lane, const struct batch *batch)
             flight_add_wish(flight, i, batch->wishes[i]);
         else
             flight_add_claim(flight, i, batch->claims[i]);
+    }
+    if (flight->engine->dry_run) {
+        flight_imagine(flight);
+        return;
     }
     flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
     flight_step(flight);
@@ -335,6 +355,18 @@ static void learn_hash(struct flight *flight, size_t at)
     memcpy(hash, learned, sizeof learned);
 }
 
+static void tell_ended(const struct flight *flight, size_t at)
+{
+    const struct engine_options *options = &flight->engine->options;
+    const struct change *change = &flight->job.changes[at];
+    uint32_t id = flight->claims[at];
+    if (!options->ended || change->op == CHANGE_READ || flight->engine->claims[id].is_forgotten)
+        return;
+    const struct engine_change ended =
+        engine_change_of(flight->engine, id, change->op, &change->set);
+    options->ended(options->context, &ended, &change->outcome);
+}
+
 static void give_receipts(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
@@ -344,6 +376,7 @@ static void give_receipts(struct flight *flight)
             continue;
         }
         learn_hash(flight, i);
+        tell_ended(flight, i);
         claim_finish(flight->engine, flight->claims[i], change, flight->hashes[i], flight->trace);
     }
 }

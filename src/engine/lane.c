@@ -64,6 +64,15 @@ bool lane_can_send(const struct lane *lane, enum claim_intent intent)
     return lane->view.fault.fault == FAULT_NONE || intent == CLAIM_REMOVE;
 }
 
+bool lane_has_sendable(const struct lane *lane)
+{
+    for (int line = 0; line < 2; line++)
+        for (uint32_t id = lane->due[line].first; id != NO_ID; id = pending_of(lane, id)->next_due)
+            if (lane_can_send(lane, claim_sends(&lane->engine->claims[id])))
+                return true;
+    return lane->seat && lane->first_wish;
+}
+
 // ---- pumping ------------------------------------------------------------------------------------
 
 // A name is taken for the batch at once, so that neither this batch nor another talk has it twice.
@@ -116,6 +125,8 @@ static void batch_take_wishes(struct lane *lane, struct batch *batch)
 static bool lane_is_waiting(struct lane *lane, int64_t now_ms)
 {
     int64_t until = 0;
+    if (lane->engine->dry_run)
+        return false;
     if (lane->is_learning)
         until = lane->opened_ms + lane->learn_ms;
     if (lane->blocked_until_ms > until)
@@ -445,6 +456,8 @@ void lane_ask(struct lane *lane, const struct question *question)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
     bool is_new = !lane->has_question || lane->question_epoch != question->epoch;
+    if (lane->engine->dry_run)
+        return;
     lane->has_question = true;
     lane->question_epoch = question->epoch;
     lane->good_for_ms = question->good_for_ms;

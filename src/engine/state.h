@@ -371,6 +371,8 @@ struct engine {
     void *stopped_context;
     struct loop_timer stop_timer;
 
+    struct dry_run *dry_run; // NULL: none
+
     unsigned turns_since_release; // of memory
     struct loop_timer release_timer;
 };
@@ -449,6 +451,7 @@ void lane_release(struct lane *lane); // its owner is gone
 void lane_ask(struct lane *lane, const struct question *question);
 void lane_ask_anew(struct lane *lane); // soon, however good the last answer is for
 bool lane_can_send(const struct lane *lane, enum claim_intent intent);
+bool lane_has_sendable(const struct lane *lane);    // something due that it can send
 void lane_queue(struct lane *lane, uint32_t claim); // due now
 void lane_unqueue(struct lane *lane, uint32_t claim);
 void lane_pump(struct lane *lane);
@@ -465,6 +468,16 @@ void busy_free(struct engine *engine);
 void flight_begin(struct lane *lane, const struct batch *batch);
 void flight_begin_health(struct lane *lane, struct wish *wish);
 void flight_abort(struct flight *flight);
+
+// dry.c
+struct dry_run *dry_run_new(void);
+void dry_run_free(struct dry_run *run); // NULL is fine
+void dry_run_add(struct dry_run *run, const struct engine_change *change);
+// What the last verdict of the key tells; `status` may be NULL.
+void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status);
+// The change of a claim; `set` is borrowed.
+struct engine_change engine_change_of(const struct engine *engine, uint32_t claim,
+                                      enum change_op op, const struct record_set *set);
 
 // content.c
 // A copy of the set with all its texts in one allocation; free() it.
@@ -513,3 +526,4 @@ void engine_trace(struct engine *engine, char out[33]);
 // Gives memory back to the system.
 void engine_release(void *engine);
 void engine_maybe_stopped(struct engine *engine);
+void engine_maybe_rested(struct engine *engine);

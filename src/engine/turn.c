@@ -387,6 +387,8 @@ void turn_take(struct engine *engine, uint32_t id)
     drop_lane_secret(&verdict);
     count_turn(engine, state, &verdict, begun_ms);
     tally_key(engine, id, &verdict);
+    if (engine->dry_run)
+        dry_run_note(engine->dry_run, id, verdict.status);
     if (engine->keys[id].is_gone && !verdict.claim_count && !verdict.lane) {
         turn_forget(engine, id);
         return;
@@ -472,6 +474,7 @@ static void slice(void *context)
         engine_release(engine);
     }
     engine_maybe_stopped(engine);
+    engine_maybe_rested(engine);
 }
 
 void engine_schedule(struct engine *engine)

@@ -28,6 +28,11 @@ const struct store_kind *cluster_type(const struct cluster *cluster, const struc
     return NULL;
 }
 
+bool cluster_may_write_now(const struct cluster *cluster)
+{
+    return cluster->lease && lease_may_write(cluster->lease);
+}
+
 // ---- leading ------------------------------------------------------------------------------------
 
 static void on_leading(void *context, bool is_leading)
@@ -69,7 +74,8 @@ static bool cluster_start(struct store *store, const struct store_sink *sink, st
     (void)err;
     cluster->sink = *sink;
     cluster->is_started = true;
-    lease_start(cluster->lease);
+    if (cluster->lease)
+        lease_start(cluster->lease);
     if (cluster->access)
         access_start(cluster->access);
     for (size_t i = 0; i < cluster->feed_count; i++)
@@ -120,7 +126,7 @@ static bool cluster_knows(const struct store *store, const struct object_ref_key
 
 static bool cluster_may_write(const struct store *store)
 {
-    return lease_may_write(of_const(store)->lease);
+    return cluster_may_write_now(of_const(store));
 }
 
 static bool cluster_is_full(const struct store *store)
@@ -158,7 +164,10 @@ static void cluster_leave(struct store *store, void (*left)(void *context), void
     free(cluster->leaving);
     cluster->leaving = mem_new_of(struct leaving);
     *cluster->leaving = (struct leaving){left, context};
-    lease_release(cluster->lease, released, cluster);
+    if (cluster->lease)
+        lease_release(cluster->lease, released, cluster);
+    else
+        released(cluster);
 }
 
 static void cluster_free(struct store *store)
@@ -195,7 +204,7 @@ static size_t cluster_checks(struct store *store, struct store_check *out, size_
     size_t count = 0;
     if (count < capacity)
         out[count++] = api_check(cluster->api);
-    if (count < capacity)
+    if (cluster->lease && count < capacity)
         out[count++] = lease_check(cluster->lease);
     for (size_t i = 0; i < cluster->feed_count && count < capacity; i++)
         out[count++] = watch_check(cluster->feeds[i].watch);
@@ -278,7 +287,8 @@ static void cluster_write_metrics(const struct store *store, struct buffer *out)
                 families[i].write(cluster, &cluster->feeds[at], families[i].name, out);
     }
     api_write_metrics(cluster->api, out);
-    lease_write_metrics(cluster->lease, out);
+    if (cluster->lease)
+        lease_write_metrics(cluster->lease, out);
     notes_write_metrics(cluster->notes, out);
 }
 
@@ -411,7 +421,8 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     cluster->dropped_timer = (struct loop_timer){.call = held_sweep, .context = cluster};
     keep_namespaces(cluster, options->namespaces);
     keep_kinds(cluster, options->kinds, options->kind_count);
-    open_lease(cluster, options);
+    if (!options->is_reading)
+        open_lease(cluster, options);
     open_access(cluster, options);
     open_feeds(cluster);
     return &cluster->store;

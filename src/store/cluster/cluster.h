@@ -23,6 +23,7 @@ struct cluster_options {
     const char *instance;          // name of this process, for events and the Lease: the pod's
     const struct store_kind *kinds;
     size_t kind_count;
+    bool is_reading; // nothing is written, and it never leads: what belongs to the Lease is unused
     const char *lease_name;
     int64_t lease_duration_ms;
     int64_t lease_renew_deadline_ms;

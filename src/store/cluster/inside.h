@@ -86,6 +86,7 @@ struct cluster {
     struct leaving *leaving;
 };
 
+bool cluster_may_write_now(const struct cluster *cluster);
 const struct store_kind *cluster_type(const struct cluster *cluster, const struct kind *kind);
 
 // feed.c

@@ -134,11 +134,6 @@ static int64_t wait_for_token(struct cluster *cluster)
     return 0;
 }
 
-static bool may_write(const struct cluster *cluster)
-{
-    return lease_may_write(cluster->lease);
-}
-
 static void refuse_standby(struct write *write)
 {
     struct error error;
@@ -179,7 +174,7 @@ static void pump(struct cluster *cluster)
         }
         struct write *write = take_waiting(writes);
         link_in_flight(write);
-        if (write->type == WRITE_GET || may_write(cluster))
+        if (write->type == WRITE_GET || cluster_may_write_now(cluster))
             send_step(write);
         else
             refuse_standby(write);
@@ -374,7 +369,7 @@ static void send_step(struct write *write)
 static void send_again(void *context)
 {
     struct write *write = context;
-    if (write->type == WRITE_GET || may_write(write->cluster))
+    if (write->type == WRITE_GET || cluster_may_write_now(write->cluster))
         send_step(write);
     else
         refuse_standby(write);

@@ -191,6 +191,8 @@ static bool find_folders(struct folder *folder, const struct folder_options *opt
 static bool open_state(struct folder *folder, bool has_state_dir, struct error *err)
 {
     folder->own_dir = join(folder->state_dir, ".signpost");
+    if (folder->is_reading)
+        return true;
     if (disk_make_folder(folder->world.disk, folder->own_dir, 0755, err) && lead_open(folder, err))
         return true;
     if (!has_state_dir)
@@ -232,6 +234,7 @@ static struct folder *make(const struct world *world, const struct folder_option
     folder->log = log;
     folder->lock = folder->dir_lock = -1;
     folder->allow_empty = options->allow_empty;
+    folder->is_reading = options->is_reading;
     folder->owner_id = options->owner_id ? mem_copy_text(options->owner_id) : NULL;
     folder->patterns = kind_patterns_new();
     folder->arena = arena_new();
@@ -266,8 +269,8 @@ struct store *folder_new(const struct world *world, const struct folder_options 
                          struct log *log, struct error *err)
 {
     struct folder *folder = make(world, options, log);
-    bool is_open =
-        find_folders(folder, options, true, err) && open_state(folder, options->state_dir, err);
+    bool is_open = find_folders(folder, options, !options->is_reading, err) &&
+                   open_state(folder, options->state_dir, err);
     open_parts(folder);
     if (is_open)
         return &folder->store;

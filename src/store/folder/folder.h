@@ -13,6 +13,7 @@ struct folder_options {
     const char *dir;
     const char *state_dir; // NULL: dir itself. Status files (same names below it) and .signpost
     bool allow_empty;      // an empty folder where objects were known is meant, at the start
+    bool is_reading;       // nothing is written and no lock is taken: it never leads
     const char *owner_id;  // in place of the one that is kept; NULL: that one, drawn once
     const struct store_kind *kinds;
     size_t kind_count;

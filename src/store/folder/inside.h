@@ -126,6 +126,7 @@ struct folder {
     char *state_dir; // real path; equal to dir unless given
     char *own_dir;   // <state_dir>/.signpost
     bool allow_empty;
+    bool is_reading;
     char *owner_id; // as given, or NULL
     bool has_told_owner;
     struct store_kind *types;

@@ -179,6 +179,8 @@ static void lead_fired(void *context)
 void lead_start(struct folder *folder)
 {
     folder->lead_timer = (struct loop_timer){.call = lead_fired, .context = folder};
+    if (folder->is_reading)
+        return;
     warn_of_file_system(folder);
     if (folder->is_leading)
         return;

@@ -1,0 +1,160 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/state.h"
+
+// What a dry run keeps: changes that would have been sent, and what is in the way of the rest.
+
+struct planned {
+    enum engine_act act;
+    const char *lane;
+    const char *server;
+    struct record_set set;
+    const struct object *object; // own reference
+};
+
+struct obstacle {
+    char *reason; // NULL: none
+    char *message;
+};
+
+struct dry_run {
+    struct arena *arena;
+    struct planned *planned;
+    size_t planned_count;
+    size_t planned_capacity;
+    struct obstacle *obstacles; // by key
+    size_t obstacle_capacity;
+};
+
+struct dry_run *dry_run_new(void)
+{
+    struct dry_run *run = mem_new_of(struct dry_run);
+    run->arena = arena_new();
+    return run;
+}
+
+static void obstacle_clear(struct obstacle *obstacle)
+{
+    free(obstacle->reason);
+    free(obstacle->message);
+    *obstacle = (struct obstacle){0};
+}
+
+void dry_run_free(struct dry_run *run)
+{
+    if (!run)
+        return;
+    for (size_t i = 0; i < run->planned_count; i++)
+        object_unref(run->planned[i].object);
+    for (size_t i = 0; i < run->obstacle_capacity; i++)
+        obstacle_clear(&run->obstacles[i]);
+    free(run->planned);
+    free(run->obstacles);
+    arena_free(run->arena);
+    free(run);
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+// What nobody knows to stand there counts as new.
+static enum engine_act act_of(const struct claim *claim, enum change_op op)
+{
+    if (op == CHANGE_REMOVE)
+        return ENGINE_DELETE;
+    bool stands = claim->there == THERE_SET || claim->there == THERE_OPEN;
+    return stands ? ENGINE_UPDATE : ENGINE_CREATE;
+}
+
+struct engine_change engine_change_of(const struct engine *engine, uint32_t id, enum change_op op,
+                                      const struct record_set *set)
+{
+    const struct claim *claim = &engine->claims[id];
+    const struct lane *lane = claim_lane(engine, claim);
+    return (struct engine_change){
+        .act = act_of(claim, op),
+        .lane = lane ? lane->name : "",
+        .server = engine->books[claim->book].url,
+        .set = set,
+        .object = engine->keys[claim->key].object,
+    };
+}
+
+void dry_run_add(struct dry_run *run, const struct engine_change *change)
+{
+    mem_reserve(&run->planned, &run->planned_capacity, run->planned_count + 1);
+    run->planned[run->planned_count++] = (struct planned){
+        .act = change->act,
+        .lane = arena_copy_text(run->arena, change->lane),
+        .server = arena_copy_text(run->arena, change->server),
+        .set = record_set_copy(run->arena, change->set),
+        .object = object_ref(change->object),
+    };
+}
+
+// ---- what is in the way -------------------------------------------------------------------------
+
+static const struct value *find_ready(const struct value *status)
+{
+    value_each (condition, value_find(status, "conditions"))
+        if (text_is(value_text_at(condition, "type"), "Ready"))
+            return condition;
+    return NULL;
+}
+
+static char *keep_text(struct text text)
+{
+    char *kept = mem_new(1, text.len + 1);
+    if (text.len)
+        memcpy(kept, text.at, text.len);
+    return kept;
+}
+
+void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status)
+{
+    const struct value *ready = find_ready(status);
+    size_t before = run->obstacle_capacity;
+    mem_reserve(&run->obstacles, &run->obstacle_capacity, (size_t)key + 1);
+    for (size_t i = before; i < run->obstacle_capacity; i++)
+        run->obstacles[i] = (struct obstacle){0};
+    obstacle_clear(&run->obstacles[key]);
+    if (!ready || text_is(value_text_at(ready, "status"), "True"))
+        return;
+    run->obstacles[key].reason = keep_text(value_text_at(ready, "reason"));
+    run->obstacles[key].message = keep_text(value_text_at(ready, "message"));
+}
+
+// ---- telling ------------------------------------------------------------------------------------
+
+// One whose deletion is over is in nobody's way.
+static bool is_over(const struct object *object)
+{
+    return !object || (object->deleted_s && !object->has_finalizer);
+}
+
+static void each_obstacle(const struct engine *engine, const struct engine_plan_calls *calls)
+{
+    const struct dry_run *run = engine->dry_run;
+    for (size_t id = 0; id < run->obstacle_capacity && id < engine->key_used; id++) {
+        const struct obstacle *obstacle = &run->obstacles[id];
+        if (!obstacle->reason || is_over(engine->keys[id].object))
+            continue;
+        calls->obstacle(calls->context, &(struct engine_obstacle){.object = engine->keys[id].object,
+                                                                  .reason = obstacle->reason,
+                                                                  .message = obstacle->message});
+    }
+}
+
+void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls)
+{
+    const struct dry_run *run = engine->dry_run;
+    for (size_t i = 0; i < run->planned_count; i++) {
+        const struct planned *planned = &run->planned[i];
+        calls->change(calls->context, &(struct engine_change){.act = planned->act,
+                                                              .lane = planned->lane,
+                                                              .server = planned->server,
+                                                              .set = &planned->set,
+                                                              .object = planned->object});
+    }
+    each_obstacle(engine, calls);
+}

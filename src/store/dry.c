@@ -1,0 +1,285 @@
+#include "store/dry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+// One write on its way to its reply.
+struct
+try {
+    struct dry *dry;
+    struct try *next;
+    struct try *previous;
+    struct arena *arena;
+    struct loop_timer timer; // where nothing has to be read for it
+    const struct object *object;
+    bool has_finalizer; // afterwards
+    struct store_annotation *annotations;
+    size_t annotation_count;
+    store_done *done;
+    void *context;
+};
+
+struct dry {
+    struct store store;
+    struct store *below;
+    struct loop *loop;
+    struct store_sink sink;
+    struct loop_timer timer;
+    struct try *tries;
+};
+
+static struct dry *of(struct store *store)
+{
+    return (struct dry *)store;
+}
+
+static const struct dry *of_const(const struct store *store)
+{
+    return (const struct dry *)store;
+}
+
+// ---- tries --------------------------------------------------------------------------------------
+
+static struct try *try_new(struct dry *dry, const struct object *object, store_done *done,
+                           void *context)
+{
+    struct try *try = mem_new_of(struct try);
+    *try = (struct try){.dry = dry, .arena = arena_new(), .done = done, .context = context};
+    try->object = object_ref(object);
+    try->next = dry->tries;
+    if (try->next)
+        try->next->previous = try;
+    dry->tries = try;
+    return try;
+}
+
+static void try_free(struct try *try)
+{
+    if (try->next)
+        try->next->previous = try->previous;
+    if (try->previous)
+        try->previous->next = try->next;
+    else
+        try->dry->tries = try->next;
+    loop_timer_cancel(try->dry->loop, &try->timer);
+    object_unref(try->object);
+    arena_free(try->arena);
+    free(try);
+}
+
+static void try_answer(struct try *try, const struct store_reply *reply)
+{
+    try->done(try->context, reply);
+    try_free(try);
+}
+
+static void try_soon(struct try *try, loop_call *call)
+{
+    try->timer = (struct loop_timer){.call = call, .context = try};
+    loop_timer_set(try->dry->loop, &try->timer, 0);
+}
+
+// ---- what a write comes to ----------------------------------------------------------------------
+
+static void annotate(struct try *try, struct value *tree)
+{
+    struct value *metadata = value_find(tree, "metadata");
+    struct value *map = value_find(metadata, "annotations");
+    if (!map) {
+        map = value_make(try->arena, VALUE_MAP);
+        value_set(metadata, TEXT("annotations"), map);
+    }
+    for (size_t i = 0; i < try->annotation_count; i++) {
+        const struct store_annotation *annotation = &try->annotations[i];
+        value_remove(map, annotation->key);
+        if (annotation->value)
+            value_set(map, text_of(annotation->key),
+                      value_make_text(try->arena, text_of(annotation->value)));
+    }
+}
+
+static bool is_same_object(const struct object *a, const struct object *b)
+{
+    return !memcmp(a->uid, b->uid, sizeof a->uid);
+}
+
+static void answer_applied(struct try *try, const struct value *tree)
+{
+    struct store_reply reply = {.is_ok = true};
+    struct value *copy = value_copy(try->arena, tree);
+    annotate(try, copy);
+    struct object *next = object_new(try->object->kind, NULL, copy);
+    next->has_finalizer = try->has_finalizer;
+    next->has_other_finalizers = try->object->has_other_finalizers;
+    reply.object = next;
+    if (!is_same_object(next, try->object)) {
+        reply = (struct store_reply){.object = NULL};
+        error_set(&reply.error, FAULT_RACE, "Conflict", "the object was deleted and made again");
+    }
+    try_answer(try, &reply);
+    object_unref(next);
+}
+
+static void applied(void *context, const struct store_reply *reply)
+{
+    struct try *try = context;
+    if (reply->is_ok)
+        answer_applied(try, reply->tree);
+    else
+        try_answer(try, &(struct store_reply){.error = reply->error});
+}
+
+static void answer_released(void *context)
+{
+    struct try *try = context;
+    struct object *next = object_graft(try->object, try->object);
+    next->has_finalizer = false;
+    try_answer(try, &(struct store_reply){.is_ok = true, .object = next});
+    object_unref(next);
+}
+
+static void answer_patched(void *context)
+{
+    try_answer(context, &(struct store_reply){.is_ok = true});
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+static void ignore_leading(void *context, bool is_leading)
+{
+    (void)context;
+    (void)is_leading;
+}
+
+static void ignore(void *context)
+{
+    (void)context;
+}
+
+static void tell_leading(void *context)
+{
+    struct dry *dry = context;
+    dry->sink.leading(dry->sink.context, true);
+}
+
+static bool dry_start(struct store *store, const struct store_sink *sink, struct error *err)
+{
+    struct dry *dry = of(store);
+    struct store_sink below = *sink;
+    dry->sink = *sink;
+    below.leading = ignore_leading;
+    below.fenced = ignore;
+    loop_timer_set(dry->loop, &dry->timer, 0);
+    return store_start(dry->below, &below, err);
+}
+
+static void dry_get(struct store *store, const struct object_ref_key *key, store_done *done,
+                    void *context)
+{
+    store_get(of(store)->below, key, done, context);
+}
+
+static void copy_annotations(struct try *try, const struct store_apply *apply)
+{
+    try->annotations =
+        arena_new_array(try->arena, struct store_annotation, apply->annotation_count + 1);
+    for (size_t i = 0; i < apply->annotation_count; i++) {
+        const struct store_annotation *given = &apply->annotations[i];
+        try->annotations[try->annotation_count++] = (struct store_annotation){
+            arena_copy_text(try->arena, given->key),
+            given->value ? arena_copy_text(try->arena, given->value) : NULL,
+        };
+    }
+}
+
+static void dry_apply(struct store *store, const struct store_apply *apply, store_done *done,
+                      void *context)
+{
+    const struct object *object = apply->object;
+    struct try *try = try_new(of(store), object, done, context);
+    const struct object_ref_key key = {object->kind, object_namespace(try->object),
+                                       object_name(try->object)};
+    try->has_finalizer = object->has_finalizer || apply->add_finalizer;
+    copy_annotations(try, apply);
+    store_get(of(store)->below, &key, applied, try);
+}
+
+static void dry_patch_status(struct store *store, const struct object *object,
+                             const struct value *status, store_done *done, void *context)
+{
+    (void)status;
+    try_soon(try_new(of(store), object, done, context), answer_patched);
+}
+
+static void dry_remove_finalizer(struct store *store, const struct object *object, store_done *done,
+                                 void *context)
+{
+    try_soon(try_new(of(store), object, done, context), answer_released);
+}
+
+static void dry_note(struct store *store, const struct store_note *note)
+{
+    (void)store;
+    (void)note;
+}
+
+static size_t dry_checks(struct store *store, struct store_check *out, size_t capacity)
+{
+    return store_checks(of(store)->below, out, capacity);
+}
+
+static void dry_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
+{
+    store_want(of(store)->below, key, is_wanted);
+}
+
+static bool dry_knows(const struct store *store, const struct object_ref_key *key)
+{
+    return store_knows(of_const(store)->below, key);
+}
+
+static bool dry_is_full(const struct store *store)
+{
+    return store_is_full(of_const(store)->below);
+}
+
+static void dry_flush(struct store *store)
+{
+    (void)store;
+}
+
+static void dry_free(struct store *store)
+{
+    struct dry *dry = of(store);
+    store_free(dry->below);
+    while (dry->tries)
+        try_free(dry->tries);
+    loop_timer_cancel(dry->loop, &dry->timer);
+    free(dry);
+}
+
+static const struct store_ops dry_ops = {
+    .start = dry_start,
+    .get = dry_get,
+    .apply = dry_apply,
+    .patch_status = dry_patch_status,
+    .remove_finalizer = dry_remove_finalizer,
+    .note = dry_note,
+    .checks = dry_checks,
+    .flush = dry_flush,
+    .free = dry_free,
+    .want = dry_want,
+    .knows = dry_knows,
+    .is_full = dry_is_full,
+};
+
+struct store *dry_new(const struct world *world, struct store *below)
+{
+    struct dry *dry = mem_new_of(struct dry);
+    *dry = (struct dry){
+        .store = {.ops = &dry_ops, .cache = below->cache}, .below = below, .loop = world->loop};
+    dry->timer = (struct loop_timer){.call = tell_leading, .context = dry};
+    return &dry->store;
+}

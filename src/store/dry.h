@@ -1,0 +1,11 @@
+#pragma once
+
+#include "io/world.h"
+#include "store/store.h"
+
+// A store over another, for trying what would be: it reads what that one reads, and takes each
+// write as done without passing it on. The state after a write is told in its reply alone; the
+// cache stays as it is. It leads from the start, as nothing is at stake.
+
+// Takes `below` over: one that was opened for reading.
+struct store *dry_new(const struct world *world, struct store *below);
