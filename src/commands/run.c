@@ -4,27 +4,18 @@
 
 #include "base/url.h"
 #include "base/when.h"
-#include "commands/chosen.h"
 #include "commands/commands.h"
-#include "commands/place.h"
 #include "commands/process.h"
-#include "commands/settings.h"
+#include "commands/setup.h"
 #include "commands/webhook.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
 #include "io/usage.h"
-#include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
-#include "store/folder/folder.h"
-#include "store/owner.h"
 
-enum { KINDS_MAX = 64, DOORS_STAY_MS = 5000 };
+enum { DOORS_STAY_MS = 5000 };
 
 static const struct option run_rows[] = {
-    {.name = "controllers",
-     .type = OPTION_LIST,
-     .placeholder = "NAMES",
-     .doc = "Which controllers run; the default ones when not given."},
     {.name = "metrics-bind-address",
      .type = OPTION_ADDRESS,
      .placeholder = "ADDR:PORT",
@@ -35,11 +26,6 @@ static const struct option run_rows[] = {
      .placeholder = "ADDR:PORT",
      .doc = "Where /healthz and /readyz are served; 0 switches it off. Not given: :8081 in a "
             "cluster, 127.0.0.1:8081 on a folder."},
-    {.name = "owner-id",
-     .type = OPTION_TEXT,
-     .placeholder = "ID",
-     .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
-            ".signpost/state or the Lease; one that is given replaces it."},
     {.name = "sync-period",
      .type = OPTION_DURATION,
      .fallback = "10h",
@@ -53,19 +39,12 @@ static const struct option run_rows[] = {
      .placeholder = "DURATION",
      .min = 1,
      .doc = "How long talks in flight may take to end after SIGTERM."},
-    {.name = "config",
-     .type = OPTION_TEXT,
-     .placeholder = "FILE",
-     .doc = "YAML file with any of these options as keys."},
 };
 
 struct run_process {
     struct process_world process;
     const struct invocation *invocation;
-    struct place place;
-    const struct controller *controllers[CHOSEN_MAX];
-    const void *settings[CHOSEN_MAX];
-    size_t controller_count;
+    struct setup setup;
     struct store *store;
     struct engine *engine;
     struct probes *health;
@@ -76,101 +55,7 @@ struct run_process {
     int code;
 };
 
-// ---- controllers --------------------------------------------------------------------------------
-
-static bool add_controller(struct run_process *run, const struct controller *controller,
-                           struct error *err)
-{
-    size_t at = run->controller_count;
-    run->settings[at] = settings_resolve(run->invocation, controller, err);
-    if (!run->settings[at])
-        return false;
-    run->controllers[at] = controller;
-    run->controller_count++;
-    return true;
-}
-
-static bool choose_controllers(struct run_process *run, struct error *err)
-{
-    struct chosen chosen;
-    if (!chosen_init(&chosen, run->invocation, err))
-        return false;
-    for (size_t i = 0; i < chosen.count; i++)
-        if (!add_controller(run, chosen.items[i], err))
-            return false;
-    return true;
-}
-
-static const char *finalizer_of(const struct run_process *run, const struct kind *kind)
-{
-    for (size_t i = 0; i < run->controller_count; i++)
-        if (run->controllers[i]->kind == kind)
-            return run->controllers[i]->finalizer;
-    return NULL;
-}
-
-// A controller that was named cannot do without its kind.
-static bool is_required(const struct run_process *run, const struct kind *kind)
-{
-    for (size_t i = 0; i < run->controller_count; i++)
-        if (run->controllers[i]->kind == kind)
-            return option_is_set(run->invocation, "controllers");
-    return false;
-}
-
-static bool reads(const struct controller *controller, const struct kind *kind)
-{
-    for (size_t i = 0; i < controller->gather_count; i++)
-        if (controller->gathers[i].kind == kind)
-            return true;
-    return controller->kind == kind;
-}
-
-static bool is_read(const struct run_process *run, const struct kind *kind)
-{
-    for (size_t i = 0; i < run->controller_count; i++)
-        if (reads(run->controllers[i], kind))
-            return true;
-    return false;
-}
-
-static size_t list_kinds(const struct run_process *run, struct store_kind *rows)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
-        if (run->place.is_cluster && !is_read(run, kinds[i]))
-            continue;
-        rows[count++] = (struct store_kind){.kind = kinds[i],
-                                            .finalizer = finalizer_of(run, kinds[i]),
-                                            .is_by_name = kinds[i]->is_secret,
-                                            .is_required = is_required(run, kinds[i])};
-    }
-    return count;
-}
-
 // ---- store and engine ---------------------------------------------------------------------------
-
-static bool check_owner(const struct run_process *run, struct error *err)
-{
-    const char *owner_id = option_text(run->invocation, "owner-id");
-    return !owner_id || owner_id_check(text_of(owner_id), err) ||
-           option_blame(run->invocation, "owner-id", owner_id, err);
-}
-
-static bool open_folder(struct run_process *run, const struct store_kind *rows, size_t count,
-                        struct error *err)
-{
-    const struct folder_options options = {
-        .dir = option_text(run->invocation, "dir"),
-        .state_dir = option_text(run->invocation, "state-dir"),
-        .allow_empty = option_flag(run->invocation, "allow-empty"),
-        .owner_id = option_text(run->invocation, "owner-id"),
-        .kinds = rows,
-        .kind_count = count,
-    };
-    run->store = folder_new(&run->process.world, &options, run->process.log, err);
-    return run->store != NULL;
-}
 
 static void store_failed(void *context, const struct error *err)
 {
@@ -179,48 +64,14 @@ static void store_failed(void *context, const struct error *err)
     loop_stop(run->process.world.loop);
 }
 
-static const char *lease_namespace(const struct run_process *run)
-{
-    const char *given = option_text(run->invocation, "leader-elect-resource-namespace");
-    return given ? given : run->place.own_namespace;
-}
-
-static bool open_cluster(struct run_process *run, const struct store_kind *rows, size_t count,
-                         struct error *err)
-{
-    const struct invocation *invocation = run->invocation;
-    struct kube_access *access = place_access(&run->place, err);
-    if (!access)
-        return false;
-    const struct cluster_options options = {
-        .access = access,
-        .namespaces = place_namespaces(&run->place),
-        .own_namespace = lease_namespace(run),
-        .instance = run->place.instance,
-        .kinds = rows,
-        .kind_count = count,
-        .lease_name = option_text(invocation, "leader-elect-resource-name"),
-        .lease_duration_ms = option_ms(invocation, "leader-elect-lease-duration"),
-        .lease_renew_deadline_ms = option_ms(invocation, "leader-elect-renew-deadline"),
-        .lease_retry_ms = option_ms(invocation, "leader-elect-retry-period"),
-        .is_elected = option_flag(invocation, "leader-elect"),
-        .owner_id = option_text(invocation, "owner-id"),
-        .max_in_flight = (unsigned)option_int(invocation, "kube-api-inflight"),
-        .rate = (unsigned)option_int(invocation, "kube-api-qps"),
-        .burst = (unsigned)option_int(invocation, "kube-api-burst"),
-        .failed = store_failed,
-        .context = run,
-    };
-    run->store = cluster_new(&run->process.world, &options, run->process.log);
-    return true;
-}
-
 static bool open_store(struct run_process *run, struct error *err)
 {
-    struct store_kind rows[KINDS_MAX];
-    size_t count = list_kinds(run, rows);
-    return run->place.is_cluster ? open_cluster(run, rows, count, err)
-                                 : open_folder(run, rows, count, err);
+    const struct setup_store how = {.world = &run->process.world,
+                                    .log = run->process.log,
+                                    .failed = store_failed,
+                                    .context = run};
+    run->store = setup_open_store(&run->setup, &how, err);
+    return run->store != NULL;
 }
 
 static void leading(void *context, bool is_leading)
@@ -235,9 +86,9 @@ static bool open_engine(struct run_process *run, struct error *err)
         .world = &run->process.world,
         .log = run->process.log,
         .store = run->store,
-        .controllers = run->controllers,
-        .settings = run->settings,
-        .controller_count = run->controller_count,
+        .controllers = run->setup.controllers,
+        .settings = run->setup.settings,
+        .controller_count = run->setup.controller_count,
         .providers = providers,
         .provider_count = provider_count,
         .sync_period_ms = option_ms(run->invocation, "sync-period"),
@@ -260,7 +111,7 @@ static size_t checks(void *context, struct store_check *out, size_t capacity)
 static const char *trouble(void *context)
 {
     const struct run_process *run = context;
-    if (!run->place.is_cluster || !lease_is_stuck(cluster_lease(run->store)))
+    if (!run->setup.place.is_cluster || !lease_is_stuck(cluster_lease(run->store)))
         return NULL;
     return "the lease ran out, and work has not stopped";
 }
@@ -299,13 +150,13 @@ static bool open_probes(struct run_process *run, const char *option, bool is_hea
                                                {":8080", ":8081"}};
     const char *address = option_text(run->invocation, option);
     if (!address)
-        address = defaults[run->place.is_cluster][is_health];
+        address = defaults[run->setup.place.is_cluster][is_health];
     if (!strcmp(address, "0"))
         return true;
     *out = bind_probes(run, text_of(address), is_health, err);
     if (*out)
         return true;
-    if (run->place.is_cluster)
+    if (run->setup.place.is_cluster)
         return error_prefix(err, "--%s: ", option);
     log_line(run->process.log, LOG_WARN, "cannot serve; going on without",
              LOG_TEXT("option", option), LOG_TEXT("error", err->text), LOG_END);
@@ -321,13 +172,13 @@ static void note(void *context, const struct store_note *told)
 static bool open_webhook(struct run_process *run, struct error *err)
 {
     bool is_wanted;
-    bool is_cluster = run->place.is_cluster;
+    bool is_cluster = run->setup.place.is_cluster;
     const struct webhook_options options = {
         .process = &run->process,
         .invocation = run->invocation,
         .engine = run->engine,
         .api = is_cluster ? cluster_api(run->store) : NULL,
-        .namespace_ = run->place.own_namespace,
+        .namespace_ = run->setup.place.own_namespace,
         .note = note,
         .context = run,
     };
@@ -352,7 +203,7 @@ static void left(void *context)
 {
     struct run_process *run = context;
     int64_t gone_ms = loop_mono_ms(run->process.world.loop) - run->leaving_ms;
-    int64_t stay_ms = run->place.is_cluster ? DOORS_STAY_MS : 0;
+    int64_t stay_ms = run->setup.place.is_cluster ? DOORS_STAY_MS : 0;
     run->end_timer = (struct loop_timer){.call = end, .context = run};
     loop_timer_set(run->process.world.loop, &run->end_timer,
                    gone_ms < stay_ms ? stay_ms - gone_ms : 0);
@@ -387,7 +238,7 @@ static void reload(void *context)
 {
     struct run_process *run = context;
     log_line(run->process.log, LOG_INFO, "reading credentials and certificates anew", LOG_END);
-    if (run->place.is_cluster)
+    if (run->setup.place.is_cluster)
         cluster_reload(run->store);
     webhook_reload(run->webhook);
 }
@@ -395,9 +246,9 @@ static void reload(void *context)
 static void tell_running(struct run_process *run)
 {
     log_line(run->process.log, LOG_INFO, "running",
-             LOG_TEXT(run->place.is_cluster ? "cluster" : "dir",
-                      run->place.is_cluster ? cluster_address(run->store)
-                                            : option_text(run->invocation, "dir")),
+             LOG_TEXT(run->setup.place.is_cluster ? "cluster" : "dir",
+                      run->setup.place.is_cluster ? cluster_address(run->store)
+                                                  : option_text(run->invocation, "dir")),
              LOG_TEXT("version", SIGNPOST_VERSION), LOG_END);
 }
 
@@ -430,8 +281,7 @@ static int run_run(struct invocation *invocation)
 {
     struct run_process run = {.invocation = invocation};
     struct error err;
-    if (!choose_controllers(&run, &err) || !check_owner(&run, &err) ||
-        !place_find(&run.place, invocation, &err) || !writer_options_check(invocation, &err))
+    if (!setup_init(&run.setup, invocation, &err) || !writer_options_check(invocation, &err))
         return command_fail(2, "%s", err.text);
     if (!process_world_init(&run.process, invocation, &err))
         return command_fail(1, "%s", err.text);
@@ -456,6 +306,7 @@ const struct command run_command = {
     .examples = "signpost run --dir ./manifests\n"
                 "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
     .groups = {{place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
                {writer_options, WRITER_OPTION_COUNT},
                {webhook_options, WEBHOOK_OPTION_COUNT},

@@ -1,0 +1,182 @@
+#include "commands/setup.h"
+
+#include <string.h>
+
+#include "commands/settings.h"
+#include "kinds/kinds.h"
+#include "store/cluster/cluster.h"
+#include "store/folder/folder.h"
+#include "store/owner.h"
+
+enum { KINDS_MAX = 64, READS_IN_FLIGHT = 16 };
+
+const struct option setup_options[SETUP_OPTION_COUNT] = {
+    {.name = "controllers",
+     .type = OPTION_LIST,
+     .placeholder = "NAMES",
+     .doc = "Which controllers run; the default ones when not given."},
+    {.name = "owner-id",
+     .type = OPTION_TEXT,
+     .placeholder = "ID",
+     .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
+            ".signpost/state or the Lease; one that is given replaces it."},
+    {.name = "config",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "YAML file with any of these options as keys."},
+};
+
+// ---- controllers --------------------------------------------------------------------------------
+
+static bool add_controller(struct setup *setup, const struct controller *controller,
+                           struct error *err)
+{
+    size_t at = setup->controller_count;
+    setup->settings[at] = settings_resolve(setup->invocation, controller, err);
+    if (!setup->settings[at])
+        return false;
+    setup->controllers[at] = controller;
+    setup->controller_count++;
+    return true;
+}
+
+static bool choose_controllers(struct setup *setup, struct error *err)
+{
+    struct chosen chosen;
+    if (!chosen_init(&chosen, setup->invocation, err))
+        return false;
+    for (size_t i = 0; i < chosen.count; i++)
+        if (!add_controller(setup, chosen.items[i], err))
+            return false;
+    return true;
+}
+
+static bool check_owner(const struct setup *setup, struct error *err)
+{
+    const char *owner_id = option_text(setup->invocation, "owner-id");
+    return !owner_id || owner_id_check(text_of(owner_id), err) ||
+           option_blame(setup->invocation, "owner-id", owner_id, err);
+}
+
+bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err)
+{
+    *setup = (struct setup){.invocation = invocation};
+    return choose_controllers(setup, err) && check_owner(setup, err) &&
+           place_find(&setup->place, invocation, err);
+}
+
+// ---- kinds --------------------------------------------------------------------------------------
+
+static const char *finalizer_of(const struct setup *setup, const struct kind *kind)
+{
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (setup->controllers[i]->kind == kind)
+            return setup->controllers[i]->finalizer;
+    return NULL;
+}
+
+// A controller that was named cannot do without its kind.
+static bool is_required(const struct setup *setup, const struct kind *kind)
+{
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (setup->controllers[i]->kind == kind)
+            return option_is_set(setup->invocation, "controllers");
+    return false;
+}
+
+static bool reads(const struct controller *controller, const struct kind *kind)
+{
+    for (size_t i = 0; i < controller->gather_count; i++)
+        if (controller->gathers[i].kind == kind)
+            return true;
+    return controller->kind == kind;
+}
+
+static bool is_read(const struct setup *setup, const struct kind *kind)
+{
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (reads(setup->controllers[i], kind))
+            return true;
+    return false;
+}
+
+static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
+        if (setup->place.is_cluster && !is_read(setup, kinds[i]))
+            continue;
+        rows[count++] = (struct store_kind){.kind = kinds[i],
+                                            .finalizer = finalizer_of(setup, kinds[i]),
+                                            .is_by_name = kinds[i]->is_secret,
+                                            .is_required = is_required(setup, kinds[i])};
+    }
+    return count;
+}
+
+// ---- store --------------------------------------------------------------------------------------
+
+static struct store *open_folder(const struct setup *setup, const struct setup_store *how,
+                                 const struct store_kind *rows, size_t count, struct error *err)
+{
+    const struct invocation *invocation = setup->invocation;
+    const struct folder_options options = {
+        .dir = option_text(invocation, "dir"),
+        .state_dir = option_text(invocation, "state-dir"),
+        .allow_empty = option_flag(invocation, "allow-empty"),
+        .owner_id = option_text(invocation, "owner-id"),
+        .is_reading = how->is_reading,
+        .kinds = rows,
+        .kind_count = count,
+    };
+    return folder_new(how->world, &options, how->log, err);
+}
+
+static void add_writer(struct cluster_options *options, const struct setup *setup)
+{
+    const struct invocation *invocation = setup->invocation;
+    const char *given = option_text(invocation, "leader-elect-resource-namespace");
+    if (given)
+        options->own_namespace = given;
+    options->lease_name = option_text(invocation, "leader-elect-resource-name");
+    options->lease_duration_ms = option_ms(invocation, "leader-elect-lease-duration");
+    options->lease_renew_deadline_ms = option_ms(invocation, "leader-elect-renew-deadline");
+    options->lease_retry_ms = option_ms(invocation, "leader-elect-retry-period");
+    options->is_elected = option_flag(invocation, "leader-elect");
+    options->max_in_flight = (unsigned)option_int(invocation, "kube-api-inflight");
+    options->rate = (unsigned)option_int(invocation, "kube-api-qps");
+    options->burst = (unsigned)option_int(invocation, "kube-api-burst");
+}
+
+static struct store *open_cluster(struct setup *setup, const struct setup_store *how,
+                                  const struct store_kind *rows, size_t count, struct error *err)
+{
+    struct kube_access *access = place_access(&setup->place, err);
+    if (!access)
+        return NULL;
+    struct cluster_options options = {
+        .access = access,
+        .namespaces = place_namespaces(&setup->place),
+        .own_namespace = setup->place.own_namespace,
+        .instance = setup->place.instance,
+        .kinds = rows,
+        .kind_count = count,
+        .is_reading = how->is_reading,
+        .owner_id = option_text(setup->invocation, "owner-id"),
+        .max_in_flight = READS_IN_FLIGHT,
+        .failed = how->failed,
+        .context = how->context,
+    };
+    if (!how->is_reading)
+        add_writer(&options, setup);
+    return cluster_new(how->world, &options, how->log);
+}
+
+struct store *setup_open_store(struct setup *setup, const struct setup_store *how,
+                               struct error *err)
+{
+    struct store_kind rows[KINDS_MAX];
+    size_t count = list_kinds(setup, rows);
+    return setup->place.is_cluster ? open_cluster(setup, how, rows, count, err)
+                                   : open_folder(setup, how, rows, count, err);
+}

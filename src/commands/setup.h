@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "commands/chosen.h"
+#include "commands/option.h"
+#include "commands/place.h"
+#include "io/world.h"
+#include "store/store.h"
+
+// What each command that takes turns begins with: which controllers run, with which settings, and
+// their store.
+
+enum { SETUP_OPTION_COUNT = 3 };
+extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, owner-id, config
+
+struct setup {
+    const struct invocation *invocation;
+    struct place place;
+    const struct controller *controllers[CHOSEN_MAX];
+    const void *settings[CHOSEN_MAX];
+    size_t controller_count;
+};
+// From the options. Faults are the user's (exit 2).
+bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
+
+struct setup_store {
+    const struct world *world;
+    struct log *log;
+    bool is_reading; // nothing is written; the options of writers are not needed
+    // A cluster's: it cannot go on.
+    void (*failed)(void *context, const struct error *err);
+    void *context;
+};
+// NULL: err says why. The setup outlives it.
+struct store *setup_open_store(struct setup *setup, const struct setup_store *how,
+                               struct error *err);
