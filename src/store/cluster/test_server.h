@@ -52,12 +52,8 @@ struct api {
     bool is_stopped;
 };
 
-static inline void test_call_free(struct api_call *call)
+static inline void test_call_release(struct api_call *call)
 {
-    struct api_call **at = &call->api->calls;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
     loop_timer_cancel(call->api->loop, &call->travel);
     loop_timer_cancel(call->api->loop, &call->late);
     buffer_done(&call->reply.body);
@@ -66,6 +62,15 @@ static inline void test_call_free(struct api_call *call)
     free(call->agent);
     free(call->body);
     free(call);
+}
+
+static inline void test_call_free(struct api_call *call)
+{
+    struct api_call **at = &call->api->calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    test_call_release(call);
 }
 
 static inline enum fault test_fault(int status)
@@ -177,6 +182,9 @@ void api_cancel(struct api *api, struct api_call *call)
 
 static inline void test_api_done(struct api *api)
 {
-    while (api->calls)
-        test_call_free(api->calls);
+    for (struct api_call *call = api->calls, *next; call; call = next) {
+        next = call->next;
+        test_call_release(call);
+    }
+    api->calls = NULL;
 }
