@@ -11,6 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "whole")]
 import clusters  # noqa: E402
 from fixtures import name_server, name_servers, programs, provider, webhook  # noqa: E402, F401
 from proxy import Proxy  # noqa: E402
+from stand import Stand  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +64,23 @@ def proxy_before():
 def proxy(proxy_before, cluster):
     """A fault proxy before the shared cluster."""
     return proxy_before(cluster)
+
+
+@pytest.fixture
+def stand_in(tmp_path_factory):
+    """stand_in(cluster, ...) makes a Stand that ends with the test."""
+    made = []
+
+    def make(cluster, **options):
+        made.append(Stand(cluster, tmp_path_factory.mktemp("s"), **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
+@pytest.fixture
+def stand(stand_in, cluster):
+    """A Stand in the shared cluster."""
+    return stand_in(cluster)

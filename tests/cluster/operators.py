@@ -6,6 +6,7 @@ import api
 import harness
 from harness import GROUP, LOOPBACK, SIGNPOST, fetch, free_port, wait_until
 
+IN_POD = "in pod"  # instead of a kubeconfig
 FAST = {"SIGNPOST_RETRY_BASE": "200ms", "SIGNPOST_RETRY_MAX": "1s"}
 # A killed leader is followed in five seconds.
 QUICK_LEASE = ("--leader-elect-lease-duration", "5s", "--leader-elect-renew-deadline", "3s",
@@ -101,7 +102,8 @@ class Replica:
 
     def start(self, *words, before=(), kubeconfig=None):
         operator = self.operator
-        command = [SIGNPOST, "run", "--kubeconfig", kubeconfig or operator.kubeconfig,
+        entry = kubeconfig or operator.kubeconfig
+        command = [SIGNPOST, "run", *(["--kubeconfig", entry] if entry != IN_POD else []),
                    "--namespaces", ",".join(operator.watched), "--log-format", "json",
                    "--leader-elect-resource-namespace", operator.namespace,
                    "--health-probe-bind-address", f"{LOOPBACK}:{self.health_port}",
