@@ -426,6 +426,18 @@ static void a_server_without_streaming_lists_is_remembered_for_an_hour(void **st
     expect_call(&bench, AT_STREAM "20" SHORTEST);
 }
 
+static void a_streaming_list_that_is_a_bad_request_falls_back_too(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_zones(&bench);
+    refuse(&bench, 400);
+    expect_call(&bench, AT_LIST);
+    give(&bench, PAGE("20", "t1", ""));
+    refuse(&bench, 400); // of a page it means a broken token
+    expect_call_after(&bench, 800, AT_LIST);
+}
+
 static void without_the_end_mark_for_30_s_it_warns_and_falls_back(void **state)
 {
     (void)state;
@@ -1331,6 +1343,7 @@ int main(void)
         cmocka_unit_test(a_streaming_list_is_a_pass_and_then_the_watch_goes_on),
         cmocka_unit_test(events_come_whole_however_they_were_cut),
         cmocka_unit_test(a_server_without_streaming_lists_is_remembered_for_an_hour),
+        cmocka_unit_test(a_streaming_list_that_is_a_bad_request_falls_back_too),
         cmocka_unit_test(without_the_end_mark_for_30_s_it_warns_and_falls_back),
         cmocka_unit_test(a_streaming_list_that_ends_early_sweeps_nothing_and_waits),
         cmocka_unit_test(the_time_of_a_watch_is_drawn_between_5_and_10_minutes),

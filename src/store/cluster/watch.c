@@ -22,6 +22,7 @@ enum {
     // Connecting and TLS are over by then: what was refused would have been heard.
     ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
+    HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
     HTTP_GONE = 410,
@@ -148,7 +149,8 @@ static enum watch_how judge(const struct watch *watch, const struct api_reply *r
     bool is_too_large = text_is(text_of(reply->cause), "ResourceVersionTooLarge");
     if (is_too_large)
         return HOW_WENT_BACK;
-    if (watch->phase == PHASE_STREAM && reply->status == HTTP_UNPROCESSABLE)
+    bool is_unknown = reply->status == HTTP_UNPROCESSABLE || reply->status == HTTP_BAD_REQUEST;
+    if (watch->phase == PHASE_STREAM && is_unknown)
         return HOW_NO_STREAM;
     if (reply->status == HTTP_GONE)
         return HOW_EXPIRED;
