@@ -367,3 +367,12 @@ struct text splitter_frame(const struct splitter *splitter)
     must(splitter->place == PLACE_AFTER);
     return buffer_text(&splitter->frame);
 }
+
+size_t split_measure(struct text text)
+{
+    struct nest nest = {.depth_max = SPLIT_DEPTH_MAX};
+    const char *at = text.at;
+    if (text.len == 0 || octets[(unsigned char)*at] != OCTET_OPEN)
+        return 0;
+    return nest_run(&nest, &at, text.at + text.len) == NEST_ENDED ? (size_t)(at - text.at) : 0;
+}

@@ -39,3 +39,6 @@ bool splitter_feed(struct splitter *splitter, struct text piece, struct error *e
 bool splitter_is_done(const struct splitter *splitter);
 // LIST, when done: the map with its `items` left empty; borrowed.
 struct text splitter_frame(const struct splitter *splitter);
+
+// Octets of the map or list that `text` begins with. 0: it is none, is broken, or has no end here.
+size_t split_measure(struct text text);

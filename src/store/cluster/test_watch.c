@@ -124,6 +124,9 @@ static void hear_object(void *context, bool is_deleted, const struct value *tree
     struct bench *bench = context;
     struct text name = value_text_at(tree, "metadata.name");
     buffer_printf(&bench->heard, "%s%.*s ", is_deleted ? "-" : "+", TEXT_ARGS(name));
+    const struct value *managed = value_at(tree, "metadata.managedFields", NULL);
+    if (value_count(managed))
+        buffer_add_text(&bench->heard, "managed ");
 }
 
 static void hear_batch_end(void *context)
@@ -590,6 +593,18 @@ static void a_list_without_a_version_is_none(void **state)
 }
 
 // ---- events and positions ----------------------------------------------------------------------
+
+static void who_wrote_which_field_is_dropped_and_nothing_else(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    say(&bench, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"annotations\":{\"x\":"
+                "\"{\\\"managedFields\\\":[\"},\"managedFields\":[{\"a\":[\"]\"]},{}],"
+                "\"name\":\"c\",\"resourceVersion\":\"21\"}}}" EVENT("ADDED", "d", "22"));
+    expect_heard(&bench, "+c +d . ");
+    expect_position(&bench, "22");
+}
 
 static void every_event_moves_the_position_bookmarks_and_deletions_too(void **state)
 {
@@ -1354,6 +1369,7 @@ int main(void)
         cmocka_unit_test(a_list_is_given_a_minute_for_its_first_octet),
         cmocka_unit_test(a_table_is_no_list),
         cmocka_unit_test(a_list_without_a_version_is_none),
+        cmocka_unit_test(who_wrote_which_field_is_dropped_and_nothing_else),
         cmocka_unit_test(every_event_moves_the_position_bookmarks_and_deletions_too),
         cmocka_unit_test(a_bookmark_before_the_end_mark_moves_nothing),
         cmocka_unit_test(an_unknown_event_is_logged_once_and_skipped),

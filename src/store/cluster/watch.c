@@ -1,6 +1,7 @@
 #include "store/cluster/watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/must.h"
 #include "store/cluster/watch_private.h"
@@ -22,6 +23,7 @@ enum {
     // Connecting and TLS are over by then: what was refused would have been heard.
     ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
+    LEAN_OCTETS = 64 * 1024,           // a buffer that grew beyond is given back
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
@@ -421,6 +423,27 @@ bool watch_is_older(struct text a, struct text b)
     return text_to_int64(a, &x) && text_to_int64(b, &y) && x < y;
 }
 
+// Who wrote which field is half of most objects, and kept by nobody. A server writes no blanks, and
+// within a string there would be a backslash before the quotes.
+static struct text drop_managed_fields(struct watch *watch, struct text document)
+{
+    static const char key[] = "\"managedFields\":[";
+    const char *end = document.at + document.len;
+    const char *at = memmem(document.at, document.len, key, sizeof key - 1);
+    if (!at)
+        return document;
+    at += sizeof key - 2;
+    size_t len = split_measure((struct text){at, (size_t)(end - at)});
+    if (len == 0)
+        return document;
+    if (watch->lean.capacity > LEAN_OCTETS)
+        buffer_done(&watch->lean);
+    buffer_clear(&watch->lean);
+    buffer_add(&watch->lean, document.at, (size_t)(at + 1 - document.at));
+    buffer_add(&watch->lean, at + len - 1, (size_t)(end - at) - len + 1);
+    return buffer_text(&watch->lean);
+}
+
 struct value *watch_read(struct watch *watch, struct text document, struct error *err)
 {
     // An event stands around its object.
@@ -429,7 +452,7 @@ struct value *watch_read(struct watch *watch, struct text document, struct error
         .depth = SPLIT_DEPTH_MAX + 1,
     };
     arena_reset(watch->arena);
-    return value_read_json(watch->arena, document, &limits, err);
+    return value_read_json(watch->arena, drop_managed_fields(watch, document), &limits, err);
 }
 
 void watch_add_path(const struct watch *watch, struct buffer *out)
@@ -478,7 +501,7 @@ void watch_free(struct watch *watch)
     loop_timer_cancel(watch->options.world->loop, &watch->next);
     arena_free(watch->arena);
     struct buffer *buffers[] = {
-        &watch->position, &watch->page_token, &watch->page_position,
+        &watch->position, &watch->page_token, &watch->page_position, &watch->lean,
         &watch->trouble,  &watch->name,       &watch->text,
     };
     for (size_t i = 0; i < COUNT_OF(buffers); i++)

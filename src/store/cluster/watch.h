@@ -25,7 +25,7 @@ struct watch_sink {
     // It is complete. `may_sweep` is false when an object in it could not be read.
     void (*pass_end)(void *context, bool may_sweep);
     // ADDED or MODIFIED (no difference is made), or DELETED with the last state. The tree lives for
-    // the call.
+    // the call; its managedFields are empty, and items of core lists lack apiVersion and kind.
     void (*object)(void *context, bool is_deleted, const struct value *tree);
     void (*batch_end)(void *context); // what arrived together is over
     void *context;

@@ -48,6 +48,7 @@ struct watch {
     struct watch_sink sink;
     struct watch_counts counts;
     struct arena *arena; // of one document
+    struct buffer lean;  // the document without what nobody keeps
     struct error error;  // of the document that ends the call
     enum watch_how how;  // HOW_NONE: go on
     bool has_told;       // the sink heard something in this piece
