@@ -60,7 +60,7 @@ enum model_stream_fault {
     STREAM_GARBLED, // what is no JSON
     STREAM_REPEATS, // the last event comes twice
 };
-// What the watches of that resource (NULL: all) that run now meet.
+// What the watches of that resource (NULL: all) that run now meet, before whatever happens next.
 void model_api_meet(struct model_api *api, const char *resource, enum model_stream_fault fault);
 
 // ---- looking in ---------------------------------------------------------------------------------

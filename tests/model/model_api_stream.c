@@ -269,7 +269,8 @@ void model_stream_changed(struct http_call *call, const struct model_event *even
     struct model_stream *stream = call->stream;
     bool is_asked = (!*stream->namespace_ || !strcmp(stream->namespace_, event->namespace_)) &&
                     (!*stream->name || !strcmp(stream->name, event->name));
-    if (!is_asked || event->version <= stream->version)
+    bool is_cut = stream->is_frozen || (stream->is_met && stream->fault != STREAM_REPEATS);
+    if (!is_asked || is_cut || event->version <= stream->version)
         return;
     bool is_first = !stream->first;
     int64_t due_ms = loop_mono_ms(api->loop) + model_server_watch_ms(api->server);

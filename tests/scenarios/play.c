@@ -6,8 +6,6 @@
 
 #include "base/when.h"
 #include "model/faulty_disk.h"
-#include "model/model_cluster.h"
-#include "model/tap_store.h"
 #include "model/virtual_loop.h"
 
 enum { RECOVER_MS = 70 * 1000 };
@@ -130,7 +128,7 @@ static bool do_lose(struct play *play, const struct step *step, struct error *er
 
 // ---- servers ------------------------------------------------------------------------------------
 
-static bool ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err)
+bool play_ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err)
 {
     const char *text = step_option(step, name);
     return !text || duration_of(text, ms, err);
@@ -143,7 +141,7 @@ static bool do_server(struct play *play, const struct step *step, struct error *
     const char *key = step_option(step, "key");
     const char *prefix = step_option(step, "prefix");
     struct model_webhook *server = model_backend_add(play->stage->backend, step_word(step, 2));
-    if (!ms_option(step, "delay", &delay_ms, err))
+    if (!play_ms_option(step, "delay", &delay_ms, err))
         return false;
     model_webhook_set_keys(server, &key, key != NULL);
     model_webhook_set_algorithm(server, step_option(step, "sha512") != NULL);
@@ -232,78 +230,7 @@ static bool do_at(struct play *play, const struct step *step, struct error *err)
     return true;
 }
 
-// ---- the store's server -------------------------------------------------------------------------
-
-static bool do_store_fault(struct stage *stage, const struct step *step, struct error *err)
-{
-    static const char *const faults[] = {[MODEL_FAILS] = "fails",
-                                         [MODEL_LOSES] = "loses",
-                                         [MODEL_CONFLICT] = "conflict",
-                                         [MODEL_LIMIT] = "limit",
-                                         [MODEL_MISSING] = "dies"};
-    static const char *const writes[] = {[MODEL_ANY_WRITE] = "",
-                                         [MODEL_APPLY] = "apply",
-                                         [MODEL_PATCH_STATUS] = "status",
-                                         [MODEL_REMOVE_FINALIZER] = "finalizer"};
-    const char *skip = step_option(step, "skip");
-    size_t write = 0;
-    for (size_t i = 1; i < COUNT_OF(writes); i++)
-        if (!strcmp(step_word(step, 2), writes[i]))
-            write = i;
-    for (size_t i = 0; i < COUNT_OF(faults); i++)
-        if (!strcmp(step_word(step, 1), faults[i])) {
-            model_server_fault(stage->server, (enum model_write)write,
-                               skip ? (unsigned)step_number(skip) : 0, (enum model_fault)i);
-            return true;
-        }
-    return fail(err, "no such fault: %s", step_word(step, 1));
-}
-
-// store reply=5ms watch=1ms | store fails|loses|conflict|limit|dies [apply|status|finalizer]
-static bool do_store(struct play *play, const struct step *step, struct error *err)
-{
-    int64_t reply_ms = 0;
-    int64_t watch_ms = 0;
-    if (!play->stage->server)
-        return fail(err, "only the store of a cluster can be told so");
-    if (!step_option(step, "reply") && !step_option(step, "watch"))
-        return do_store_fault(play->stage, step, err);
-    if (!ms_option(step, "reply", &reply_ms, err) || !ms_option(step, "watch", &watch_ms, err))
-        return false;
-    model_server_set_delays(play->stage->server, reply_ms, watch_ms);
-    return true;
-}
-
-static bool do_lead(struct play *play, const struct step *step, struct error *err)
-{
-    struct stage *stage = play->stage;
-    if (!stage->server)
-        return fail(err, "only the store of a cluster can lose the lease");
-    stage->is_without_lease = strcmp(step_word(step, 1), "yes");
-    if (stage->is_without_lease)
-        model_cluster_take_lease(stage->server);
-    else
-        model_cluster_free_lease(stage->server);
-    // In truth the next one waits until ours has run out: it is heard of before all else.
-    return !stage->engine || stage_advance(stage, 0, err);
-}
-
-// watch KIND lost|complete: what the store knows of that kind
-static bool do_watch(struct play *play, const struct step *step, struct error *err)
-{
-    struct stage *stage = play->stage;
-    if (!stage->server)
-        return fail(err, "only the store of a cluster can lose a watch");
-    if (!stage->inner)
-        return true; // who starts later watches anew
-    for (size_t i = 0; i < stage->kind_count; i++)
-        if (!strcmp(stage->kinds[i].kind->name, step_word(step, 1))) {
-            tap_store_set_synced(stage->store, stage->kinds[i].kind,
-                                 !strcmp(step_word(step, 2), "complete"));
-            return true;
-        }
-    return fail(err, "no such kind: %s", step_word(step, 1));
-}
+// ---- the process and the clock ------------------------------------------------------------------
 
 // disk full|works
 static bool do_disk(struct play *play, const struct step *step, struct error *err)
@@ -312,8 +239,6 @@ static bool do_disk(struct play *play, const struct step *step, struct error *er
     faulty_disk_fill(play->stage->disk, !strcmp(step_word(step, 1), "full"));
     return true;
 }
-
-// ---- the process and the clock ------------------------------------------------------------------
 
 static bool do_setting(struct play *play, const struct step *step, struct error *err)
 {
@@ -372,6 +297,14 @@ static bool do_stop(struct play *play, const struct step *step, struct error *er
     return true;
 }
 
+// kill: as restart, but the lease stays with the one that died.
+static bool do_kill(struct play *play, const struct step *step, struct error *err)
+{
+    (void)step;
+    stage_kill(play->stage);
+    return stage_start(play->stage, err);
+}
+
 static bool do_restart(struct play *play, const struct step *step, struct error *err)
 {
     (void)step;
@@ -417,16 +350,17 @@ static bool do_torture(struct play *play, const struct step *step, struct error 
 
 static const struct {
     const char *word;
-    bool (*call)(struct play *play, const struct step *step, struct error *err);
+    play_step *call;
 } verbs[] = {
-    {"advance", do_advance}, {"annotate", do_annotate}, {"at", do_at},
-    {"compare", do_nothing}, {"disk", do_disk},         {"expect", do_expect},
-    {"file", do_file},       {"generate", do_generate}, {"jump", do_jump},
-    {"judge", do_judge},     {"lead", do_lead},         {"lose", do_lose},
-    {"only", do_nothing},    {"remove", do_remove},     {"replace", do_replace},
-    {"restart", do_restart}, {"server", do_server},     {"setting", do_setting},
-    {"start", do_start},     {"stop", do_stop},         {"store", do_store},
-    {"torture", do_torture}, {"watch", do_watch},
+    {"api", play_api},     {"advance", do_advance}, {"annotate", do_annotate},
+    {"at", do_at},         {"compare", do_nothing}, {"disk", do_disk},
+    {"expect", do_expect}, {"file", do_file},       {"generate", do_generate},
+    {"jump", do_jump},     {"judge", do_judge},     {"kill", do_kill},
+    {"lead", play_lead},   {"lose", do_lose},       {"only", do_nothing},
+    {"remove", do_remove}, {"replace", do_replace}, {"restart", do_restart},
+    {"server", do_server}, {"setting", do_setting}, {"start", do_start},
+    {"stop", do_stop},     {"store", play_store},   {"torture", do_torture},
+    {"watch", play_watch},
 };
 
 static struct step without_first_word(const struct step *step)

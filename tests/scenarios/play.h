@@ -16,6 +16,15 @@ struct play {
 // The first failure with its line; the stage stays as it is then.
 bool play_run(struct play *play, struct error *err);
 
+typedef bool play_step(struct play *play, const struct step *step, struct error *err);
+// play_cluster.c: what only a cluster does.
+play_step play_store;
+play_step play_lead;
+play_step play_watch;
+play_step play_api;
+// The option's duration, if it is there.
+bool play_ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err);
+
 // expect.c: one `expect` step.
 bool expect_step(struct stage *stage, const struct step *step, struct error *err);
 bool fail(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -241,13 +241,18 @@ bool stage_start(struct stage *stage, struct error *err)
     return engine_start(stage->engine, err);
 }
 
-void stage_crash(struct stage *stage)
+void stage_kill(struct stage *stage)
 {
     engine_free(stage->engine);
     store_free(stage->store);
     virtual_loop_drop_deferred(stage->loop);
     stage->engine = NULL;
     stage->store = stage->inner = NULL;
+}
+
+void stage_crash(struct stage *stage)
+{
+    stage_kill(stage);
     if (stage->server && !stage->is_without_lease)
         model_cluster_free_lease(stage->server);
 }

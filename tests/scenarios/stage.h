@@ -83,7 +83,8 @@ void stage_free(struct stage *stage);
 
 // The process starts, dies, and starts again.
 bool stage_start(struct stage *stage, struct error *err);
-void stage_crash(struct stage *stage);
+void stage_crash(struct stage *stage); // the lease is free, as if it had run out by then
+void stage_kill(struct stage *stage);  // the lease stays
 // The clock moves on; what dies on the way is started again.
 bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
 
