@@ -176,12 +176,13 @@ static int merge(struct value *body)
 // "/webhooks/0/clientConfig/caBundle" in the form of value_at.
 static const char *dotted(const char *pointer)
 {
-    unsigned at;
-    char rest[64];
-    must(sscanf(pointer, "/webhooks/%u/%63s", &at, rest) == 2);
+    char *rest;
+    must(!strncmp(pointer, "/webhooks/", 10));
+    unsigned long at = strtoul(pointer + 10, &rest, 10);
+    rest = arena_copy_text(bench.arena, rest + 1);
     for (char *slash = strchr(rest, '/'); slash; slash = strchr(slash, '/'))
         *slash = '.';
-    return arena_printf(bench.arena, "webhooks[%u].%s", at, rest);
+    return arena_printf(bench.arena, "webhooks[%lu].%s", at, rest);
 }
 
 static int patch(const struct value *body)
