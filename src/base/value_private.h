@@ -39,13 +39,3 @@ void scalar_set_real(struct value *out, double real);
 
 // 1-based line and column (in characters) of an octet offset.
 void value_position(struct text text, size_t offset, unsigned *line, unsigned *column);
-
-// RFC 8259 to the letter, in front of json-c, which lets much through. Fails with "line:column: ".
-struct json_check {
-    size_t members;       // object members seen: fewer of them in the tree means duplicate keys
-    struct buffer *wider; // the text with ".0" behind integers beyond int64; empty: none of them
-};
-bool json_check_text(struct json_check *check, struct text text, const struct value_limits *limits,
-                     struct error *err);
-// The slow pass that finds the duplicate key. Always false.
-bool json_fail_duplicate(struct text text, struct error *err);
