@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+#include "commands/rights.h"
 #include "commands/settings.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
@@ -148,6 +150,18 @@ static void add_writer(struct cluster_options *options, const struct setup *setu
     options->burst = (unsigned)option_int(invocation, "kube-api-burst");
 }
 
+// Those of the door's certificates are missed by whoever keeps them.
+static const struct kube_right *rights_of(const struct setup *setup, struct arena *arena)
+{
+    const struct rights_wish wish = {
+        .controllers = setup->controllers,
+        .controller_count = setup->controller_count,
+        .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
+        .has_owner_id = option_is_set(setup->invocation, "owner-id"),
+    };
+    return rights_make(arena, &wish);
+}
+
 static struct store *open_cluster(struct setup *setup, const struct setup_store *how,
                                   const struct store_kind *rows, size_t count, struct error *err)
 {
@@ -167,8 +181,11 @@ static struct store *open_cluster(struct setup *setup, const struct setup_store 
         .failed = how->failed,
         .context = how->context,
     };
-    if (!how->is_reading)
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!how->is_reading) {
         add_writer(&options, setup);
+        options.rights = rights_of(setup, arena);
+    }
     return cluster_new(how->world, &options, how->log);
 }
 

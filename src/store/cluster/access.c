@@ -33,7 +33,7 @@ struct access {
     size_t next;
     struct api_call *call;
     struct loop_timer timer;
-    struct arena *kept;  // names of namespaces
+    struct arena *kept;  // rows, names of namespaces
     struct arena *texts; // of checks
 };
 
@@ -79,8 +79,10 @@ static void add_verb(struct access *access, const struct access_options *options
 }
 
 static void add_right(struct access *access, const struct access_options *options,
-                      const struct kube_right *right)
+                      const struct kube_right *row)
 {
+    struct kube_right *right = arena_new_of(access->kept, struct kube_right);
+    *right = *row;
     for (const char *const *verb = right->verbs; *verb; verb++)
         add_verb(access, options, &(struct question){.right = right, .verb = *verb});
 }

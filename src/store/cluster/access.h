@@ -19,7 +19,7 @@ struct access_options {
     const struct world *world;
     struct log *log;
     struct api *api;
-    const struct kube_right *rights; // the last has no resource; they outlive it
+    const struct kube_right *rights; // the last has no resource; their texts outlive it
     const char *own_namespace;
     const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
 };

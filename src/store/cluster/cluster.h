@@ -33,7 +33,7 @@ struct cluster_options {
     unsigned max_in_flight; // of writes
     unsigned rate;          // writes a second; 0: no limit
     unsigned burst;
-    const struct kube_right *rights; // asked for at the start; they outlive it. NULL: none
+    const struct kube_right *rights; // asked for at the start; their texts outlive it. NULL: none
     // The store cannot go on: the process had better end.
     void (*failed)(void *context, const struct error *err);
     void *context;

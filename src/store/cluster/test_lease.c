@@ -923,7 +923,7 @@ static void metrics_say_how_long_we_may_write(void **state)
 
 // ---- torture ------------------------------------------------------------------------------------
 
-enum { SEEDS = 2500, STEPS = 300, STEP_MS = 150 };
+enum { SEEDS = 1000, STEPS = 300, STEP_MS = 150 };
 
 static void disturb(struct bench *bench, struct process *process, unsigned step)
 {
