@@ -58,7 +58,7 @@ int64_t lease_margin_ms(const struct lease *lease);  // until nothing new may be
 // For /healthz: we lead by our own word, but the lease ran out over 20 s ago.
 bool lease_is_stuck(const struct lease *lease);
 struct store_check lease_check(const struct lease *lease);
-// leader_election_slowpath_total, signpost_lease_margin_seconds; who leads is told by the engine.
+// leader_election_*, signpost_lease_margin_seconds.
 void lease_write_metrics(const struct lease *lease, struct buffer *out);
 
 // What it takes; the first are for the Lease of that name.

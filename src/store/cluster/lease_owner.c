@@ -18,7 +18,6 @@ static void keep(char out[OWNER_ID_MAX + 1], struct text id)
 void lease_owner_adopt(struct lease *lease, struct text id)
 {
     keep(lease->owner_id, id);
-    log_line(lease->log, LOG_INFO, "owner id", LOG_TEXT("owner", lease->owner_id), LOG_END);
     lease->sink.owner(lease->sink.context, lease->owner_id, NULL);
 }
 

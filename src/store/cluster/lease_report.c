@@ -36,16 +36,24 @@ struct store_check lease_check(const struct lease *lease)
 
 // ---- metrics ------------------------------------------------------------------------------------
 
+static void write_named(struct buffer *out, const struct lease *lease, const char *metric,
+                        uint64_t number)
+{
+    buffer_printf(out, "%s{name=\"", metric);
+    metric_write_label(out, lease->name);
+    buffer_printf(out, "\"} %llu\n", (unsigned long long)number);
+}
+
 void lease_write_metrics(const struct lease *lease, struct buffer *out)
 {
     int64_t margin_ms = lease_margin_ms(lease);
+    metric_write_head(out, "leader_election_master_status", "gauge", "1 while this process leads.");
+    write_named(out, lease, "leader_election_master_status", lease->is_leading);
     if (!lease->is_elected)
         return;
     metric_write_head(out, "leader_election_slowpath_total", "counter",
                       "Renewals that had to read the lease first.");
-    buffer_add_text(out, "leader_election_slowpath_total{name=\"");
-    metric_write_label(out, lease->name);
-    buffer_printf(out, "\"} %llu\n", (unsigned long long)lease->slow_paths);
+    write_named(out, lease, "leader_election_slowpath_total", lease->slow_paths);
     metric_write_head(out, "signpost_lease_margin_seconds", "gauge",
                       "Time left in which something new may begin elsewhere; 0 without the lease.");
     buffer_printf(out, "signpost_lease_margin_seconds %lld.%03lld\n",

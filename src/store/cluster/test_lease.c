@@ -910,13 +910,14 @@ static void alone_it_gives_nothing_back(void **state)
 
 // ---- metrics ------------------------------------------------------------------------------------
 
-static void metrics_say_how_long_we_may_write(void **state)
+static void metrics_say_who_leads_and_for_how_long(void **state)
 {
     struct bench *bench = *state;
     process_start(&bench->a, &bench->server, "a_1", &(struct setup){.owner_id = "home"});
     pass(bench, 1003); // written at 3 ms
     AUTO_BUFFER metrics = {0};
     lease_write_metrics(bench->a.lease, &metrics);
+    assert_non_null(strstr(metrics.at, "\nleader_election_master_status{name=\"signpost\"} 1\n"));
     assert_non_null(strstr(metrics.at, "\nleader_election_slowpath_total{name=\"signpost\"} 0\n"));
     assert_non_null(strstr(metrics.at, "\nsignpost_lease_margin_seconds 8.999\n"));
 }
@@ -1026,7 +1027,7 @@ int main(void)
         UNIT(alone_it_warns_of_a_holder_that_lives_and_of_no_dead_one),
         UNIT(alone_it_goes_on_without_a_lease_it_may_not_touch),
         UNIT(alone_it_gives_nothing_back),
-        UNIT(metrics_say_how_long_we_may_write),
+        UNIT(metrics_say_who_leads_and_for_how_long),
         cmocka_unit_test(never_do_two_write_whatever_is_lost_late_or_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
