@@ -20,7 +20,7 @@ struct text text_of(const char *terminated);       // NULL gives an absent text
 bool text_equal(struct text a, struct text b);
 bool text_is(struct text a, const char *terminated);
 bool text_equal_nocase(struct text a, struct text b); // ASCII only
-char *text_dup(struct text a);                       // NUL-terminated; caller frees
+char *text_dup(struct text a);                        // NUL-terminated; caller frees
 int text_compare(struct text a, struct text b);       // by octets; a prefix sorts first
 bool text_starts(struct text a, const char *prefix);
 bool text_ends(struct text a, const char *suffix);
