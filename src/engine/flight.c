@@ -84,6 +84,12 @@ void busy_free(struct engine *engine)
 static void flight_step(struct flight *flight);
 static void flight_land(struct flight *flight);
 
+static void log_flight(const struct flight *flight, const char *message)
+{
+    log_line(flight->engine->log, LOG_DEBUG, message, LOG_TEXT("lane", flight->lane->name),
+             LOG_TEXT("turn", flight->trace), LOG_END);
+}
+
 static struct flight *flight_new(struct lane *lane, enum job_kind kind, const char *trace)
 {
     struct flight *flight = mem_new_of(struct flight);
@@ -102,6 +108,7 @@ static struct flight *flight_new(struct lane *lane, enum job_kind kind, const ch
     flight->next = lane->flights;
     lane->flights = flight;
     lane->engine->flights_in_air++;
+    log_flight(flight, "talk begins");
     return flight;
 }
 
@@ -406,6 +413,7 @@ static void flight_land(struct flight *flight)
 void flight_abort(struct flight *flight)
 {
     struct engine *engine = flight->engine;
+    log_flight(flight, "talk broken off");
     if (flight->http)
         http_cancel(engine->options.world->http, flight->http);
     if (flight->dns)

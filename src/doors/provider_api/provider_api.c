@@ -522,6 +522,9 @@ static void handle(void *context, struct http_exchange *exchange)
     http_exchange_set_data(exchange, ask);
     take_trace(ask);
     ask->operation = operation_of(http_exchange_method(exchange), below_base(api, target));
+    log_line(api->options.log, LOG_DEBUG, "request",
+             LOG_TEXT("operation", operation_names[ask->operation]), LOG_TEXT("turn", ask->trace),
+             LOG_END);
     if (strlen(target) > PATH_MAX_OCTETS || strchr(target, '?') || strchr(target, '#')) {
         refuse_with(ask, 400, "INVALID_RECORD",
                     "a path of at most 2048 octets without a query is expected");
