@@ -161,6 +161,16 @@ static bool is_kind_synced(const struct cluster *cluster, const struct kind *kin
     return true;
 }
 
+static void become_synced(struct feed *feed)
+{
+    struct cluster *cluster = feed->cluster;
+    if (feed->was_synced)
+        return;
+    feed->was_synced = true;
+    if (is_kind_synced(cluster, feed->type->kind))
+        cluster->sink.synced(cluster->sink.context, feed->type->kind, true, "");
+}
+
 static void on_pass_end(void *context, bool may_sweep)
 {
     struct feed *feed = context;
@@ -169,11 +179,13 @@ static void on_pass_end(void *context, bool may_sweep)
     if (may_sweep)
         sweep(feed);
     cluster->sink.batch_end(cluster->sink.context);
-    if (feed->was_synced)
-        return;
-    feed->was_synced = true;
-    if (is_kind_synced(cluster, feed->type->kind))
-        cluster->sink.synced(cluster->sink.context, feed->type->kind, true, "");
+    become_synced(feed);
+}
+
+// Who reads the kind need not wait for it; of a kind that was there once everything stays.
+static void on_missing(void *context)
+{
+    become_synced(context);
 }
 
 static void on_object(void *context, bool is_deleted, const struct value *tree)
@@ -216,6 +228,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
                                     .pass_end = on_pass_end,
                                     .object = on_object,
                                     .batch_end = on_batch_end,
+                                    .missing = on_missing,
                                     .context = feed};
     feed->watch = watch_new(&options, &sink);
 }

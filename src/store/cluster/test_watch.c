@@ -135,6 +135,12 @@ static void hear_batch_end(void *context)
     buffer_add_text(&bench->heard, ". ");
 }
 
+static void hear_missing(void *context)
+{
+    struct bench *bench = context;
+    buffer_add_text(&bench->heard, "missing ");
+}
+
 static void write_log(void *context, struct text line)
 {
     struct bench *bench = context;
@@ -150,7 +156,8 @@ static int64_t no_time(void *context)
 static void open_watch(struct bench *bench, const struct watch_options *wanted)
 {
     struct watch_options options = *wanted;
-    const struct watch_sink sink = {hear_begin, hear_end, hear_object, hear_batch_end, bench};
+    const struct watch_sink sink = {hear_begin,     hear_end,     hear_object,
+                                    hear_batch_end, hear_missing, bench};
     const struct log_sink log = {write_log, no_time, bench};
     bench->random.fill = fill;
     bench->world.loop = virtual_loop_new(0);
@@ -1148,8 +1155,12 @@ static void an_optional_kind_is_probed_in_silence(void **state)
     (void)state;
     BENCH bench = {0};
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
+    refuse(&bench, 404);
+    expect_heard(&bench, "begin ");
+    expect_call_after(&bench, 800, AT_STREAM SHORTEST);
     for (int i = 0; i < 20; i++) {
         refuse(&bench, 404);
+        expect_heard(&bench, "begin missing ");
         expect_line(&bench, true, "not installed");
         expect_call_after(&bench, 24000, AT_STREAM SHORTEST);
     }
@@ -1164,6 +1175,8 @@ static void probes_are_drawn_around_30_s(void **state)
     for (uint64_t seed = 1; seed < 20; seed++) {
         BENCH bench = {.seed = seed * 7919};
         open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
+        refuse(&bench, 404);
+        pass_ms(&bench, 2000);
         refuse(&bench, 404);
         settle(&bench);
         int64_t waits = virtual_loop_next_ms(bench.world.loop) - now(&bench);

@@ -14,6 +14,7 @@ enum {
     HEALTHY_MS = 120 * SECOND_MS,
     PROBE_MS = 24 * SECOND_MS, // 30 s, 6 s more or less
     PROBE_JITTER_MS = 12 * SECOND_MS,
+    ABSENCES_BELIEVED = 2, // a server that starts does not know its kinds for a moment
     NO_STREAM_MS = 3600 * SECOND_MS,
     STREAM_SILENCE_MS = 30 * SECOND_MS,
     LIST_SILENCE_MS = 60 * SECOND_MS,
@@ -271,12 +272,17 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
     return drawn > told ? drawn : told;
 }
 
+static bool is_not_installed(const struct watch *watch)
+{
+    return !watch->options.is_required && watch->absences >= ABSENCES_BELIEVED;
+}
+
 static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
 {
     struct random *random = watch->options.world->random;
     if (how == HOW_FORBIDDEN && watch->is_lasting)
         return draw(watch, BACKOFF_MAX_MS);
-    if (how == HOW_MISSING && !watch->options.is_required)
+    if (is_not_installed(watch))
         return PROBE_MS + (int64_t)random_below(random, PROBE_JITTER_MS + 1);
     return next_backoff(watch, err);
 }
@@ -288,10 +294,13 @@ static void fail(struct watch *watch, enum watch_how how, const struct error *er
         watch->down_ms = watch_now(watch);
     watch->failures++;
     watch->refusals = how == HOW_FORBIDDEN ? watch->refusals + 1 : 0;
+    watch->absences = how == HOW_MISSING ? watch->absences + 1 : 0;
     watch_set_trouble(watch, how, err);
     if (!is_silent)
         watch_log_failure(watch, err);
     try_in(watch, next_delay(watch, how, err));
+    if (is_not_installed(watch) && watch->sink.missing)
+        watch->sink.missing(watch->sink.context);
 }
 
 static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
@@ -301,7 +310,6 @@ static void need_pass(struct watch *watch, enum watch_relist why, enum watch_fro
     watch->from = from;
 }
 
-// Where a pass goes on whose position the server does not have any more.
 // Where a pass goes on whose position the server does not have any more.
 static enum watch_from from_behind(const struct watch *watch)
 {

@@ -28,6 +28,9 @@ struct watch_sink {
     // the call; its managedFields are empty, and items of core lists lack apiVersion and kind.
     void (*object)(void *context, bool is_deleted, const struct value *tree);
     void (*batch_end)(void *context); // what arrived together is over
+    // An optional kind is not installed, by several answers in a row: there is nothing of it. NULL:
+    // nobody wants to know.
+    void (*missing)(void *context);
     void *context;
 };
 

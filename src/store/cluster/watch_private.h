@@ -79,6 +79,7 @@ struct watch {
     int64_t healthy_ms; // since then nothing failed; 0: it did
     unsigned failures;  // in a row
     unsigned refusals;  // 403 in a row
+    unsigned absences;  // 404 in a row
     int64_t started_ms;
     int64_t down_ms; // since then there is no stream; 0: there is one
     bool is_synced;
