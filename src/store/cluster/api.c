@@ -164,9 +164,9 @@ static void note_refused(struct api *api, struct api_reply *reply)
     if (refusal->told_ms && now - refusal->told_ms < REFUSED_TELL_MS)
         return;
     refusal->told_ms = now;
-    log_line(api->log, LOG_ERROR, "API server refuses our credential",
-             LOG_TEXT("server", api->host), LOG_TEXT("from", api->access->source),
-             LOG_TEXT("error", reply->error.text), LOG_TEXT("auditId", reply->audit_id), LOG_END);
+    log_line(api->log, LOG_WARN, "API server refuses our credential", LOG_TEXT("server", api->host),
+             LOG_TEXT("from", api->access->source), LOG_TEXT("error", reply->error.text),
+             LOG_TEXT("auditId", reply->audit_id), LOG_END);
 }
 
 static void note_taken(struct api *api)
