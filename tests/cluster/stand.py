@@ -19,7 +19,7 @@ ROLES = ("ClusterRole", "Role")
 
 
 class Stand:
-    def __init__(self, cluster, folder, proxy=None, **options):
+    def __init__(self, cluster, folder, proxy=None, has_class=True, **options):
         self.cluster = cluster
         self.namespace = cluster.new_namespace()
         self.programs = harness.Programs(folder)
@@ -30,9 +30,9 @@ class Stand:
         if proxy:
             self.operator.kubeconfig = proxy.kubeconfig(self.account)
         self.replica = None
-        url = f"http://{LOOPBACK}:{self.provider.port}"
         cluster.api.apply(secret(self.namespace, KEY))
-        cluster.api.apply(dns_class(self.namespace, url, self.namespace))
+        if has_class:
+            self.put_class()
 
     def end(self):
         for replica in self.operator.replicas:
@@ -46,7 +46,12 @@ class Stand:
         self.replica = self.operator.start(*words, **options)
         return self
 
-    # ---- records
+    # ---- objects
+
+    def put_class(self):
+        url = f"http://{LOOPBACK}:{self.provider.port}"
+        self.cluster.api.apply(dns_class(self.namespace, url, self.namespace))
+        return self
 
     def put(self, name, *values):
         self.cluster.api.apply(record(self.namespace, name, self.namespace,
