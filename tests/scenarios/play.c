@@ -394,8 +394,8 @@ bool play_run(struct play *play, struct error *err)
         if (!take_step(play, step, err))
             return error_prefix(err, "%s.scenario:%zu: %s: ", play->script->name, step->line,
                                 step->raw);
-        if (i == play->restart_at && play->stage->engine)
-            stage_crash(play->stage);
+        if (i == play->strike_at)
+            play->strike(play->stage, play->torment);
     }
     return true;
 }

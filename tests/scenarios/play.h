@@ -5,12 +5,16 @@
 
 // Steps of a scenario on a stage.
 
+struct torment; // of who runs the script
+
 struct play {
     struct stage *stage;
     const struct script *script;
-    bool is_torture;   // no expectations; time to recover after each wait
-    bool with_extras;  // steps that begin with `maybe` are taken
-    size_t restart_at; // torture: the process dies after that step; SIZE_MAX: never
+    bool is_torture;  // no expectations; time to recover after each wait
+    bool with_extras; // steps that begin with `maybe` are taken
+    size_t strike_at; // torture: that comes after that step; SIZE_MAX: never
+    void (*strike)(struct stage *stage, const struct torment *torment);
+    const struct torment *torment; // handed to it
 };
 
 // The first failure with its line; the stage stays as it is then.

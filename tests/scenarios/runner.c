@@ -138,7 +138,7 @@ static char *run_plain(struct tally *tally, const struct script *script,
     struct buffer seen = {0};
     struct stage *stage = stage_new(variant->store, variant->drops_memos);
     struct play play = {
-        .stage = stage, .script = script, .with_extras = with_extras, .restart_at = SIZE_MAX};
+        .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
     bool is_ok = play_run(&play, &err);
     tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
          variant->drops_memos ? "no memos" : "memos", with_extras ? "" : " alone");
@@ -196,7 +196,7 @@ static void run_compared(struct tally *tally, const struct script *script,
     for (int i = 0; i < 2 && is_ok; i++) {
         struct stage *stage = stage_new(variant->store, variant->drops_memos);
         struct play play = {
-            .stage = stage, .script = script, .with_extras = i, .restart_at = SIZE_MAX};
+            .stage = stage, .script = script, .with_extras = i, .strike_at = SIZE_MAX};
         is_ok = play_run(&play, &err);
         if (!is_ok)
             show_failure(stage, err.text);
@@ -214,7 +214,15 @@ static void run_compared(struct tally *tally, const struct script *script,
 
 // ---- torture ------------------------------------------------------------------------------------
 
-enum torture { TORTURE_NONE, TORTURE_NETWORK, TORTURE_STORE, TORTURE_DISK, TORTURE_RESTART };
+enum torture {
+    TORTURE_NONE,
+    TORTURE_NETWORK,
+    TORTURE_STORE,
+    TORTURE_STREAM,
+    TORTURE_SERVER,
+    TORTURE_DISK,
+    TORTURE_RESTART,
+};
 
 struct torment {
     enum torture torture;
@@ -230,6 +238,9 @@ static const struct torment torments[] = {
     {TORTURE_STORE, MODEL_LOSES, "write's reply lost", false},
     {TORTURE_STORE, MODEL_CONFLICT, "write conflicts", false},
     {TORTURE_STORE, MODEL_MISSING, "killed after write", true},
+    {TORTURE_STREAM, STREAM_TORN, "watches break after step", false},
+    {TORTURE_SERVER, 0, "API server restarts after step", false},
+    {TORTURE_SERVER, 1, "API server goes back after step", false},
     {TORTURE_DISK, DISK_FAILS, "disk fails", false},
     {TORTURE_DISK, DISK_STOPS, "killed before disk call", true},
     {TORTURE_DISK, DISK_ACTS_LAST, "killed after disk call", true},
@@ -255,6 +266,25 @@ static void set_fault(struct stage *stage, const struct torment *torment, size_t
         faulty_disk_fault(stage->disk, (unsigned)at, (enum disk_fault)torment->fault);
 }
 
+// What comes after a step, not at a call.
+static bool is_strike(const struct torment *torment)
+{
+    return torment && (torment->torture == TORTURE_RESTART || torment->torture == TORTURE_SERVER ||
+                       torment->torture == TORTURE_STREAM);
+}
+
+static void strike(struct stage *stage, const struct torment *torment)
+{
+    if (torment->torture == TORTURE_STREAM)
+        model_api_meet(stage->api, NULL, (enum model_stream_fault)torment->fault);
+    else if (torment->torture == TORTURE_SERVER && torment->fault)
+        model_api_rewind(stage->api, 1);
+    else if (torment->torture == TORTURE_SERVER)
+        model_api_restart(stage->api);
+    else if (stage->engine)
+        stage_crash(stage);
+}
+
 static struct totals totals_of(const struct stage *stage, const struct script *script)
 {
     return (struct totals){
@@ -274,9 +304,11 @@ static bool run_torture(struct stage *stage, const struct script *script,
                         .script = script,
                         .is_torture = true,
                         .with_extras = true,
-                        .restart_at = SIZE_MAX};
-    if (torment && torment->torture == TORTURE_RESTART)
-        play.restart_at = at;
+                        .strike_at = SIZE_MAX,
+                        .strike = strike,
+                        .torment = torment};
+    if (is_strike(torment))
+        play.strike_at = at;
     else if (torment)
         set_fault(stage, torment, at);
     bool is_ok = play_run(&play, err);
@@ -327,6 +359,9 @@ static size_t points_of(const struct torment *torment, const struct totals *tota
     switch (torment->torture) {
     case TORTURE_NETWORK:
         return totals->requests;
+    case TORTURE_STREAM:
+    case TORTURE_SERVER:
+        return store == STAGE_CLUSTER ? totals->steps : 0;
     case TORTURE_STORE:
         return store == STAGE_CLUSTER ? totals->writes : 0;
     case TORTURE_DISK:
@@ -360,7 +395,8 @@ static bool run_point(struct tally *tally, const struct script *script,
     return is_same;
 }
 
-// What no memo changes is tortured in a third as many places without them.
+// What no memo changes is tortured in a third as many places without them; so is what happens to
+// all watches at once.
 static size_t points_limit(const struct totals *totals, const struct variant *variant)
 {
     size_t calls = totals->requests + totals->writes + totals->disk;
@@ -376,6 +412,8 @@ static bool run_torment(struct tally *tally, const struct script *script,
     bool is_ok = true;
     size_t points = points_of(torment, totals, variant->store);
     size_t limit = points_limit(totals, variant);
+    if (torment->torture == TORTURE_STREAM || torment->torture == TORTURE_SERVER)
+        limit = (limit + 2) / 3;
     size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
         is_ok = run_point(tally, script, variant, torment, points * i / count, wanted);

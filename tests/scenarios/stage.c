@@ -17,7 +17,7 @@
 #include "store/cache.h"
 #include "store/folder/folder.h"
 
-enum { START_UNIX_MS = 1767225600 }; // seconds: 2026-01-01T00:00:00Z
+enum { PIECE_OCTETS = 100, START_UNIX_MS = 1767225600 }; // seconds: 2026-01-01T00:00:00Z
 
 // ---- randomness that repeats --------------------------------------------------------------------
 
@@ -105,6 +105,7 @@ static void open_cluster(struct stage *stage)
         model_api_new(stage->server, MODEL_CLUSTER_URL, model_backend_http(stage->backend));
     stage->world.http = model_api_http(stage->api);
     model_cluster_prepare(stage->server);
+    model_api_set_pieces(stage->api, 1, PIECE_OCTETS);
 }
 
 struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
