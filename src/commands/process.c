@@ -9,21 +9,20 @@
 static const char *const level_names[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_names[] = {"auto", "json", "text", NULL};
 
-const struct option log_options[LOG_OPTION_COUNT] = {
-    {.name = "log-level",
-     .variable = "LOG_LEVEL",
-     .type = OPTION_CHOICE,
-     .fallback = "info",
-     .placeholder = "LEVEL",
-     .choices = level_names,
-     .doc = "How much is logged: debug, info, warn or error."},
-    {.name = "log-format",
-     .type = OPTION_CHOICE,
-     .fallback = "auto",
-     .placeholder = "FORMAT",
-     .choices = format_names,
-     .doc = "json, text, or auto: text on a terminal."},
-};
+#define LOG_LEVEL_ROW(level)                                                                       \
+    {                                                                                              \
+        .name = "log-level", .variable = "LOG_LEVEL", .type = OPTION_CHOICE, .fallback = (level),  \
+        .placeholder = "LEVEL", .choices = level_names,                                            \
+        .doc = "How much is logged: debug, info, warn or error."                                   \
+    }
+#define LOG_FORMAT_ROW                                                                             \
+    {                                                                                              \
+        .name = "log-format", .type = OPTION_CHOICE, .fallback = "auto", .placeholder = "FORMAT",  \
+        .choices = format_names, .doc = "json, text, or auto: text on a terminal."                 \
+    }
+
+const struct option log_options[LOG_OPTION_COUNT] = {LOG_LEVEL_ROW("info"), LOG_FORMAT_ROW};
+const struct option quiet_log_options[LOG_OPTION_COUNT] = {LOG_LEVEL_ROW("warn"), LOG_FORMAT_ROW};
 
 static void write_line(void *context, struct text line)
 {

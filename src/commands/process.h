@@ -17,6 +17,8 @@ struct process_world {
 // Options of a long-running command: log-level, log-format.
 enum { LOG_OPTION_COUNT = 2 };
 extern const struct option log_options[LOG_OPTION_COUNT];
+// The same for a command whose output is what counts: warnings and worse.
+extern const struct option quiet_log_options[LOG_OPTION_COUNT];
 
 bool process_world_init(struct process_world *process, const struct invocation *invocation,
                         struct error *err);

@@ -118,19 +118,25 @@ static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
 
 // ---- store --------------------------------------------------------------------------------------
 
-static struct store *open_folder(const struct setup *setup, const struct setup_store *how,
-                                 const struct store_kind *rows, size_t count, struct error *err)
+static struct folder_options folder_options_of(const struct setup *setup,
+                                               const struct store_kind *rows, size_t count)
 {
     const struct invocation *invocation = setup->invocation;
-    const struct folder_options options = {
+    return (struct folder_options){
         .dir = option_text(invocation, "dir"),
         .state_dir = option_text(invocation, "state-dir"),
         .allow_empty = option_flag(invocation, "allow-empty"),
         .owner_id = option_text(invocation, "owner-id"),
-        .is_reading = how->is_reading,
         .kinds = rows,
         .kind_count = count,
     };
+}
+
+static struct store *open_folder(const struct setup *setup, const struct setup_store *how,
+                                 const struct store_kind *rows, size_t count, struct error *err)
+{
+    struct folder_options options = folder_options_of(setup, rows, count);
+    options.is_reading = how->is_reading;
     return folder_new(how->world, &options, how->log, err);
 }
 
@@ -196,4 +202,26 @@ struct store *setup_open_store(struct setup *setup, const struct setup_store *ho
     size_t count = list_kinds(setup, rows);
     return setup->place.is_cluster ? open_cluster(setup, how, rows, count, err)
                                    : open_folder(setup, how, rows, count, err);
+}
+
+struct refusals {
+    void (*refused)(void *context, const char *text);
+    void *context;
+};
+
+static void take_entry(void *context, const struct folder_entry *entry)
+{
+    const struct refusals *refusals = context;
+    if (entry->fault)
+        refusals->refused(refusals->context, entry->fault);
+}
+
+bool setup_each_refused(const struct setup *setup, struct arena *arena,
+                        void (*refused)(void *context, const char *text), void *context,
+                        struct error *err)
+{
+    struct store_kind rows[KINDS_MAX];
+    struct refusals refusals = {refused, context};
+    const struct folder_options options = folder_options_of(setup, rows, list_kinds(setup, rows));
+    return setup->place.is_cluster || folder_read(&options, arena, take_entry, &refusals, err);
 }

@@ -34,6 +34,11 @@ struct setup_store {
     void (*failed)(void *context, const struct error *err);
     void *context;
 };
+// On a folder: every document that is refused, as "web.yaml:7:3: spec.ttl: ...", in the order of
+// the files; texts live in the arena. Nothing in a cluster, which keeps none.
+bool setup_each_refused(const struct setup *setup, struct arena *arena,
+                        void (*refused)(void *context, const char *text), void *context,
+                        struct error *err);
 // NULL: err says why. The setup outlives it.
 struct store *setup_open_store(struct setup *setup, const struct setup_store *how,
                                struct error *err);

@@ -778,9 +778,12 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
     struct receipts_mark before = receipts_mark(engine, key);
     for (size_t i = 0; i < count; i++) {
         ids[i] = claim_of_key(engine, key, &wants[i]);
-        if (ids[i] == NO_ID)
+        bool is_new = ids[i] == NO_ID;
+        if (is_new)
             ids[i] = claim_make(engine, key, &wants[i]);
         claim_update(engine, ids[i], &wants[i]);
+        if (is_new && engine->dry_run)
+            dry_run_claim(engine->dry_run, ids[i], may_stand(&engine->claims[ids[i]]));
     }
     forget_unnamed(engine, key, ids, count);
     for (size_t i = 0; i < count; i++)

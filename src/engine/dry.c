@@ -25,6 +25,8 @@ struct dry_run {
     size_t planned_capacity;
     struct obstacle *obstacles; // by key
     size_t obstacle_capacity;
+    bool *may_stand; // by claim
+    size_t may_stand_capacity;
 };
 
 struct dry_run *dry_run_new(void)
@@ -51,19 +53,32 @@ void dry_run_free(struct dry_run *run)
         obstacle_clear(&run->obstacles[i]);
     free(run->planned);
     free(run->obstacles);
+    free(run->may_stand);
     arena_free(run->arena);
     free(run);
 }
 
 // ---- changes ------------------------------------------------------------------------------------
 
-// What nobody knows to stand there counts as new.
-static enum engine_act act_of(const struct claim *claim, enum change_op op)
+void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand)
+{
+    mem_reserve(&run->may_stand, &run->may_stand_capacity, (size_t)claim + 1);
+    run->may_stand[claim] = may_stand;
+}
+
+static bool may_stand(const struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (engine->dry_run)
+        return engine->dry_run->may_stand[id];
+    return claim->there == THERE_SET || claim->there == THERE_OPEN;
+}
+
+static enum engine_act act_of(const struct engine *engine, uint32_t id, enum change_op op)
 {
     if (op == CHANGE_REMOVE)
         return ENGINE_DELETE;
-    bool stands = claim->there == THERE_SET || claim->there == THERE_OPEN;
-    return stands ? ENGINE_UPDATE : ENGINE_CREATE;
+    return may_stand(engine, id) ? ENGINE_UPDATE : ENGINE_CREATE;
 }
 
 struct engine_change engine_change_of(const struct engine *engine, uint32_t id, enum change_op op,
@@ -72,7 +87,7 @@ struct engine_change engine_change_of(const struct engine *engine, uint32_t id, 
     const struct claim *claim = &engine->claims[id];
     const struct lane *lane = claim_lane(engine, claim);
     return (struct engine_change){
-        .act = act_of(claim, op),
+        .act = act_of(engine, id, op),
         .lane = lane ? lane->name : "",
         .server = engine->books[claim->book].url,
         .set = set,

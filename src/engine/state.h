@@ -472,6 +472,9 @@ void flight_abort(struct flight *flight);
 // dry.c
 struct dry_run *dry_run_new(void);
 void dry_run_free(struct dry_run *run); // NULL is fine
+// A claim that was just made: what is known to stand there is what counts, not what the dry run
+// itself takes as sent.
+void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
 // What the last verdict of the key tells; `status` may be NULL.
 void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status);

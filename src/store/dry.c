@@ -26,6 +26,7 @@ struct dry {
     struct store *below;
     struct loop *loop;
     struct store_sink sink;
+    struct dry_waiter waiter;
     struct loop_timer timer;
     struct try *tries;
 };
@@ -145,6 +146,40 @@ static void answer_patched(void *context)
     try_answer(context, &(struct store_reply){.is_ok = true});
 }
 
+// ---- events -------------------------------------------------------------------------------------
+
+static void on_event(void *context, const struct store_event *event)
+{
+    const struct dry *dry = context;
+    dry->sink.event(dry->sink.context, event);
+}
+
+static void on_batch_end(void *context)
+{
+    const struct dry *dry = context;
+    dry->sink.batch_end(dry->sink.context);
+}
+
+static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
+{
+    const struct dry *dry = context;
+    dry->sink.synced(dry->sink.context, kind, is_synced, why);
+    if (!is_synced)
+        dry->waiter.unsynced(dry->waiter.context, why);
+}
+
+static void on_known(void *context, const struct object_ref_key *key)
+{
+    const struct dry *dry = context;
+    dry->sink.known(dry->sink.context, key);
+}
+
+static void on_room(void *context)
+{
+    const struct dry *dry = context;
+    dry->sink.room(dry->sink.context);
+}
+
 // ---- operations ---------------------------------------------------------------------------------
 
 static void ignore_leading(void *context, bool is_leading)
@@ -167,10 +202,16 @@ static void tell_leading(void *context)
 static bool dry_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
     struct dry *dry = of(store);
-    struct store_sink below = *sink;
+    const struct store_sink below = {.event = on_event,
+                                     .batch_end = on_batch_end,
+                                     .synced = on_synced,
+                                     .known = on_known,
+                                     .leading = ignore_leading,
+                                     .fenced = ignore,
+                                     .writable = ignore,
+                                     .room = on_room,
+                                     .context = dry};
     dry->sink = *sink;
-    below.leading = ignore_leading;
-    below.fenced = ignore;
     loop_timer_set(dry->loop, &dry->timer, 0);
     return store_start(dry->below, &below, err);
 }
@@ -275,11 +316,13 @@ static const struct store_ops dry_ops = {
     .is_full = dry_is_full,
 };
 
-struct store *dry_new(const struct world *world, struct store *below)
+struct store *dry_new(const struct world *world, struct store *below,
+                      const struct dry_waiter *waiter)
 {
     struct dry *dry = mem_new_of(struct dry);
     *dry = (struct dry){
         .store = {.ops = &dry_ops, .cache = below->cache}, .below = below, .loop = world->loop};
+    dry->waiter = *waiter;
     dry->timer = (struct loop_timer){.call = tell_leading, .context = dry};
     return &dry->store;
 }

@@ -7,5 +7,11 @@
 // write as done without passing it on. The state after a write is told in its reply alone; the
 // cache stays as it is. It leads from the start, as nothing is at stake.
 
+// Who waits for all of it to be read.
+struct dry_waiter {
+    void (*unsynced)(void *context, const char *why); // a kind cannot be read
+    void *context;
+};
 // Takes `below` over: one that was opened for reading.
-struct store *dry_new(const struct world *world, struct store *below);
+struct store *dry_new(const struct world *world, struct store *below,
+                      const struct dry_waiter *waiter);

@@ -214,10 +214,16 @@ void draft_write_line(struct buffer *out, const struct folder *folder, const str
         ours_write_line(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside, path);
 }
 
+// Who only reads keeps it in memory: there the latest state of an object is found again.
+static bool keeps(const struct folder *folder)
+{
+    return folder->is_leading || folder->is_reading;
+}
+
 bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,
                  struct text body, struct error *err)
 {
-    if (!folder->is_leading)
+    if (!keeps(folder))
         return true;
     struct status_file *status = folder_open_status(folder, file, err);
     if (!status)
@@ -231,7 +237,7 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
 {
     AUTO_BUFFER key = {0};
     AUTO_BUFFER body = {0};
-    if (!folder->is_leading)
+    if (!keeps(folder))
         return true;
     draft_key(&key, draft);
     draft_write(&body, draft);
@@ -242,7 +248,7 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
 void folder_drop(struct folder *folder, uint32_t file, struct text key)
 {
     struct error err = {0};
-    if (!folder->is_leading)
+    if (!keeps(folder))
         return;
     struct status_file *status = folder_open_status(folder, file, &err);
     if (!status) {

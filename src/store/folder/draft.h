@@ -38,7 +38,8 @@ void draft_write_line(struct buffer *out, const struct folder *folder, const str
                       uint32_t file, bool is_gone);
 void draft_key(struct buffer *out, const struct draft *draft);
 
-// Puts a document into a status file and lets it be written. Nothing on a standby.
+// Puts a document into a status file and lets it be written. Nothing on a standby;
+// who only reads keeps it in memory.
 bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,
                  struct text body, struct error *err);
 bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file, struct error *err);

@@ -1,0 +1,106 @@
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/print.h"
+#include "commands/rehearsal.h"
+
+static const struct {
+    const char *name;
+    void (*write)(struct buffer *out, const struct proposal *proposal);
+} forms[] = {
+    {"text", proposal_write_text},
+    {"json", proposal_write_json},
+    {"markdown", proposal_write_markdown},
+};
+
+static const char *const form_names[] = {"text", "json", "markdown", NULL};
+
+static bool put(const struct invocation *invocation, const struct proposal *proposal,
+                struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t i = 0; i < COUNT_OF(forms); i++)
+        if (!strcmp(forms[i].name, option_text(invocation, "output")))
+            forms[i].write(&text, proposal);
+    return print_out(&text, err);
+}
+
+static int tell(const struct invocation *invocation, const struct proposal *proposal)
+{
+    struct error err;
+    if (!put(invocation, proposal, &err))
+        return command_fail(1, "%s", err.text);
+    return proposal->count && option_flag(invocation, "exit-code") ? 1 : 0;
+}
+
+static int plan_run(struct invocation *invocation)
+{
+    struct setup setup;
+    struct process_world process;
+    struct error err;
+    struct proposal proposal = {.arena = invocation->arena};
+    if (!setup_init(&setup, invocation, &err))
+        return command_fail(2, "%s", err.text);
+    if (!process_world_init(&process, invocation, &err))
+        return command_fail(1, "%s", err.text);
+    const struct rehearsal rehearsal = {
+        .setup = &setup, .process = &process, .timeout_ms = option_ms(invocation, "timeout")};
+    int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
+                                                     : command_fail(2, "%s", err.text);
+    proposal_done(&proposal);
+    process_world_done(&process);
+    return code;
+}
+
+static const struct option plan_rows[] = {
+    {.name = "output",
+     .type = OPTION_CHOICE,
+     .fallback = "text",
+     .placeholder = "FORMAT",
+     .choices = form_names,
+     .doc = "For people, as one JSON document, or as a table for a merge request."},
+    {.name = "exit-code", .type = OPTION_FLAG, .doc = "Exit code 1 when there are changes."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "30s",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "How long reading all objects may take."},
+};
+
+extern const struct command plan_command;
+const struct command plan_command = {
+    .name = "plan",
+    .summary = "show what `signpost run` would change, and change nothing",
+    .doc =
+        "Reads the store, takes the turns that `signpost run` would take, and shows every change "
+        "that it would send: + create, ~ update, - delete, with the class, the object for which it "
+        "is, and the order that never varies. What is known to stand at a server is what the "
+        "status remembers; no server is asked, so a plan works while one is down, and what a "
+        "server would refuse is not known. Nothing is written, no lock and no lease is taken: it "
+        "may be run beside `signpost run`, where it shows what is not done yet.\n"
+        "\n"
+        "The last line has the counts and the checksum, by which `signpost plan apply` does "
+        "exactly this plan. The same objects give the same checksum, whenever and wherever the "
+        "plan is made.\n"
+        "\n"
+        "--output json prints one document: \"changes\", a list of maps with \"action\" (create, "
+        "update, delete), \"class\", \"server\", \"name\", \"type\", \"domain\", \"subdomain\", "
+        "\"object\" (\"kind\", \"namespace\", \"name\") and, but for deletions, \"ttl\", "
+        "\"values\" and where the type has them \"priority\", \"weight\", \"port\"; \"blocked\", "
+        "objects that are not Ready and would not be after these changes, with \"reason\", "
+        "\"message\" and \"object\"; \"refused\", documents that cannot be read, as "
+        "\"file:line:column: text\"; \"counts\"; and \"checksum\", the SHA-256 of the list of "
+        "changes in canonical JSON: without blanks, as it is printed.\n"
+        "\n"
+        "Exit code 0: done; 1: there are changes, with --exit-code; 2: not all could be read.",
+    .examples = "signpost plan --dir ./manifests\n"
+                "signpost plan --exit-code --output markdown > plan.md\n"
+                "signpost plan --output json | jq -r .checksum\n",
+    .groups = {{place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
+               {plan_rows, COUNT_OF(plan_rows)},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
+    .run = plan_run,
+};

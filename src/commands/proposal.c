@@ -1,0 +1,184 @@
+#include "commands/proposal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+
+void proposal_done(struct proposal *proposal)
+{
+    free(proposal->changes);
+    free(proposal->obstacles);
+    free(proposal->refused);
+    *proposal = (struct proposal){.arena = proposal->arena};
+}
+
+// ---- adding -------------------------------------------------------------------------------------
+
+static const char *keep(const struct proposal *proposal, struct text text)
+{
+    return text.len ? arena_copy(proposal->arena, text.at, text.len) : "";
+}
+
+#define CLASS_LANE "class-"
+
+static const char *class_of(const char *lane)
+{
+    size_t skip = strlen(CLASS_LANE);
+    return strncmp(lane, CLASS_LANE, skip) ? lane : lane + skip;
+}
+
+void proposal_add(struct proposal *proposal, const struct engine_change *change)
+{
+    struct text name;
+    mem_reserve(&proposal->changes, &proposal->capacity, proposal->count + 1);
+    struct proposal_change *kept = &proposal->changes[proposal->count];
+    *kept = (struct proposal_change){
+        .act = change->act,
+        .lane = arena_copy_text(proposal->arena, change->lane),
+        .server = arena_copy_text(proposal->arena, change->server),
+        .set = record_set_copy(proposal->arena, change->set),
+        .kind = change->object->kind,
+        .namespace_ = keep(proposal, object_namespace(change->object)),
+        .object = keep(proposal, object_name(change->object)),
+        .order = proposal->count++,
+    };
+    kept->class_name = class_of(kept->lane);
+    if (!record_name_join(proposal->arena, kept->set.domain, kept->set.subdomain, &name, NULL))
+        name = kept->set.domain;
+    kept->name = keep(proposal, name);
+}
+
+void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle)
+{
+    mem_reserve(&proposal->obstacles, &proposal->obstacle_capacity, proposal->obstacle_count + 1);
+    proposal->obstacles[proposal->obstacle_count++] = (struct proposal_obstacle){
+        .kind = obstacle->object->kind,
+        .namespace_ = keep(proposal, object_namespace(obstacle->object)),
+        .object = keep(proposal, object_name(obstacle->object)),
+        .reason = arena_copy_text(proposal->arena, obstacle->reason),
+        .message = arena_copy_text(proposal->arena, obstacle->message),
+    };
+}
+
+void proposal_add_refused(struct proposal *proposal, const char *text)
+{
+    mem_reserve(&proposal->refused, &proposal->refused_capacity, proposal->refused_count + 1);
+    proposal->refused[proposal->refused_count++] = arena_copy_text(proposal->arena, text);
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+static int compare_objects(const struct kind *kind, const char *namespace_, const char *name,
+                           const struct kind *other_kind, const char *other_namespace,
+                           const char *other_name)
+{
+    int order = strcmp(kind->name, other_kind->name);
+    if (!order)
+        order = strcmp(namespace_, other_namespace);
+    return order ? order : strcmp(name, other_name);
+}
+
+static int compare_texts(struct text a, struct text b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.at, b.at, len) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+// What is deleted at a name stands before what is made there.
+static int compare_acts(const struct proposal_change *a, const struct proposal_change *b)
+{
+    return (a->act != ENGINE_DELETE) - (b->act != ENGINE_DELETE);
+}
+
+// Of the record set, the backend and the object; equal: the one stands for the other.
+static int compare_slots(const struct proposal_change *a, const struct proposal_change *b)
+{
+    int order = strcmp(a->lane, b->lane);
+    if (!order)
+        order = strcmp(a->server, b->server);
+    if (!order)
+        order = strcmp(a->name, b->name);
+    if (!order)
+        order = compare_acts(a, b);
+    if (!order)
+        order = (a->set.type > b->set.type) - (a->set.type < b->set.type);
+    if (!order)
+        order = compare_texts(a->set.domain, b->set.domain);
+    if (!order)
+        order =
+            compare_objects(a->kind, a->namespace_, a->object, b->kind, b->namespace_, b->object);
+    return order;
+}
+
+static int compare_slots_of(const void *left, const void *right)
+{
+    return compare_slots(left, right);
+}
+
+static int compare_changes(const void *left, const void *right)
+{
+    const struct proposal_change *a = left;
+    const struct proposal_change *b = right;
+    int order = compare_slots(a, b);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static int compare_obstacles(const void *left, const void *right)
+{
+    const struct proposal_obstacle *a = left;
+    const struct proposal_obstacle *b = right;
+    return compare_objects(a->kind, a->namespace_, a->object, b->kind, b->namespace_, b->object);
+}
+
+// What would be sent twice counts as it was sent first.
+static void drop_doubles(struct proposal *proposal)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < proposal->count; i++) {
+        const struct proposal_change *change = &proposal->changes[i];
+        if (!kept || compare_slots(&proposal->changes[kept - 1], change))
+            proposal->changes[kept++] = *change;
+    }
+    proposal->count = kept;
+}
+
+void proposal_close(struct proposal *proposal)
+{
+    AUTO_BUFFER text = {0};
+    uint8_t sum[DIGEST_MAX];
+    if (proposal->count)
+        qsort(proposal->changes, proposal->count, sizeof *proposal->changes, compare_changes);
+    if (proposal->obstacle_count)
+        qsort(proposal->obstacles, proposal->obstacle_count, sizeof *proposal->obstacles,
+              compare_obstacles);
+    drop_doubles(proposal);
+    for (size_t i = 0; i < proposal->count; i++)
+        proposal->counts[proposal->changes[i].act]++;
+    proposal_write_changes(&text, proposal);
+    digest_of(DIGEST_SHA256, buffer_text(&text), sum);
+    hex_encode(sum, digest_len(DIGEST_SHA256), proposal->checksum);
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+static bool has_same_content(const struct proposal_change *planned,
+                             const struct engine_change *change)
+{
+    return change->act == ENGINE_DELETE || record_set_equal(&planned->set, change->set);
+}
+
+const struct proposal_change *proposal_find(const struct proposal *proposal,
+                                            const struct engine_change *change)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct proposal wanted = {.arena = arena};
+    proposal_add(&wanted, change);
+    const struct proposal_change *found =
+        proposal->count ? bsearch(wanted.changes, proposal->changes, proposal->count,
+                                  sizeof *proposal->changes, compare_slots_of)
+                        : NULL;
+    proposal_done(&wanted);
+    return found && has_same_content(found, change) ? found : NULL;
+}

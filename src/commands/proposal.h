@@ -1,0 +1,74 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory.h"
+#include "dns/record.h"
+#include "engine/engine.h"
+
+// A plan as data: every change that would be sent, what is in the way of others, and a checksum by
+// which somebody can approve exactly these changes. The order is always the same.
+
+struct proposal_change {
+    enum engine_act act;
+    const char *lane;       // "class-home"
+    const char *class_name; // "home"
+    const char *server;
+    const char *name; // owner name
+    struct record_set set;
+    const struct kind *kind; // of the object for which it is
+    const char *namespace_;  // "" when cluster-scoped
+    const char *object;
+    size_t order; // in which it was added
+};
+
+struct proposal_obstacle {
+    const struct kind *kind;
+    const char *namespace_;
+    const char *object;
+    const char *reason;
+    const char *message;
+};
+
+enum { PROPOSAL_SUM_MAX = 64, PROPOSAL_ACTS = 3 };
+
+// Texts live in the arena. {.arena = arena} is ready for use.
+struct proposal {
+    struct arena *arena;
+    struct proposal_change *changes;
+    size_t count;
+    size_t capacity;
+    struct proposal_obstacle *obstacles;
+    size_t obstacle_count;
+    size_t obstacle_capacity;
+    const char **refused; // documents: "web.yaml:7:3: ..."
+    size_t refused_count;
+    size_t refused_capacity;
+    size_t counts[PROPOSAL_ACTS];
+    char checksum[PROPOSAL_SUM_MAX + 1];
+};
+
+void proposal_done(struct proposal *proposal);
+void proposal_add(struct proposal *proposal, const struct engine_change *change);
+void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle);
+void proposal_add_refused(struct proposal *proposal, const char *text);
+// All is added: puts it in order, counts, and takes the SHA-256 of its changes as JSON.
+void proposal_close(struct proposal *proposal);
+// The change of a closed one that does the same to the same record set of the same backend for the
+// same object, or NULL. Whether it is thought to create or to update does not matter.
+const struct proposal_change *proposal_find(const struct proposal *proposal,
+                                            const struct engine_change *change);
+
+// ---- as text (proposal_text.c) ------------------------------------------------------------------
+
+void proposal_write_text(struct buffer *out, const struct proposal *proposal);
+void proposal_write_json(struct buffer *out, const struct proposal *proposal);
+void proposal_write_markdown(struct buffer *out, const struct proposal *proposal);
+// The changes alone, as one JSON list: what the checksum is taken of.
+void proposal_write_changes(struct buffer *out, const struct proposal *proposal);
+// "+ www.example.com 300 A 192.0.2.1"
+void proposal_write_change(struct buffer *out, const struct proposal_change *change);
+// "DNSRecord/default/web"
+void proposal_write_object(struct buffer *out, const struct kind *kind, const char *namespace_,
+                           const char *name);

@@ -1,0 +1,160 @@
+#include "commands/rehearsal.h"
+
+#include <string.h>
+
+#include "engine/engine.h"
+#include "kinds/condition.h"
+#include "kinds/kinds.h"
+#include "store/dry.h"
+
+enum { CHECKS_MAX = 64 };
+
+struct stage {
+    const struct rehearsal *rehearsal;
+    struct loop *loop;
+    struct loop_timer timer;
+    struct store *store;
+    struct engine *engine;
+    bool is_over;
+    bool is_done;
+    struct error error;
+};
+
+static void stage_end(struct stage *stage)
+{
+    stage->is_over = true;
+    loop_stop(stage->loop);
+}
+
+static void rested(void *context)
+{
+    struct stage *stage = context;
+    if (stage->is_over)
+        return;
+    stage->is_done = true;
+    stage_end(stage);
+}
+
+// A folder tells why at once; a cluster is asked again until the time is over.
+static void unsynced(void *context, const char *why)
+{
+    struct stage *stage = context;
+    if (stage->is_over || stage->rehearsal->setup->place.is_cluster)
+        return;
+    error_set(&stage->error, FAULT_AGAIN, "", "%s", why && *why ? why : "it cannot be read");
+    stage_end(stage);
+}
+
+static void failed(void *context, const struct error *err)
+{
+    struct stage *stage = context;
+    stage->error = *err;
+    stage_end(stage);
+}
+
+// The first line that says more than that it takes time.
+static void time_is_over(void *context)
+{
+    struct stage *stage = context;
+    struct store_check checks[CHECKS_MAX];
+    size_t count = engine_checks(stage->engine, checks, CHECKS_MAX);
+    const struct store_check *worst = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!checks[i].is_ok && !checks[i].is_advice)
+            worst = &checks[i];
+    error_set(&stage->error, FAULT_AGAIN, "", "not all could be read within --timeout%s%s%s%s",
+              worst ? ": " : "", worst ? worst->name : "", worst ? ": " : "",
+              worst ? worst->text : "");
+    stage_end(stage);
+}
+
+// ---- what it came to ----------------------------------------------------------------------------
+
+static void add_change(void *context, const struct engine_change *change)
+{
+    proposal_add(context, change);
+}
+
+// That a server was not asked says nothing about it.
+static bool is_mere_waiting(const char *reason)
+{
+    return !strcmp(reason, reason_name(REASON_HEALTH_CHECK_PENDING)) ||
+           !strcmp(reason, reason_name(REASON_PENDING));
+}
+
+static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
+{
+    if (is_mere_waiting(obstacle->reason))
+        return;
+    proposal_add_obstacle(context, obstacle);
+}
+
+static void add_refused(void *context, const char *text)
+{
+    proposal_add_refused(context, text);
+}
+
+static bool gather(const struct stage *stage, struct proposal *out, struct error *err)
+{
+    const struct engine_plan_calls calls = {
+        .change = add_change, .obstacle = add_obstacle, .context = out};
+    engine_plan(stage->engine, &calls);
+    if (!setup_each_refused(stage->rehearsal->setup, out->arena, add_refused, out, err))
+        return false;
+    proposal_close(out);
+    return true;
+}
+
+// ---- from beginning to end ----------------------------------------------------------------------
+
+static bool stage_open(struct stage *stage, struct error *err)
+{
+    struct setup *setup = stage->rehearsal->setup;
+    struct process_world *process = stage->rehearsal->process;
+    const struct setup_store how = {.world = &process->world,
+                                    .log = setup->place.is_cluster ? process->log : NULL,
+                                    .is_reading = true,
+                                    .failed = failed,
+                                    .context = stage};
+    struct store *below = setup_open_store(setup, &how, err);
+    if (!below)
+        return false;
+    stage->store = dry_new(&process->world, below,
+                           &(struct dry_waiter){.unsynced = unsynced, .context = stage});
+    const struct engine_options options = {
+        .world = &process->world,
+        .store = stage->store,
+        .controllers = setup->controllers,
+        .settings = setup->settings,
+        .controller_count = setup->controller_count,
+        .providers = providers,
+        .provider_count = provider_count,
+        .is_dry = true,
+        .rested = rested,
+        .context = stage,
+    };
+    stage->engine = engine_new(&options);
+    stage->timer = (struct loop_timer){.call = time_is_over, .context = stage};
+    loop_timer_set(stage->loop, &stage->timer, stage->rehearsal->timeout_ms);
+    return engine_start(stage->engine, err);
+}
+
+static void stage_close(struct stage *stage)
+{
+    loop_timer_cancel(stage->loop, &stage->timer);
+    engine_free(stage->engine);
+    store_free(stage->store);
+}
+
+bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err)
+{
+    struct stage stage = {.rehearsal = rehearsal, .loop = rehearsal->process->world.loop};
+    bool is_open = stage_open(&stage, err);
+    if (is_open)
+        loop_run(stage.loop);
+    bool is_ok = is_open && stage.is_done && gather(&stage, out, err);
+    if (is_open && !stage.is_done && err)
+        *err = stage.error;
+    stage_close(&stage);
+    return is_ok;
+}

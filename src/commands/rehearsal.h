@@ -1,0 +1,16 @@
+#pragma once
+
+#include "commands/process.h"
+#include "commands/proposal.h"
+#include "commands/setup.h"
+
+// A dry run from beginning to end: reads the store, takes all turns, and gathers what would be
+// sent. Nothing is written, no lock or lease is taken, no backend is talked to.
+
+struct rehearsal {
+    struct setup *setup;
+    struct process_world *process;
+    int64_t timeout_ms; // until all is read
+};
+// Fills the proposal and closes it. False: not all could be read; err says what and why.
+bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err);
