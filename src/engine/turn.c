@@ -141,6 +141,8 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     struct key_extra *extra = key_extra(key);
     int64_t delay = WRITE_RETRY_BASE_MS;
     struct buffer name = {0};
+    if (!engine_may_write(engine))
+        return; // whoever leads next, be it ourselves, looks at every key
     extra->write_failures++;
     engine->write_retries++;
     for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
