@@ -342,8 +342,9 @@ static bool do_nothing(struct play *play, const struct step *step, struct error 
 static bool do_torture(struct play *play, const struct step *step, struct error *err)
 {
     (void)play;
-    bool is_known = !strcmp(step_word(step, 1), "leaves") && step->word_count == 3;
-    return is_known || fail(err, "torture leaves TEXT; every scenario is tortured");
+    bool is_known = !strcmp(step_word(step, 1), "leaves") || !strcmp(step_word(step, 1), "ignores");
+    return (is_known && step->word_count == 3) ||
+           fail(err, "torture leaves|ignores TEXT; every scenario is tortured");
 }
 
 // ---- all steps ----------------------------------------------------------------------------------

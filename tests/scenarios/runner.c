@@ -11,6 +11,7 @@
 //
 // `torture leaves TEXT` in a script: after a death, what was known to the process alone may be
 // missed, and records at the servers that hold TEXT do not count.
+// `torture ignores TEXT`: lines of the end that begin so depend on what came first.
 
 enum {
     SHOWN_LOG = 200 * 160,
@@ -320,36 +321,45 @@ static bool run_torture(struct stage *stage, const struct script *script,
     return is_ok;
 }
 
-static const char *left_by_death(const struct script *script)
+static bool is_left_out(const struct step *step, bool is_death, struct text line)
 {
-    for (size_t i = 0; i < script->count; i++) {
-        const struct step *step = &script->steps[i];
-        if (!strcmp(step_word(step, 0), "torture") && !strcmp(step_word(step, 1), "leaves"))
-            return step_word(step, 2);
-    }
-    return NULL;
+    const char *text = step_word(step, 2);
+    if (strcmp(step_word(step, 0), "torture") != 0)
+        return false;
+    if (!strcmp(step_word(step, 1), "ignores"))
+        return text_starts(line, text);
+    return is_death && text_starts(line, "record ") &&
+           memmem(line.at, line.len, text, strlen(text));
 }
 
-// The end state without the records that hold the text.
-static void copy_without(struct buffer *out, const char *dump, const char *text)
+static bool counts(const struct script *script, bool is_death, struct text line)
+{
+    for (size_t i = 0; i < script->count; i++)
+        if (is_left_out(&script->steps[i], is_death, line))
+            return false;
+    return true;
+}
+
+// The end state without what does not count.
+static void copy_what_counts(struct buffer *out, const char *dump, const struct script *script,
+                             bool is_death)
 {
     struct text line;
     struct text rest = text_of(dump);
     while (text_cut(&rest, '\n', &line))
-        if (!text_starts(line, "record ") || !memmem(line.at, line.len, text, strlen(text)))
+        if (counts(script, is_death, line))
             buffer_printf(out, "%.*s\n", TEXT_ARGS(line));
 }
 
 static bool is_same_end(const struct script *script, const struct torment *torment,
                         const char *wanted, const char *got)
 {
-    const char *left = left_by_death(script);
-    if (!torment->is_death || !left)
-        return !strcmp(wanted, got);
+    if (!strcmp(wanted, got))
+        return true;
     AUTO_BUFFER wanted_rest = {0};
     AUTO_BUFFER got_rest = {0};
-    copy_without(&wanted_rest, wanted, left);
-    copy_without(&got_rest, got, left);
+    copy_what_counts(&wanted_rest, wanted, script, torment->is_death);
+    copy_what_counts(&got_rest, got, script, torment->is_death);
     return text_equal(buffer_text(&wanted_rest), buffer_text(&got_rest));
 }
 
