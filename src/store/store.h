@@ -7,8 +7,8 @@
 #include "base/kind.h"
 #include "store/object.h"
 
-// Where objects live: one interface, several stores (a folder of manifests; an API server; the
-// model in tests). What a cluster would answer, every store answers: conflicts, uid mismatch,
+// Where objects live: one interface, several stores (a folder of manifests; a Kubernetes API
+// server). What a cluster would answer, every store answers: conflicts, uid mismatch,
 // immutables, schema, finalizers that hold a deletion. All calls return at once; replies come by
 // callback, never from within the call, in an order of the store's choosing.
 

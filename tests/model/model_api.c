@@ -305,7 +305,7 @@ static void act(struct http_call *call, const struct model_target *target,
 static void set_out(struct http_call *call)
 {
     struct model_api *api = call->api;
-    int64_t wait_ms = model_server_reply_ms(api->server);
+    int64_t wait_ms = model_server_reply_ms(api->server) + call->more_ms;
     if (call->stream)
         return;
     call->timer = (struct loop_timer){.call = give_reply, .context = call};

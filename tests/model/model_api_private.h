@@ -92,6 +92,7 @@ struct http_call {
     struct buffer body;
     struct model_json *json; // in place of body
     struct model_stream *stream;
+    int64_t more_ms;   // that the reply takes beside the usual time
     bool is_silent;    // no reply comes
     bool is_fed;       // a callback runs
     bool is_cancelled; // within it
@@ -143,7 +144,8 @@ struct model_status {
     const struct model_target *about; // NULL: no details
     const char *cause;                // NULL: none
     const char *cause_text;
-    int retry_s; // 0: none
+    const char *cause_field; // NULL: none
+    int retry_s;             // 0: none
 };
 void model_status_write(struct buffer *out, const struct model_status *status, const char *message);
 void model_refuse(struct http_call *call, const struct model_status *status, const char *format,

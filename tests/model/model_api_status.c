@@ -5,6 +5,8 @@
 #include "base/must.h"
 #include "model/model_api_private.h"
 
+enum { TOO_LARGE_MS = 3000 };
+
 const char *model_resource_name(struct arena *arena, const struct kind *kind)
 {
     return *kind->group ? arena_printf(arena, "%s.%s", kind->plural, kind->group) : kind->plural;
@@ -26,6 +28,8 @@ static void write_details(struct buffer *out, const struct model_status *status)
     if (status->cause) {
         buffer_printf(out, "%s\"causes\":[{\"reason\":\"%s\",\"message\":", comma, status->cause);
         value_write_json_text(out, text_of(status->cause_text));
+        if (status->cause_field)
+            buffer_printf(out, ",\"field\":\"%s\"", status->cause_field);
         buffer_add_text(out, "}]");
         comma = ",";
     }
@@ -126,6 +130,7 @@ void model_refuse_invalid(struct http_call *call, const struct model_target *tar
 
 void model_refuse_too_large(struct http_call *call, uint64_t wanted, uint64_t current)
 {
+    call->more_ms = TOO_LARGE_MS; // it hopes to get there
     model_refuse(call,
                  &(struct model_status){.code = 504,
                                         .reason = "Timeout",

@@ -312,7 +312,14 @@ static void add_since(struct http_call *call, int64_t due_ms)
 static bool accept(struct http_call *call, const struct model_query *query)
 {
     static const char head[] = "ListOptions.meta.k8s.io \"\" is invalid: ";
-    const struct model_status status = {.code = 422, .reason = "Invalid"};
+    const char *field = query->has_initial_events && !call->api->has_streaming
+                            ? "sendInitialEvents"
+                            : "resourceVersionMatch";
+    const struct model_status status = {.code = 422,
+                                        .reason = "Invalid",
+                                        .cause = "FieldValueForbidden",
+                                        .cause_text = "Forbidden",
+                                        .cause_field = field};
     if (query->has_initial_events && !call->api->has_streaming) {
         model_refuse(call, &status,
                      "%ssendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch "

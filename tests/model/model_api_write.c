@@ -49,13 +49,36 @@ static void refuse_precondition(struct http_call *call, const struct model_targe
                  TEXT_ARGS(wanted), what, TEXT_ARGS(is));
 }
 
+// To a patch the uid is a field like any other, and cannot be changed.
+static void refuse_uid(struct http_call *call, const struct model_target *target, struct text uid)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct kind *kind = target->row->kind;
+    const char *text =
+        arena_printf(arena, "Invalid value: \"%.*s\": field is immutable", TEXT_ARGS(uid));
+    model_refuse(call,
+                 &(struct model_status){.code = 422,
+                                        .reason = "Invalid",
+                                        .about = target,
+                                        .cause = "FieldValueInvalid",
+                                        .cause_text = text,
+                                        .cause_field = "metadata.uid"},
+                 "%s%s%s \"%.*s\" is invalid: metadata.uid: %s", kind->name,
+                 *kind->group ? "." : "", kind->group, TEXT_ARGS(target->key.name), text);
+}
+
 bool model_is_guarded(struct http_call *call, const struct model_target *target,
                       const struct value *given, const struct value *before)
 {
     const struct value *now = value_find(before, "metadata");
     struct text uid = value_text_at(given, "uid");
     struct text version = value_text_at(given, "resourceVersion");
-    if (uid.len && !text_equal(uid, value_text_at(now, "uid"))) {
+    bool is_other = uid.len && !text_equal(uid, value_text_at(now, "uid"));
+    if (is_other && target->verb == VERB_PATCH) {
+        refuse_uid(call, target, uid);
+        return false;
+    }
+    if (is_other) {
         refuse_precondition(call, target, "UID", uid, value_text_at(now, "uid"));
         return false;
     }
