@@ -1,0 +1,61 @@
+"""docs/guide/on-a-cluster.md, done as it says on a real API server."""
+
+import re
+import subprocess
+
+import pytest
+
+import build
+import guide
+import harness
+from harness import LOOPBACK, ROOT, SIGNPOST
+
+PAGE = ROOT / "docs" / "guide" / "on-a-cluster.md"
+PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
+KEY = b"the provider's key, 32 octets ok"
+
+
+@pytest.fixture
+def cluster(own_cluster):
+    return own_cluster(has_controllers=True).start()
+
+
+@pytest.fixture
+def shell(cluster, tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    made = guide.Shell(folder, {"signpost": SIGNPOST, "kubectl": build.CURRENT.path("kubectl")},
+                       KUBECONFIG=str(cluster.admin_kubeconfig))
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def page(shell, programs):
+    """With a provider as the page supposes it: its address, and its key in a file."""
+    made = guide.Guide(PAGE, shell, PORTS)
+    (shell.folder / "hmac.key").write_bytes(KEY)
+    programs.start("provider", [SIGNPOST, "provider", "--backend", "memory", "--hmac-secret-file",
+                                shell.folder / "hmac.key", "--listen",
+                                f"{LOOPBACK}:{made.port(7100)}"])
+    harness.wait_until(lambda: harness.is_listening(made.port(7100)), "the provider listens")
+    return made
+
+
+def test_the_page_works_as_written(page, cluster):
+    page.follow()
+    client = harness.Client(page.port(7100), KEY)
+    assert client.get("A", "home.example", "www").status == 404
+    assert cluster.api.get("Namespace", "signpost") is None
+
+
+def test_the_image_has_the_libraries_that_the_program_needs():
+    """Each package of the Containerfile is needed, and none is missing."""
+    named = re.search(r"apt-get install .*?recommends(.*?)&&", PAGE.read_text().replace("\\\n", ""),
+                      re.S)[1].split()
+    needs = subprocess.run(["objdump", "-p", SIGNPOST], check=True, text=True,
+                           capture_output=True).stdout
+    libraries = set(re.findall(r"NEEDED +(\S+)", needs)) - {"libc.so.6", "libm.so.6"}
+    owners = subprocess.run(["dpkg", "-S", *(f"*/{name}" for name in libraries)], check=True,
+                            text=True, capture_output=True).stdout
+    assert set(named) - {"ca-certificates"} == set(re.findall(r"^([\w.+-]+):", owners, re.M))
