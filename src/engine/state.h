@@ -46,8 +46,9 @@ struct tally {
 struct key_extra {
     const struct object *previous; // when its claims were settled last, if it differs now
     void *memo;
-    struct lane *lane; // that this key keeps open
-    unsigned write_failures;
+    struct lane *lane;           // that this key keeps open
+    unsigned write_failures;     // in a row, of one kind:
+    enum fault write_failure;    // this one
     int64_t write_not_before_ms; // mono: the store told us to slow down
     struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
     int64_t refused_until_ms;    // mono: it is tried again then

@@ -143,7 +143,8 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     struct buffer name = {0};
     if (!engine_may_write(engine))
         return; // whoever leads next, be it ourselves, looks at every key
-    extra->write_failures++;
+    extra->write_failures = error->fault == extra->write_failure ? extra->write_failures + 1 : 1;
+    extra->write_failure = error->fault;
     engine->write_retries++;
     for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
         delay *= 2;
@@ -240,10 +241,20 @@ static void write_done(void *context, const struct store_reply *reply)
     engine_schedule(engine);
 }
 
+static bool adds_finalizer(const struct object *object, const struct verdict *verdict)
+{
+    return verdict->finalizer == FINALIZER_ADD && !object->has_finalizer;
+}
+
+static bool removes_finalizer(const struct object *object, const struct verdict *verdict)
+{
+    return verdict->finalizer == FINALIZER_REMOVE && object->has_finalizer;
+}
+
 static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct object *object = engine->keys[id].object;
-    bool adds = verdict->finalizer == FINALIZER_ADD && !object->has_finalizer;
+    bool adds = adds_finalizer(object, verdict);
     if (!adds && !verdict->annotation_count)
         return false;
     struct store_annotation annotations[VERDICT_ANNOTATIONS_MAX];
@@ -264,7 +275,7 @@ static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict
 static bool write_finalizer_away(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct object *object = engine->keys[id].object;
-    if (verdict->finalizer != FINALIZER_REMOVE || !object->has_finalizer)
+    if (!removes_finalizer(object, verdict))
         return false;
     struct write *write = write_new(engine, id, verdict);
     write->wants_turn = !object->deleted_s;
@@ -338,17 +349,30 @@ static bool is_held_back(const struct engine *engine, const struct key *key)
            key->extra->refused_until_ms > loop_mono_ms(engine->loop);
 }
 
+// What was refused took effect all the same, or nothing of it is wanted any more.
+static bool is_refusal_over(const struct key *key, const struct verdict *verdict)
+{
+    return key->extra && key->extra->refused && !verdict->annotation_count &&
+           !adds_finalizer(key->object, verdict) && !removes_finalizer(key->object, verdict);
+}
+
 static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
-    const struct key *key = &engine->keys[id];
+    struct key *key = &engine->keys[id];
     if (!engine_may_write(engine) || key->is_gone)
         return;
+    if (is_refusal_over(key, verdict)) {
+        key_forget_refusal(key);
+        key_wake(engine, id, QUEUE_USER);
+        return;
+    }
     if (key->extra && key->extra->write_not_before_ms > loop_mono_ms(engine->loop)) {
         queue_after(engine->queue, id, key->extra->write_not_before_ms);
         return;
     }
-    if (!is_held_back(engine, key) &&
-        (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict)))
+    if (is_held_back(engine, key))
+        queue_after(engine->queue, id, key->extra->refused_until_ms);
+    else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict))
         return;
     if (!write_status(engine, id, verdict))
         tell_at_once(engine, id, verdict);

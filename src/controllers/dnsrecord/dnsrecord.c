@@ -367,17 +367,17 @@ static bool has_key_to_guard(const struct record_turn *turn)
     return false;
 }
 
-// Without finalizer and annotation nothing may be sent.
+// Without finalizer and annotation nothing may be sent, nor may the object go.
 static void tell_refused(struct record_turn *turn)
 {
     const struct error *refused = turn->snapshot->refused;
+    const char *what = turn->out->finalizer == FINALIZER_REMOVE
+                           ? "nothing is left to do, but the API server keeps our finalizer"
+                           : "the API server refuses finalizer and claims, so nothing is sent";
     if (refused)
         record_tell(turn,
                     refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
-                    arena_printf(turn->arena,
-                                 "the API server refuses finalizer and claims, so nothing is "
-                                 "sent: %s",
-                                 refused->text));
+                    arena_printf(turn->arena, "%s: %s", what, refused->text));
 }
 
 static void turn_close(struct record_turn *turn)
