@@ -60,7 +60,8 @@ enum http_failure {
 struct http_reply {
     enum http_failure failure;
     struct error error; // fault AGAIN unless failure is HTTP_OK; text without secrets
-    bool is_unsent;     // of a failure: no part of the request can have been heard
+    bool is_unsent;     // of a failure: no part of the request can have been heard. POST and
+                        // PATCH that may have been are never sent a second time
     bool is_tls;        // of a failure: one side does not take the other's certificate, or its own
     int status;
     struct text body;

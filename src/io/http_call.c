@@ -105,6 +105,23 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return fd;
 }
 
+// RFC 9110 9.2.2: what may have been heard is not repeated unless that makes no difference.
+// libcurl repeats whatever it sent on a connection that it had used before.
+static int before_request(void *context, char *own_ip, char *ip, int own_port, int port)
+{
+    struct http_call *call = context;
+    (void)own_ip, (void)ip, (void)own_port, (void)port;
+    return ++call->tries > 1 && call->is_once ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static void set_once(struct http_call *call, const struct http_request *request)
+{
+    call->tries = 0;
+    call->is_once = !strcmp(request->method, "POST") || !strcmp(request->method, "PATCH");
+    curl_easy_setopt(call->easy, CURLOPT_PREREQFUNCTION, before_request);
+    curl_easy_setopt(call->easy, CURLOPT_PREREQDATA, call);
+}
+
 static void set_fixed(struct http_call *call)
 {
     CURL *easy = call->easy;
@@ -297,6 +314,7 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
     set_ca(call, &request->tls);
     set_client(call, &request->tls);
     set_body(call, request);
+    set_once(call, request);
     return set_proxy(call, request, &place, err) && set_server_name(call, request, &place, err) &&
            set_headers(call, request, err);
 }

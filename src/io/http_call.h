@@ -32,6 +32,8 @@ struct http_call {
     bool is_alone;
     bool is_unsent;    // it waits until libcurl may be told of it
     bool is_cancelled; // it waits until libcurl may be rid of it
+    bool is_once;      // it must not be sent a second time
+    unsigned tries;    // of libcurl to send it
     int64_t timeout_ms;
     int64_t connect_timeout_ms;
     http_done *done;

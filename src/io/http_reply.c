@@ -98,6 +98,8 @@ static const struct trouble troubles[] = {
     {CURLE_SSL_CERTPROBLEM, "cannot use the client certificate for",
      "it and its key must be PEM, belong together and need no password"},
     {CURLE_SSL_CACERT_BADFILE, "cannot use the ca certificates for", "not pem certificates"},
+    {CURLE_ABORTED_BY_CALLBACK, "lost the connection to",
+     "whether the request was heard is not known"},
     {CURLE_GOT_NOTHING, "no answer from", "connection closed"},
     {CURLE_PARTIAL_FILE, "lost the connection to", "answer is incomplete"},
     {CURLE_SEND_ERROR, "lost the connection to", NULL},
@@ -222,7 +224,7 @@ static bool is_unsent(const struct http_call *call)
 {
     curl_off_t connected_us = 0;
     curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
-    return connected_us == 0;
+    return connected_us == 0 && call->tries <= 1;
 }
 
 void http_call_answer(struct http_call *call, CURLcode code)

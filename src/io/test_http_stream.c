@@ -256,6 +256,52 @@ static int option_of(int fd, int level, int name)
     return value;
 }
 
+// Up to where the server has this second request of a connection, which then breaks.
+static void lose(struct seen *seen, struct story *story, const char *method)
+{
+    struct seen first;
+    struct peer *peer = ask(&first, story, "/first");
+    say(peer, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    AWAIT(story, first.done_count);
+    struct http_request request = request_to(story, "/lost");
+    request.method = method;
+    request.body = TEXT("x");
+    begin(seen, story, &request);
+    AWAIT(story, has_request(peer, "/lost"));
+    hang_up(peer);
+}
+
+static void expect_sent_once(struct story *story, const char *method)
+{
+    struct seen seen;
+    lose(&seen, story, method);
+    AWAIT(story, seen.done_count);
+    assert_int_equal(seen.failure, HTTP_UNREACHABLE);
+    for (size_t i = 1; i < story->peer_count; i++)
+        assert_false(has_request(&story->peers[i], "/lost"));
+}
+
+static void a_post_that_may_have_been_heard_is_not_sent_again(void **state)
+{
+    expect_sent_once(*state, "POST");
+}
+
+static void a_patch_that_may_have_been_heard_is_not_sent_again(void **state)
+{
+    expect_sent_once(*state, "PATCH");
+}
+
+static void what_makes_no_difference_twice_is_sent_again(void **state)
+{
+    struct seen seen;
+    struct story *story = *state;
+    lose(&seen, story, "DELETE");
+    AWAIT(story, story->peer_count == 2 && has_request(&story->peers[1], "/lost"));
+    say(&story->peers[1], "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    AWAIT(story, seen.done_count);
+    assert_int_equal(seen.failure, HTTP_OK);
+}
+
 static void a_connection_alone_is_probed(void **state)
 {
     struct story *story = *state;
@@ -305,6 +351,9 @@ int main(void)
         TEST(what_a_piece_sends_and_cancels_never_goes_out),
         TEST(a_piece_may_free_the_client),
         TEST(a_call_alone_shares_its_connection_with_nobody),
+        TEST(a_post_that_may_have_been_heard_is_not_sent_again),
+        TEST(a_patch_that_may_have_been_heard_is_not_sent_again),
+        TEST(what_makes_no_difference_twice_is_sent_again),
         TEST(a_connection_alone_is_probed),
         TEST(a_request_may_bring_its_own_user_agent),
     };
