@@ -503,7 +503,8 @@ class Rule:
     def release(self):
         """Ends the rule and what it froze: that goes on as if nothing had been."""
         self.left = 0
-        self.proxy.loop.call_soon_threadsafe(self.fault.released.set)
+        if isinstance(self.fault, Stop):
+            self.proxy.loop.call_soon_threadsafe(self.fault.released.set)
 
 
 class Proxy:
