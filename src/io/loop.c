@@ -8,7 +8,7 @@
 #include "base/must.h"
 #include "io/loop_event.h"
 
-enum { SIGNALS_MAX = 8 };
+enum { SIGNALS_MAX = 8, FIRST_MAX = 8 };
 
 struct deferred {
     loop_call *call;
@@ -27,6 +27,11 @@ struct signal_watch {
     void *context;
 };
 
+struct first_timer {
+    struct loop_timer *timer;
+    int64_t due_ms;
+};
+
 struct event_loop {
     struct loop loop;
     struct event_base *base;
@@ -35,10 +40,19 @@ struct event_loop {
     size_t next; // in running
     struct signal_watch signals[SIGNALS_MAX];
     size_t signal_count;
+    struct first_timer first[FIRST_MAX];
+    size_t first_count;
     bool is_stopped;
 };
 
+struct alarm {
+    struct event_loop *loop;
+    struct event *event;
+    struct loop_timer *timer;
+};
+
 struct loop_fd {
+    struct event_loop *loop;
     struct event *event;
     loop_fd_call *call;
     void *context;
@@ -68,33 +82,97 @@ static int64_t event_unix_ms(struct loop *loop)
     return clock_ms(CLOCK_REALTIME);
 }
 
+static void first_forget(struct event_loop *self, const struct loop_timer *timer)
+{
+    for (size_t i = 0; i < self->first_count; i++)
+        if (self->first[i].timer == timer) {
+            self->first[i] = self->first[--self->first_count];
+            return;
+        }
+}
+
 static void event_timer_cancel(struct loop *loop, struct loop_timer *timer)
 {
-    (void)loop;
+    if (timer->goes_first)
+        first_forget(of(loop), timer);
     if (timer->handle)
-        event_free(timer->handle);
+        event_del(((struct alarm *)timer->handle)->event);
+    free(timer->handle);
     timer->handle = NULL;
+}
+
+static void fire(struct event_loop *self, struct loop_timer *timer)
+{
+    // Freed first: the call may set the timer again, or free what it lies in.
+    event_timer_cancel(&self->loop, timer);
+    timer->call(timer->context);
+}
+
+static struct loop_timer *first_due(const struct event_loop *self)
+{
+    int64_t now_ms = self->first_count ? clock_ms(CLOCK_BOOTTIME) : 0;
+    for (size_t i = 0; i < self->first_count; i++)
+        if (self->first[i].due_ms <= now_ms)
+            return self->first[i].timer;
+    return NULL;
+}
+
+static bool fire_first(struct event_loop *self)
+{
+    struct loop_timer *timer = first_due(self);
+    if (timer)
+        fire(self, timer);
+    return timer;
+}
+
+static void alarm_set(struct alarm *alarm, int64_t delay_ms)
+{
+    // libevent cuts its clock to microseconds; one more keeps a timer from firing early.
+    struct timeval delay = {.tv_sec = (time_t)(delay_ms / 1000),
+                            .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000 + 1)};
+    must(evtimer_add(alarm->event, &delay) == 0);
 }
 
 static void timer_fired(evutil_socket_t fd, short what, void *context)
 {
-    struct loop_timer *timer = context;
+    struct alarm *alarm = context;
+    struct event_loop *self = alarm->loop;
     (void)fd, (void)what;
-    // Freed first: the call may set the timer again, or free what it lies in.
-    event_timer_cancel(NULL, timer);
-    timer->call(timer->context);
+    struct loop_timer *first = first_due(self);
+    if (!first || alarm->timer->goes_first) {
+        fire(self, alarm->timer);
+        return;
+    }
+    alarm_set(alarm, 0); // the other may cancel it
+    fire(self, first);
+}
+
+static int64_t after(int64_t at_ms, int64_t delay_ms)
+{
+    return delay_ms < INT64_MAX - at_ms ? at_ms + delay_ms : INT64_MAX;
+}
+
+static struct alarm *alarm_new(struct event_loop *self, struct loop_timer *timer)
+{
+    struct alarm *alarm = mem_new(1, sizeof *alarm + event_get_struct_event_size());
+    *alarm = (struct alarm){.loop = self, .event = (struct event *)(alarm + 1), .timer = timer};
+    must(event_assign(alarm->event, self->base, -1, 0, timer_fired, alarm) == 0);
+    return alarm;
 }
 
 static void event_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
 {
+    struct event_loop *self = of(loop);
     must(delay_ms >= 0 && timer->call);
     if (!timer->handle)
-        timer->handle = evtimer_new(of(loop)->base, timer_fired, timer);
-    must(timer->handle);
-    // libevent cuts its clock to microseconds; one more keeps a timer from firing early.
-    struct timeval delay = {.tv_sec = (time_t)(delay_ms / 1000),
-                            .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000 + 1)};
-    must(evtimer_add((struct event *)timer->handle, &delay) == 0);
+        timer->handle = alarm_new(self, timer);
+    alarm_set(timer->handle, delay_ms);
+    if (!timer->goes_first)
+        return;
+    first_forget(self, timer);
+    must(self->first_count < FIRST_MAX);
+    self->first[self->first_count++] =
+        (struct first_timer){timer, after(clock_ms(CLOCK_BOOTTIME) + 1, delay_ms)};
 }
 
 static void event_defer(struct loop *loop, loop_call *call, void *context)
@@ -106,7 +184,9 @@ static void event_defer(struct loop *loop, loop_call *call, void *context)
 
 static void fd_ready(evutil_socket_t fd, short what, void *context)
 {
-    struct loop_fd *watched = context;
+    const struct loop_fd *watched = context;
+    if (fire_first(watched->loop))
+        return; // level-triggered: this one comes again, if it is still watched
     unsigned interest = (what & EV_READ ? LOOP_READ : 0U) | (what & EV_WRITE ? LOOP_WRITE : 0U);
     watched->call(watched->context, fd, interest);
 }
@@ -118,8 +198,7 @@ static struct loop_fd *event_watch_fd(struct loop *loop, int fd, unsigned intere
     struct loop_fd *watched = mem_new_of(struct loop_fd);
     short what = (short)(EV_PERSIST | (interest & LOOP_READ ? EV_READ : 0) |
                          (interest & LOOP_WRITE ? EV_WRITE : 0));
-    watched->call = call;
-    watched->context = context;
+    *watched = (struct loop_fd){.loop = of(loop), .call = call, .context = context};
     watched->event = event_new(of(loop)->base, fd, what, fd_ready, watched);
     must(watched->event && event_add(watched->event, NULL) == 0);
     return watched;
@@ -161,6 +240,8 @@ static void run_deferred(struct event_loop *self)
         self->waiting = done;
     }
     while (self->next < self->running.count && !self->is_stopped) {
+        if (fire_first(self))
+            continue;
         struct deferred deferred = self->running.items[self->next++];
         deferred.call(deferred.context);
     }

@@ -17,6 +17,9 @@ struct loop_timer {
     loop_call *call;
     void *context;
     void *handle; // the loop's own
+    // Its delay runs on while the machine is suspended, and once it is over nothing else is called
+    // before it, whatever became ready while the process was stopped.
+    bool goes_first;
 };
 
 enum loop_interest { LOOP_READ = 1, LOOP_WRITE = 2 };
@@ -57,8 +60,9 @@ static inline int64_t loop_unix_ms(struct loop *loop)
     return loop->ops->unix_ms(loop);
 }
 // (Re)arms: one call after delay_ms (>= 0), never early. The last set wins. May be set from its own
-// call; a timer that has fired keeps nothing and may be freed, also in its own call. Delays do not
-// run on while the machine is suspended: who must know asks loop_mono_ms when it fires.
+// call; a timer that has fired keeps nothing and may be freed, also in its own call. Delays (but of
+// one that goes first) do not run on while the machine is suspended: who must know asks loop_mono_ms
+// when it fires.
 static inline void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
 {
     loop->ops->timer_set(loop, timer, delay_ms);

@@ -248,6 +248,93 @@ static void interest_in_writing_is_told_apart(void **state)
     assert_string_equal(story->seen, ".");
 }
 
+static void note_r(void *context, int fd, unsigned interest)
+{
+    (void)fd, (void)interest;
+    note(context, 'r');
+    loop_stop(((struct story *)context)->loop);
+}
+
+static void stay_stopped(struct story *story)
+{
+    int64_t start_ms = loop_mono_ms(story->loop);
+    while (loop_mono_ms(story->loop) < start_ms + 5)
+        continue;
+}
+
+static void make_readable(struct story *story)
+{
+    assert_int_equal(write(story->pipe[1], "x", 1), 1);
+    story->watched = loop_watch_fd(story->loop, story->pipe[0], LOOP_READ, note_r, story);
+}
+
+static void what_goes_first_is_called_before_all_that_became_ready(void **state)
+{
+    struct story *story = *state;
+    story->early = (struct loop_timer){.call = note_a, .context = story, .goes_first = true};
+    story->late = (struct loop_timer){.call = note_b, .context = story};
+    loop_defer(story->loop, note_b, story);
+    loop_timer_set(story->loop, &story->early, 3);
+    loop_timer_set(story->loop, &story->late, 0);
+    make_readable(story);
+    stay_stopped(story);
+    loop_run(story->loop);
+    assert_int_equal(story->seen[0], 'a');
+    assert_non_null(strchr(story->seen, 'r'));
+    assert_null(strchr(story->seen + 1, 'a'));
+}
+
+static void end_all(void *context)
+{
+    struct story *story = context;
+    note(story, 'a');
+    loop_timer_cancel(story->loop, &story->late);
+    loop_unwatch_fd(story->loop, story->watched);
+    story->watched = NULL;
+    loop_stop(story->loop);
+}
+
+static void what_goes_first_may_unwatch_what_became_ready(void **state)
+{
+    struct story *story = *state;
+    story->early = (struct loop_timer){.call = end_all, .context = story, .goes_first = true};
+    loop_timer_set(story->loop, &story->early, 3);
+    make_readable(story);
+    stay_stopped(story);
+    loop_run(story->loop);
+    assert_string_equal(story->seen, "a");
+}
+
+static void what_goes_first_may_cancel_a_timer_that_is_due(void **state)
+{
+    struct story *story = *state;
+    story->early = (struct loop_timer){.call = end_all, .context = story, .goes_first = true};
+    story->late = (struct loop_timer){.call = note_b, .context = story};
+    loop_timer_set(story->loop, &story->late, 0);
+    loop_timer_set(story->loop, &story->early, 3);
+    stay_stopped(story);
+    loop_run(story->loop);
+    assert_string_equal(story->seen, "a");
+}
+
+static void what_goes_first_is_not_early_and_can_be_cancelled(void **state)
+{
+    struct story *story = *state;
+    int64_t start_ms = loop_mono_ms(story->loop);
+    story->never = (struct loop_timer){.call = note_a, .context = story, .goes_first = true};
+    story->early = (struct loop_timer){.call = end, .context = story, .goes_first = true};
+    loop_timer_set(story->loop, &story->never, 1);
+    loop_timer_set(story->loop, &story->never, INT64_MAX);
+    loop_timer_set(story->loop, &story->early, 3);
+    loop_run(story->loop);
+    assert_true(story->fired_ms >= start_ms + 3);
+    loop_timer_set(story->loop, &story->never, 0);
+    loop_timer_cancel(story->loop, &story->never);
+    loop_timer_set(story->loop, &story->early, 2);
+    loop_run(story->loop);
+    assert_string_equal(story->seen, "..");
+}
+
 static void signal_calls_every_time(void **state)
 {
     struct story *story = *state;
@@ -297,6 +384,10 @@ int main(void)
         LOOP_TEST(stop_before_run_counts),
         LOOP_TEST(descriptor_is_called_as_long_as_it_is_ready),
         LOOP_TEST(interest_in_writing_is_told_apart),
+        LOOP_TEST(what_goes_first_is_called_before_all_that_became_ready),
+        LOOP_TEST(what_goes_first_may_unwatch_what_became_ready),
+        LOOP_TEST(what_goes_first_may_cancel_a_timer_that_is_due),
+        LOOP_TEST(what_goes_first_is_not_early_and_can_be_cancelled),
         LOOP_TEST(signal_calls_every_time),
         LOOP_TEST(broken_pipe_is_an_error_and_no_signal),
         LOOP_TEST(wall_clock_is_in_milliseconds_of_unix_time),

@@ -1,7 +1,9 @@
 """Two replicas: whatever happens to the one that leads, the other follows, and at no time do both
 write. The provider's log, joined with theirs by trace id, proves it."""
 
+import re
 import signal
+import socket
 import threading
 import time
 
@@ -222,3 +224,62 @@ def test_a_release_is_followed_at_once(operator, place, storm):
     storm.end()
     assert took < LEASE_S / 2
     assert order.prove(place, operator.replicas) == [(leader.name, 1), (other.name, 1)]
+
+
+class Door:
+    """A server that nobody gets through to until it opens: connections hang in their first step."""
+
+    def __init__(self):
+        self.listener = socket.create_server((LOOPBACK, 0), backlog=0)
+        self.port = self.listener.getsockname()[1]
+        self.traces = []
+        self.silent = set()
+        self.fill = []
+        while self.is_let_in():
+            pass
+
+    def is_let_in(self):
+        self.fill.append(socket.socket())
+        self.fill[-1].settimeout(0.3)
+        return self.fill[-1].connect_ex((LOOPBACK, self.port)) == 0
+
+    def open(self):
+        for each in self.fill:
+            each.close()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            connection, _ = self.listener.accept()
+            threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
+
+    def answer(self, connection):
+        self.silent.add(connection)
+        text = b""
+        with connection:
+            while b"\r\n\r\n" not in text and (octets := connection.recv(4096)):
+                text += octets
+            self.silent.discard(connection)
+            if found := re.search(rb"traceparent: 00-(\w+)", text, re.IGNORECASE):
+                self.traces.append(found[1].decode())
+                body = b'{"status":"healthy"}'
+                connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d"
+                                   b"\r\n\r\n%s" % (len(body), body))
+
+
+def test_a_connection_that_came_up_while_the_leader_was_stopped_carries_no_request(
+        cluster, namespace, operator):
+    door = Door()
+    leader, other = start_two(operator)
+    cluster.api.apply(secret(namespace, KEY))
+    cluster.api.apply(dns_class(namespace, f"http://{LOOPBACK}:{door.port}", namespace))
+    wait_until(lambda: order.reigns(leader), "a talk begins", 10, [leader.program])
+    leader.program.signal(signal.SIGSTOP)
+    follows(operator, other)
+    door.open()
+    wait_until(lambda: door.traces and door.silent, "the next writes, the first is connected", 20)
+    leader.program.signal(signal.SIGCONT)
+    wait_until(lambda: not door.silent, "the first hangs up", 20, [leader.program])
+    wait_until(lambda: leader.program.lines("talk broken off"), "it says so")
+    cluster.api.delete("DNSClass", namespace)
+    assert set(door.traces) <= set(order.reigns(other))

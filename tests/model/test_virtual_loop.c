@@ -168,7 +168,8 @@ static void many_timers_fire_like_a_sorted_list(void **state)
     uint32_t seed = 7;
     for (int i = 0; i < 2 * MANY; i++) {
         seed = seed * 1664525 + 1013904223;
-        timers[i % MANY] = (struct loop_timer){fired, &story->entries[0], timers[i % MANY].handle};
+        timers[i % MANY] = (struct loop_timer){
+            .call = fired, .context = &story->entries[0], .handle = timers[i % MANY].handle};
         due_ms[i % MANY] = seed >> 20;
         loop_timer_set(story->loop, &timers[i % MANY], due_ms[i % MANY]);
         if (i >= MANY && i % 3 == 0) {
@@ -308,6 +309,21 @@ static void suspend_moves_both_clocks_and_holds_delays(void **state)
     assert_string_equal(story->seen, "a");
 }
 
+static void what_goes_first_is_not_held_and_comes_before_all_that_is_ready(void **state)
+{
+    struct story *story = *state;
+    set(story, 'a', 1000);
+    set(story, 'b', 5000);
+    story->entries['b' - 'a'].timer.goes_first = true;
+    loop_defer(story->loop, deferred, &story->entries[2]);
+    virtual_loop_suspend(story->loop, 60000);
+    run_until(story, 60000);
+    assert_string_equal(story->seen, "bC");
+    assert_int_equal(story->last_ms, 60000);
+    run_until(story, 61000);
+    assert_string_equal(story->seen, "bCa");
+}
+
 static void signal_makes_the_call_that_watches_it(void **state)
 {
     struct story *story = *state;
@@ -393,6 +409,7 @@ int main(void)
         LOOP_TEST(closed_pipe_is_ready),
         LOOP_TEST(wall_clock_moves_along_and_jumps_alone),
         LOOP_TEST(suspend_moves_both_clocks_and_holds_delays),
+        LOOP_TEST(what_goes_first_is_not_held_and_comes_before_all_that_is_ready),
         LOOP_TEST(signal_makes_the_call_that_watches_it),
         LOOP_TEST(stop_ends_a_run_and_the_next_goes_on),
         LOOP_TEST(stop_before_run_counts),

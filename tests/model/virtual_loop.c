@@ -91,7 +91,11 @@ static int64_t virtual_unix_ms(struct loop *loop)
 
 static bool is_before(const struct alarm *a, const struct alarm *b)
 {
-    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->sequence < b->sequence;
+    if (a->due_ms != b->due_ms)
+        return a->due_ms < b->due_ms;
+    if (a->timer->goes_first != b->timer->goes_first)
+        return a->timer->goes_first;
+    return a->sequence < b->sequence;
 }
 
 static void heap_put(struct virtual_loop *self, size_t at, struct alarm *alarm)
@@ -163,8 +167,9 @@ static void virtual_timer_set(struct loop *loop, struct loop_timer *timer, int64
 
 static void move_clock(struct virtual_loop *self, int64_t mono_ms)
 {
-    if (mono_ms > self->mono_ms)
-        self->rounds = 0;
+    if (mono_ms <= self->mono_ms)
+        return;
+    self->rounds = 0;
     self->mono_ms = mono_ms;
 }
 
@@ -177,6 +182,13 @@ static bool fire_earliest(struct virtual_loop *self)
     virtual_timer_cancel(&self->loop, timer);
     timer->call(timer->context);
     return true;
+}
+
+// What goes first is at the top as soon as it is due: a suspended machine holds all others.
+static bool fire_first(struct virtual_loop *self)
+{
+    const struct alarm *top = self->heap_count ? self->heap[0] : NULL;
+    return top && top->timer->goes_first && top->due_ms <= self->mono_ms && fire_earliest(self);
 }
 
 static void virtual_defer(struct loop *loop, loop_call *call, void *context)
@@ -277,6 +289,8 @@ static bool run_ready_fds(struct virtual_loop *self)
 static bool run_what_is_ready(struct virtual_loop *self)
 {
     must(++self->rounds < ROUNDS_MAX);
+    if (fire_first(self))
+        return true;
     bool has_run = run_deferred(self);
     if (self->is_stopped)
         return has_run;
@@ -398,7 +412,10 @@ void virtual_loop_suspend(struct loop *loop, int64_t delta_ms)
     struct virtual_loop *self = of(loop);
     must(delta_ms >= 0);
     for (size_t i = 0; i < self->heap_count; i++)
-        self->heap[i]->due_ms = later(self->heap[i]->due_ms, delta_ms);
+        if (!self->heap[i]->timer->goes_first)
+            self->heap[i]->due_ms = later(self->heap[i]->due_ms, delta_ms);
+    for (size_t i = 0; i < self->heap_count; i++)
+        heap_rise(self, i, self->heap[i]);
     move_clock(self, self->mono_ms + delta_ms);
 }
 

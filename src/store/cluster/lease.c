@@ -298,6 +298,7 @@ struct lease *lease_new(const struct lease_options *options, const struct lease_
     lease->rival = mem_copy_text("");
     lease->try_timer = (struct loop_timer){.call = tried, .context = lease};
     lease->fence_timer = lease->try_timer;
+    lease->fence_timer.goes_first = true;
     lease->release_timer = (struct loop_timer){.call = release_late, .context = lease};
     election_init(&lease->election, &times, lease_now(lease));
     lease->watch = open_watch(lease);
