@@ -8,6 +8,7 @@
 #include "dns/record.h"
 #include "doors/probes/probes.h"
 #include "doors/provider_api/provider_api.h"
+#include "io/usage.h"
 
 enum {
     SECRET_OCTETS_MAX = 4096,
@@ -347,6 +348,7 @@ static void provider_metrics(void *context, struct buffer *out)
     struct provider_process *provider = context;
     provider_api_write_metrics(provider->api, out);
     engine_write_metrics(provider->engine, out);
+    usage_write_metrics(out);
 }
 
 static bool open_probes(struct provider_process *provider, struct error *err)

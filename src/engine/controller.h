@@ -11,6 +11,7 @@
 #include "base/secret.h"
 #include "base/value.h"
 #include "dns/record.h"
+#include "store/event.h"
 #include "store/object.h"
 
 // What a controller is to the engine. It declares, as data, what it gathers; the engine fills an
@@ -228,7 +229,8 @@ struct verdict {
     void *memo; // replaces the key's memo when is_memo_set; the old one is freed if it is another
     bool is_memo_set;
 };
-void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text);
+void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason reason,
+                  const char *text);
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings

@@ -99,10 +99,12 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
     }
 }
 
-void verdict_note(struct verdict *verdict, bool is_warning, const char *reason, const char *text)
+void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason reason,
+                  const char *text)
 {
     if (verdict->note_count < VERDICT_NOTES_MAX)
-        verdict->notes[verdict->note_count++] = (struct verdict_note){is_warning, reason, text};
+        verdict->notes[verdict->note_count++] =
+            (struct verdict_note){is_warning, event_reason_name(reason), text};
 }
 
 // ---- writing ------------------------------------------------------------------------------------

@@ -355,14 +355,14 @@ static void note_change(struct turn *turn, const struct told *told, struct verdi
     bool is_warning = told->ready == CONDITION_FALSE;
     enum reason old = before ? before->reason : REASON_HEALTH_CHECK_PENDING;
     if (has_moved(turn))
-        verdict_note(out, false, "ServerChanged",
+        verdict_note(out, false, EVENT_SERVER_CHANGED,
                      arena_printf(turn->arena,
                                   "records go to %.*s from now on; nothing is deleted at %s",
                                   TEXT_ARGS(turn->server), turn->lane->book));
     if (old == told->reason || told->reason == REASON_HEALTH_CHECK_PENDING)
         return;
     if (old != REASON_HEALTH_CHECK_PENDING || is_warning)
-        verdict_note(out, is_warning, "HealthChanged",
+        verdict_note(out, is_warning, EVENT_HEALTH_CHANGED,
                      arena_printf(turn->arena, "%s: %s", reason_name(told->reason), told->message));
     out->lines[out->line_count++] =
         (struct verdict_line){.level = is_warning ? LOG_WARN : LOG_INFO,
@@ -378,7 +378,7 @@ static void note_rotation(struct turn *turn, struct verdict *out)
     if (!before || !turn->secret || secret_equal(before, turn->secret))
         return;
     verdict_note(
-        out, false, "SecretRotated",
+        out, false, EVENT_SECRET_ROTATED,
         dnsclass->has_secret_ref
             ? arena_printf(turn->arena, "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
                            TEXT_ARGS(dnsclass->secret_namespace), TEXT_ARGS(dnsclass->secret_name),

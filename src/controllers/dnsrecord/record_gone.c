@@ -46,10 +46,11 @@ static void release(struct record_turn *turn, enum record_fate fate)
         key->is_claimed = false;
         key->fate = fate;
         if (fate == FATE_LEFT)
-            record_note_key(turn, key, true, "RecordOrphaned",
+            record_note_key(turn, key, true, EVENT_RECORD_ORPHANED,
                             "may still exist: the annotation force-delete released it");
         else
-            record_note_key(turn, key, false, "RecordDeleted", "stays: deletionPolicy is Retain");
+            record_note_key(turn, key, false, EVENT_RECORD_DELETED,
+                            "stays: deletionPolicy is Retain");
     }
     turn->out->finalizer = FINALIZER_REMOVE;
     record_tell(turn, REASON_RECORD_DELETED, "released without a deletion at the server");
@@ -80,7 +81,7 @@ static void orphan(struct record_turn *turn, struct record_key *key, const char 
 {
     key->is_claimed = false;
     key->fate = FATE_LEFT;
-    record_note_key(turn, key, true, "RecordOrphaned",
+    record_note_key(turn, key, true, EVENT_RECORD_ORPHANED,
                     arena_printf(turn->arena, "may still exist: %s", why));
 }
 
@@ -146,12 +147,12 @@ static void note_endings(struct record_turn *turn)
     for (size_t i = 0; i < turn->key_count; i++) {
         const struct record_key *key = &turn->keys[i];
         if (key->fate == FATE_TAKEN)
-            record_note_key(turn, key, false, "RecordDeleted", "is another record's now");
+            record_note_key(turn, key, false, EVENT_RECORD_DELETED, "is another record's now");
         else if (key->fate == FATE_DELETED && key->receipt->is_uncertain)
-            record_note_key(turn, key, true, "DeleteUncertain",
+            record_note_key(turn, key, true, EVENT_DELETE_UNCERTAIN,
                             "may still exist: the server's answer to its deletion was unclear");
         else if (key->fate == FATE_DELETED)
-            record_note_key(turn, key, false, "RecordDeleted", "is deleted");
+            record_note_key(turn, key, false, EVENT_RECORD_DELETED, "is deleted");
     }
 }
 

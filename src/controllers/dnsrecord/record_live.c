@@ -145,12 +145,13 @@ static void remove_old(struct record_turn *turn, struct record_key *old, bool ma
     if (record_is_settled(old) && may_leave) {
         old->is_leaving = true;
         if (old->receipt->is_uncertain)
-            record_note_key(turn, old, true, "DeleteUncertain",
+            record_note_key(turn, old, true, EVENT_DELETE_UNCERTAIN,
                             "may still exist: the server's answer to its "
                             "deletion was unclear");
     } else if (is_out_of_reach(turn, old)) {
         old->is_leaving = true;
-        record_note_key(turn, old, true, "RecordOrphaned", "may still exist: its class is gone");
+        record_note_key(turn, old, true, EVENT_RECORD_ORPHANED,
+                        "may still exist: its class is gone");
     }
 }
 

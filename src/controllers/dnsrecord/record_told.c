@@ -243,7 +243,7 @@ static const struct log_attr *attrs_make(const struct record_turn *turn)
 }
 
 void record_note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
-                     const char *reason, const char *what)
+                     enum event_reason reason, const char *what)
 {
     verdict_note(turn->out, is_warning, reason,
                  arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
@@ -271,10 +271,10 @@ static void note_success(struct record_turn *turn)
 {
     const char *place = turn->told.message;
     if (turn->told.is_created) {
-        verdict_note(turn->out, false, "RecordCreated", place);
+        verdict_note(turn->out, false, EVENT_RECORD_CREATED, place);
         record_tell_line(turn, LOG_INFO, "record created");
     } else if (turn->told.is_updated) {
-        verdict_note(turn->out, false, "RecordUpdated", place);
+        verdict_note(turn->out, false, EVENT_RECORD_UPDATED, place);
         record_tell_line(turn, LOG_INFO, "record updated");
     }
 }
@@ -289,7 +289,7 @@ static void note_told(struct record_turn *turn)
     }
     if (!told->code || !is_loud(turn))
         return;
-    verdict_note(turn->out, true, is_conflict ? "RecordConflict" : "RecordFailed",
+    verdict_note(turn->out, true, is_conflict ? EVENT_RECORD_CONFLICT : EVENT_RECORD_FAILED,
                  arena_printf(turn->arena, "%s: %s", reason_name(told->reason), told->message));
     record_tell_line(turn, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
 }
@@ -310,7 +310,7 @@ void record_tell_verdict(struct record_turn *turn)
     out->class_label = record_text(turn, turn->record.class_name);
     out->reason_label = reason_name(reason ? reason : REASON_PENDING);
     if (turn->is_rebuilt)
-        verdict_note(out, true, "ClaimsRebuilt",
+        verdict_note(out, true, EVENT_CLAIMS_REBUILT,
                      "the annotation claims was unreadable and is rebuilt from status and spec");
     if (turn->told.reason == REASON_NONE)
         return;

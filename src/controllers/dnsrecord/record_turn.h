@@ -125,7 +125,7 @@ void record_tell_failure(struct record_turn *turn, const struct receipt *receipt
 void record_tell_success(struct record_turn *turn, const struct record_key *key);
 // An event about a key: "www.example.com A at http://... <what>".
 void record_note_key(struct record_turn *turn, const struct record_key *key, bool is_warning,
-                     const char *reason, const char *what);
+                     enum event_reason reason, const char *what);
 void record_tell_line(struct record_turn *turn, enum log_level level, const char *message);
 // Status, notes and lines from what was told.
 void record_tell_verdict(struct record_turn *turn);

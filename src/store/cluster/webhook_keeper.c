@@ -5,6 +5,7 @@
 
 #include "base/must.h"
 #include "store/cluster/webhook_object.h"
+#include "store/event.h"
 
 enum {
     SEEN_WAIT_MS = 5000, // for the watch to show what was written
@@ -193,7 +194,7 @@ static void note_repair(const struct webhook_keeper *keeper)
                          &(struct store_note){
                              .regarding = regarding,
                              .is_warning = true,
-                             .reason = "CABundleRepaired",
+                             .reason = event_reason_name(EVENT_CA_BUNDLE_REPAIRED),
                              .action = "Repair",
                              .text = "caBundle was changed by somebody else; it is put right",
                          });

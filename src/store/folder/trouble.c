@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/event.h"
 #include "store/folder/behind.h"
 
 enum { UNKNOWN_KINDS_MAX = 64, SHOWN_OCTETS_MAX = 128 };
@@ -70,10 +71,12 @@ static void tell(struct folder *folder, uint32_t file, const char *text,
     if (!folder->is_leading)
         return;
     if (regarding) {
-        struct store_note note = {regarding, true, "InvalidManifest", "Read", text};
+        struct store_note note = {regarding, true, event_reason_name(EVENT_INVALID_MANIFEST),
+                                  "Read", text};
         events_add(&folder->events, &note, now_ms);
     } else {
-        events_add_manifest(&folder->events, path, "InvalidManifest", text, now_ms);
+        events_add_manifest(&folder->events, path, event_reason_name(EVENT_INVALID_MANIFEST), text,
+                            now_ms);
     }
     behind_wake(folder);
 }
