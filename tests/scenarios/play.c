@@ -343,8 +343,9 @@ static bool do_torture(struct play *play, const struct step *step, struct error 
 {
     (void)play;
     bool is_known = !strcmp(step_word(step, 1), "leaves") || !strcmp(step_word(step, 1), "ignores");
-    return (is_known && step->word_count == 3) ||
-           fail(err, "torture leaves|ignores TEXT; every scenario is tortured");
+    bool is_steady = !strcmp(step_word(step, 1), "steady");
+    return is_steady || (is_known && step->word_count == 3) ||
+           fail(err, "torture steady, or leaves|ignores TEXT; every scenario is tortured");
 }
 
 // ---- all steps ----------------------------------------------------------------------------------

@@ -11,7 +11,8 @@
 //
 // `torture leaves TEXT` in a script: after a death, what was known to the process alone may be
 // missed, and records at the servers that hold TEXT do not count.
-// `torture ignores TEXT`: lines of the end that begin so depend on what came first.
+// `torture steady`: it ends so only if each edit is seen; watches do not break, as edits in a row
+// are one then. `torture ignores TEXT`: lines of the end that begin so depend on what came first.
 
 enum {
     SHOWN_LOG = 200 * 160,
@@ -267,11 +268,15 @@ static void set_fault(struct stage *stage, const struct torment *torment, size_t
         faulty_disk_fault(stage->disk, (unsigned)at, (enum disk_fault)torment->fault);
 }
 
+static bool breaks_watches(const struct torment *torment)
+{
+    return torment->torture == TORTURE_SERVER || torment->torture == TORTURE_STREAM;
+}
+
 // What comes after a step, not at a call.
 static bool is_strike(const struct torment *torment)
 {
-    return torment && (torment->torture == TORTURE_RESTART || torment->torture == TORTURE_SERVER ||
-                       torment->torture == TORTURE_STREAM);
+    return torment && (torment->torture == TORTURE_RESTART || breaks_watches(torment));
 }
 
 static void strike(struct stage *stage, const struct torment *torment)
@@ -422,8 +427,8 @@ static bool run_torment(struct tally *tally, const struct script *script,
     bool is_ok = true;
     size_t points = points_of(torment, totals, variant->store);
     size_t limit = points_limit(totals, variant);
-    if (torment->torture == TORTURE_STREAM || torment->torture == TORTURE_SERVER)
-        limit = (limit + 2) / 3;
+    if (breaks_watches(torment))
+        limit = says(script, "torture", "steady") ? 0 : (limit + 2) / 3;
     size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
         is_ok = run_point(tally, script, variant, torment, points * i / count, wanted);
