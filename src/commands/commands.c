@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct command check_command, help_command, manifests_command, plan_command,
-    provider_command, run_command, status_command, version_command;
+extern const struct command check_command, help_command, manifests_command, plan_apply_command,
+    plan_command, provider_command, run_command, status_command, version_command;
 
 // In the order of help.
 const struct command *const commands[] = {
-    &run_command,      &check_command,     &status_command,  &plan_command,
+    &run_command,      &check_command,     &status_command,  &plan_command, &plan_apply_command,
     &provider_command, &manifests_command, &version_command, &help_command,
 };
 const size_t command_count = COUNT_OF(commands);

@@ -52,12 +52,22 @@ static void each_command(struct buffer *out, struct arena *arena,
                 write(out, arena, commands[i]);
 }
 
+// What may follow as second word of a command, blanks between.
+static void add_second_words(struct buffer *out, const struct command *command)
+{
+    size_t len = strlen(command->name);
+    for (size_t i = 0; i < command_count; i++)
+        if (!strncmp(commands[i]->name, command->name, len) && commands[i]->name[len] == ' ')
+            buffer_printf(out, " %s", commands[i]->name + len + 1);
+}
+
 // ---- bash ---------------------------------------------------------------------------------------
 
 static void bash_names(struct buffer *out)
 {
     for (size_t i = 0; i < command_count; i++)
-        buffer_printf(out, "%s%s", i ? " " : "", commands[i]->name);
+        if (word_count(commands[i]->name) == 1)
+            buffer_printf(out, "%s%s", i ? " " : "", commands[i]->name);
 }
 
 static void bash_option(struct buffer *out, const struct command *command,
@@ -81,6 +91,7 @@ static void bash_command(struct buffer *out, struct arena *arena, const struct c
         buffer_printf(out, "    '%s'*) words=\"--help $commands", command->name);
     else
         buffer_printf(out, "    '%s'*) words=\"--help", command->name);
+    add_second_words(out, command);
     for (size_t i = 0; i < count; i++)
         buffer_printf(out, " --%s", options[i]->name);
     buffer_add_text(out, "\" ;;\n");
@@ -127,6 +138,14 @@ static void zsh_option(struct buffer *out, const struct option *option)
     buffer_add_char(out, '\'');
 }
 
+static void zsh_second_words(struct buffer *out, const struct command *command)
+{
+    AUTO_BUFFER seconds = {0};
+    add_second_words(&seconds, command);
+    if (seconds.len)
+        buffer_printf(out, " \\\n            '1:COMMAND:(%s)'", buffer_text(&seconds).at + 1);
+}
+
 static void zsh_command(struct buffer *out, struct arena *arena, const struct command *command)
 {
     size_t count;
@@ -137,6 +156,7 @@ static void zsh_command(struct buffer *out, struct arena *arena, const struct co
     buffer_add_text(out, "        _arguments '--help[Print help]'");
     for (size_t i = 0; i < count; i++)
         zsh_option(out, options[i]);
+    zsh_second_words(out, command);
     if (!strcmp(command->name, "help"))
         buffer_add_text(out, " \\\n            '1:COMMAND:_signpost_commands'");
     else if (command->positional)
@@ -148,6 +168,8 @@ static void zsh_write(struct buffer *out, struct arena *arena)
 {
     buffer_add_text(out, "#compdef signpost\n_signpost_commands() {\n    local -a commands=(");
     for (size_t i = 0; i < command_count; i++) {
+        if (word_count(commands[i]->name) > 1)
+            continue;
         buffer_printf(out, "\n        '%s:", commands[i]->name);
         zsh_text(out, text_of(commands[i]->summary));
         buffer_add_char(out, '\'');
@@ -202,12 +224,18 @@ static void fish_command(struct buffer *out, struct arena *arena, const struct c
 {
     size_t count;
     const struct option **options = command_options(arena, command, &count);
-    if (word_count(command->name) == 1) {
+    struct text first;
+    struct text second = text_of(command->name);
+    (void)text_cut(&second, ' ', &first);
+    if (word_count(command->name) == 1)
         buffer_printf(out, "complete -c signpost -n __fish_use_subcommand -a %s -d '",
                       command->name);
-        fish_text(out, text_of(command->summary));
-        buffer_add_text(out, "'\n");
-    }
+    else
+        buffer_printf(out,
+                      "complete -c signpost -n '__fish_seen_subcommand_from %.*s' -a %.*s -d '",
+                      TEXT_ARGS(first), TEXT_ARGS(second));
+    fish_text(out, text_of(command->summary));
+    buffer_add_text(out, "'\n");
     for (size_t i = 0; i < count; i++)
         fish_option(out, command, options[i]);
     if (command->positional) {

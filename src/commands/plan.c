@@ -2,6 +2,7 @@
 
 #include "commands/commands.h"
 #include "commands/print.h"
+#include "commands/process.h"
 #include "commands/rehearsal.h"
 
 static const struct {
@@ -36,19 +37,15 @@ static int tell(const struct invocation *invocation, const struct proposal *prop
 static int plan_run(struct invocation *invocation)
 {
     struct setup setup;
-    struct process_world process;
     struct error err;
     struct proposal proposal = {.arena = invocation->arena};
     if (!setup_init(&setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    if (!process_world_init(&process, invocation, &err))
-        return command_fail(1, "%s", err.text);
-    const struct rehearsal rehearsal = {
-        .setup = &setup, .process = &process, .timeout_ms = option_ms(invocation, "timeout")};
+    const struct rehearsal rehearsal = {.setup = &setup,
+                                        .timeout_ms = option_ms(invocation, "timeout")};
     int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
                                                      : command_fail(2, "%s", err.text);
     proposal_done(&proposal);
-    process_world_done(&process);
     return code;
 }
 

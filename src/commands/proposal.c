@@ -163,10 +163,19 @@ void proposal_close(struct proposal *proposal)
 
 // ---- finding ------------------------------------------------------------------------------------
 
-static bool has_same_content(const struct proposal_change *planned,
-                             const struct engine_change *change)
+static bool has_same_content(const struct proposal_change *a, const struct proposal_change *b)
 {
-    return change->act == ENGINE_DELETE || record_set_equal(&planned->set, change->set);
+    return a->act == ENGINE_DELETE || record_set_equal(&a->set, &b->set);
+}
+
+const struct proposal_change *proposal_match(const struct proposal *proposal,
+                                             const struct proposal_change *change)
+{
+    if (!proposal->count)
+        return NULL;
+    const struct proposal_change *found = bsearch(change, proposal->changes, proposal->count,
+                                                  sizeof *proposal->changes, compare_slots_of);
+    return found && has_same_content(found, change) ? found : NULL;
 }
 
 const struct proposal_change *proposal_find(const struct proposal *proposal,
@@ -175,10 +184,7 @@ const struct proposal_change *proposal_find(const struct proposal *proposal,
     CLEANUP(arena) struct arena *arena = arena_new();
     struct proposal wanted = {.arena = arena};
     proposal_add(&wanted, change);
-    const struct proposal_change *found =
-        proposal->count ? bsearch(wanted.changes, proposal->changes, proposal->count,
-                                  sizeof *proposal->changes, compare_slots_of)
-                        : NULL;
+    const struct proposal_change *found = proposal_match(proposal, wanted.changes);
     proposal_done(&wanted);
-    return found && has_same_content(found, change) ? found : NULL;
+    return found;
 }

@@ -55,6 +55,9 @@ void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstac
 void proposal_add_refused(struct proposal *proposal, const char *text);
 // All is added: puts it in order, counts, and takes the SHA-256 of its changes as JSON.
 void proposal_close(struct proposal *proposal);
+// The change of a closed one that does the same, or NULL.
+const struct proposal_change *proposal_match(const struct proposal *proposal,
+                                             const struct proposal_change *change);
 // The change of a closed one that does the same to the same record set of the same backend for the
 // same object, or NULL. Whether it is thought to create or to update does not matter.
 const struct proposal_change *proposal_find(const struct proposal *proposal,

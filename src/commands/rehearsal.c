@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "commands/process.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
 #include "kinds/kinds.h"
@@ -9,8 +10,10 @@
 
 enum { CHECKS_MAX = 64 };
 
+// With a loop of its own: what was put off there goes with it.
 struct stage {
     const struct rehearsal *rehearsal;
+    struct process_world process;
     struct loop *loop;
     struct loop_timer timer;
     struct store *store;
@@ -110,7 +113,7 @@ static bool gather(const struct stage *stage, struct proposal *out, struct error
 static bool stage_open(struct stage *stage, struct error *err)
 {
     struct setup *setup = stage->rehearsal->setup;
-    struct process_world *process = stage->rehearsal->process;
+    struct process_world *process = &stage->process;
     const struct setup_store how = {.world = &process->world,
                                     .log = setup->place.is_cluster ? process->log : NULL,
                                     .is_reading = true,
@@ -144,11 +147,15 @@ static void stage_close(struct stage *stage)
     loop_timer_cancel(stage->loop, &stage->timer);
     engine_free(stage->engine);
     store_free(stage->store);
+    process_world_done(&stage->process);
 }
 
 bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err)
 {
-    struct stage stage = {.rehearsal = rehearsal, .loop = rehearsal->process->world.loop};
+    struct stage stage = {.rehearsal = rehearsal};
+    if (!process_world_init(&stage.process, rehearsal->setup->invocation, err))
+        return false;
+    stage.loop = stage.process.world.loop;
     bool is_open = stage_open(&stage, err);
     if (is_open)
         loop_run(stage.loop);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "commands/process.h"
 #include "commands/proposal.h"
 #include "commands/setup.h"
 
@@ -9,7 +8,6 @@
 
 struct rehearsal {
     struct setup *setup;
-    struct process_world *process;
     int64_t timeout_ms; // until all is read
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.

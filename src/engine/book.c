@@ -694,7 +694,8 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
 {
     struct claim *claim = &engine->claims[id];
     const struct lane *lane = claim_lane(engine, claim);
-    if (claim->is_recalled || !lane || claim_is_satisfied(claim) || engine->dry_run)
+    if (claim->is_recalled || !lane || claim_is_satisfied(claim) || engine->dry_run ||
+        engine->options.may_send)
         return;
     claim->is_recalled = engine->is_leading;
     struct pending *pending = claim_pending(engine, claim);

@@ -43,7 +43,8 @@ struct engine_options {
     // Others may have to write only where we lead, too: told of each change. May be NULL, as may
     // the following.
     void (*leading)(void *context, bool is_leading);
-    // May this change be sent? One that may not is held.
+    // May this change be sent? One that may not is held; for the others no back-off of before this
+    // process counts.
     bool (*may_send)(void *context, const struct engine_change *change);
     // What came of a change that was sent.
     void (*ended)(void *context, const struct engine_change *change, const struct outcome *outcome);

@@ -44,30 +44,42 @@ static void no_owner(void *context, const struct error *err)
     must(false);
 }
 
-struct store *model_cluster_new(const struct world *world, const struct store_kind *kinds,
-                                size_t kind_count, const char *owner_id, struct log *log)
+static struct store *open_cluster(const struct world *world, const struct store_kind *kinds,
+                                  struct cluster_options *options, struct log *log)
 {
-    autofree struct store_kind *rows = mem_new_array(struct store_kind, kind_count + 1);
-    for (size_t i = 0; i < kind_count; i++) {
+    autofree struct store_kind *rows = mem_new_array(struct store_kind, options->kind_count + 1);
+    for (size_t i = 0; i < options->kind_count; i++) {
         rows[i] = kinds[i];
         rows[i].is_by_name = kinds[i].kind->is_secret;
         rows[i].is_required = true;
     }
-    return cluster_new(world,
-                       &(struct cluster_options){.access = access_new(),
-                                                 .own_namespace = NAMESPACE,
-                                                 .instance = "signpost-0",
-                                                 .kinds = rows,
-                                                 .kind_count = kind_count,
-                                                 .lease_name = LEASE,
-                                                 .lease_duration_ms = DURATION_MS,
-                                                 .lease_renew_deadline_ms = DEADLINE_MS,
-                                                 .lease_retry_ms = RETRY_MS,
-                                                 .is_elected = true,
-                                                 .owner_id = owner_id,
-                                                 .max_in_flight = IN_FLIGHT,
-                                                 .failed = no_owner},
-                       log);
+    options->access = access_new();
+    options->own_namespace = NAMESPACE;
+    options->instance = "signpost-0";
+    options->kinds = rows;
+    options->max_in_flight = IN_FLIGHT;
+    return cluster_new(world, options, log);
+}
+
+struct store *model_cluster_new(const struct world *world, const struct store_kind *kinds,
+                                size_t kind_count, const char *owner_id, struct log *log)
+{
+    struct cluster_options options = {.kind_count = kind_count,
+                                      .lease_name = LEASE,
+                                      .lease_duration_ms = DURATION_MS,
+                                      .lease_renew_deadline_ms = DEADLINE_MS,
+                                      .lease_retry_ms = RETRY_MS,
+                                      .is_elected = true,
+                                      .owner_id = owner_id,
+                                      .failed = no_owner};
+    return open_cluster(world, kinds, &options, log);
+}
+
+struct store *model_cluster_reader(const struct world *world, const struct store_kind *kinds,
+                                   size_t kind_count)
+{
+    struct cluster_options options = {.kind_count = kind_count, .is_reading = true};
+    return open_cluster(world, kinds, &options, NULL);
 }
 
 // ---- the lease ----------------------------------------------------------------------------------

@@ -17,6 +17,9 @@
 void model_cluster_prepare(struct model_server *server);
 // `world`, whose HTTP is that of the model_api, lives longer. Kinds of secrets are held by name.
 // The owner id may be NULL in a cluster that was prepared.
+// One that reads and never leads.
+struct store *model_cluster_reader(const struct world *world, const struct store_kind *kinds,
+                                   size_t kind_count);
 struct store *model_cluster_new(const struct world *world, const struct store_kind *kinds,
                                 size_t kind_count, const char *owner_id, struct log *log);
 // Another process takes the lease and keeps it for good.

@@ -536,6 +536,19 @@ static bool expect_text(struct stage *stage, const struct step *step, struct err
     return true;
 }
 
+// expect plan LINE...: what a dry run would send, and all of it.
+static bool expect_plan(struct stage *stage, const struct step *step, struct error *err)
+{
+    AUTO_BUFFER wanted = {0};
+    AUTO_BUFFER got = {0};
+    for (size_t i = 2; i < step->word_count; i++)
+        buffer_printf(&wanted, "%s\n", step->words[i]);
+    if (!stage_plan(stage, &got, err))
+        return false;
+    return text_equal(buffer_text(&got), buffer_text(&wanted)) ||
+           fail(err, "it is\n%s", buffer_text(&got).at);
+}
+
 static const struct {
     const char *words;
     bool (*call)(struct stage *stage, const struct step *step, struct error *err);
@@ -567,6 +580,7 @@ static const struct {
     {"ready", expect_ready},
     {"written", expect_written},
     {"text", expect_text},
+    {"plan", expect_plan},
 };
 
 bool expect_step(struct stage *stage, const struct step *step, struct error *err)

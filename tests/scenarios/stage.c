@@ -208,12 +208,17 @@ static const void *settings_of(const struct stage *stage, const struct controlle
     return NULL;
 }
 
-static void open_engine(struct stage *stage)
+void stage_settings(const struct stage *stage, const void *settings[STAGE_SETTINGS_MAX])
 {
-    const void *settings[16];
-    must(controller_count <= COUNT_OF(settings));
+    must(controller_count <= STAGE_SETTINGS_MAX);
     for (size_t i = 0; i < controller_count; i++)
         settings[i] = settings_of(stage, controllers[i]);
+}
+
+static void open_engine(struct stage *stage)
+{
+    const void *settings[STAGE_SETTINGS_MAX];
+    stage_settings(stage, settings);
     stage->engine = engine_new(&(struct engine_options){.world = &stage->world,
                                                         .log = stage->log,
                                                         .store = stage->store,

@@ -88,6 +88,12 @@ void stage_kill(struct stage *stage);  // the lease stays
 // The clock moves on; what dies on the way is started again.
 bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
 
+// What a dry run beside it would send, and what is in the way of the rest: a line for each, sorted.
+//     "+ www.example.com A 192.0.2.1", "- www.example.com A", "! DNSRecord default/late Conflict"
+bool stage_plan(struct stage *stage, struct buffer *out, struct error *err);
+enum { STAGE_SETTINGS_MAX = 16 };
+void stage_settings(const struct stage *stage, const void *settings[STAGE_SETTINGS_MAX]);
+
 // The file has this content from now on; NULL removes it.
 bool stage_write_file(struct stage *stage, const char *name, const char *content,
                       struct error *err);

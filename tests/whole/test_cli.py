@@ -183,7 +183,12 @@ def complete(*words):
 
 def test_bash_completes_commands():
     assert complete("st") == ["status"]
-    assert set(commands()) <= set(complete(""))
+    assert {command.split()[0] for command in commands()} <= set(complete(""))
+
+
+def test_bash_completes_the_second_word_of_a_command():
+    assert complete("plan", "ap") == ["apply"]
+    assert complete("plan", "apply", "--che") == ["--checksum"]
 
 
 def test_bash_completes_flags_of_the_command():
@@ -202,7 +207,8 @@ def test_completion_names_every_command(shell):
     status, out, _ = run("help", "--completion", shell)
     assert status == 0
     for command in commands():
-        assert command in out
+        for word in command.split():
+            assert word in out
 
 
 # ---- manifests ----------------------------------------------------------------------------------

@@ -228,6 +228,106 @@ def test_changes_are_exit_code_1_where_that_is_asked_for(three):
     assert plan(three, "--exit-code")[0] == 1
 
 
+# ---- doing it -----------------------------------------------------------------------------------
+
+def apply(site, checksum, *words):
+    return run("plan", "apply", "--dir", site.folder, "--checksum", checksum, *words)
+
+
+def checksum_of(site):
+    return told(site)[0]["checksum"]
+
+
+def test_a_plan_is_carried_out_to_the_end(three):
+    code, out, err = apply(three, checksum_of(three))
+    assert code == 0, err
+    assert out.splitlines()[-1] == "3 done, 0 failed, 0 not sent"
+    assert three.client.get("A", "example.test", "web").json["record"]["values"] == ["192.0.2.9"]
+    assert three.client.get("TXT", "example.test", "txt").status == 200
+    assert three.client.get("A", "example.test", "mail").status == 404
+    assert changes(three) == {}
+    assert three.condition("txt")[1] == "RecordCreated"
+    assert "DNSRecord default/mail" not in three.statuses()
+
+
+def test_a_rename_is_carried_out_with_the_deletion_that_follows(settled):
+    settled.write("web.yaml", record_text("web", "A", "shop", ["192.0.2.1"]))
+    code, out, _ = apply(settled, checksum_of(settled))
+    assert (code, out.splitlines()[-1]) == (0, "2 done, 0 failed, 0 not sent")
+    assert settled.client.get("A", "example.test", "web").status == 404
+    assert settled.client.get("A", "example.test", "shop").status == 200
+
+
+def test_a_plan_that_has_changed_is_refused_and_shown(three):
+    checksum = checksum_of(three)
+    three.write("web.yaml", record_text("web", "A", "web", ["192.0.2.10"]))
+    before = files(three.folder)
+    code, out, err = apply(three, checksum)
+    assert code == 1
+    assert "192.0.2.10" in out and checksum in err and checksum_of(three) in err
+    assert files(three.folder) == before
+    assert three.client.get("A", "example.test", "web").json["record"]["values"] == ["192.0.2.1"]
+
+
+def test_what_fails_is_told_and_the_rest_is_done(webhook, site):
+    def reply(request):
+        if request.method == "POST" and b"bad" in request.body:
+            return 422, (b'{"success":false,"error":{"code":"INVALID_RECORD",'
+                         b'"message":"no such thing"}}')
+        return server.accept(request)
+    server = webhook(reply)
+    made = site(server.url)
+    made.write("good.yaml", record_text("good", "A", "good", ["192.0.2.1"]))
+    made.write("bad.yaml", record_text("bad", "A", "bad", ["192.0.2.1"]))
+    code, out, _ = apply(made, checksum_of(made))
+    assert code == 1
+    lines = {line.split()[2]: line for line in out.splitlines() if "example.test" in line}
+    assert lines["good.example.test"].startswith("done")
+    assert lines["bad.example.test"].startswith("failed")
+    assert "no such thing" in lines["bad.example.test"]
+    assert len([request for request in server.seen if request.method == "POST"]) == 2
+
+
+def test_a_server_that_is_down_is_a_failure_with_its_reason(unreachable):
+    unreachable.write("web.yaml", record_text("web", "A", "web", ["192.0.2.1"]))
+    code, out, _ = apply(unreachable, checksum_of(unreachable))
+    assert code == 1
+    assert out.startswith("failed") and "connect" in out.lower()
+    assert unreachable.condition("web")[1] == "ServerUnreachable"
+    assert changes(unreachable) == {("update", "web.example.test", "A"): ["192.0.2.1"]}
+
+
+def test_an_empty_plan_is_done_at_once(settled):
+    code, out, _ = apply(settled, checksum_of(settled))
+    assert (code, out) == (0, "0 done, 0 failed, 0 not sent\n")
+
+
+def test_beside_a_running_signpost_its_outcome_is_waited_for(webhook, site):
+    is_down = [True]
+
+    def reply(request):
+        if is_down[0] and request.method == "POST":
+            return 503, b"{}"
+        return server.accept(request)
+    server = webhook(reply)
+    made = site(server.url)
+    made.write("web.yaml", record_text("web", "A", "web", ["192.0.2.1"]))
+    made.start()
+    made.wait_reason("web", "ServerError", "ServerUnreachable")
+    checksum = checksum_of(made)
+    code, out, err = apply(made, checksum, "--timeout", "1s")
+    assert code == 1
+    assert out.startswith("not sent") and f"process {made.program.pid} leads" in err
+    is_down[0] = False
+    code, out, _ = apply(made, checksum)
+    assert (code, out.splitlines()[-1]) == (0, "1 done, 0 failed, 0 not sent")
+
+
+def test_apply_without_a_checksum_is_a_usage_error(settled):
+    code, _, err = run("plan", "apply", "--dir", settled.folder)
+    assert code == 2 and "--checksum" in err
+
+
 # ---- what cannot be read ------------------------------------------------------------------------
 
 def test_a_folder_that_is_not_there_is_exit_code_2(tmp_path):

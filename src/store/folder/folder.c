@@ -144,6 +144,16 @@ static void folder_free(struct store *store)
     free(folder);
 }
 
+const char *folder_holder(struct store *store)
+{
+    struct folder *folder = of(store);
+    if (folder->is_leading)
+        return NULL;
+    buffer_clear(&folder->check_text);
+    lead_write_holder(&folder->check_text, folder);
+    return folder->check_text.at;
+}
+
 static const struct store_ops folder_ops = {
     .start = folder_start,
     .get = folder_get,

@@ -24,6 +24,9 @@ struct folder_options {
 struct store *folder_new(const struct world *world, const struct folder_options *options,
                          struct log *log, struct error *err);
 
+// Who leads in our place: "process 4711"; NULL: nobody. Lives until the next call.
+const char *folder_holder(struct store *store);
+
 // For `signpost status` and `check`: reads manifests and status files without opening the store.
 // Every object with its tree (metadata and status merged in), and every broken document with
 // path, line and column. Manifests come in byte order of their paths; objects whose documents are

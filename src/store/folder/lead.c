@@ -143,11 +143,16 @@ static void write_holder(struct buffer *out, const char *path)
         buffer_add_text(out, "another process");
 }
 
-static void tell_standby(struct folder *folder)
+void lead_write_holder(struct buffer *out, const struct folder *folder)
 {
     autofree char *path = lock_path(folder);
+    write_holder(out, folder->has_rival ? folder->dir : path);
+}
+
+static void tell_standby(struct folder *folder)
+{
     AUTO_BUFFER holder = {0};
-    write_holder(&holder, folder->has_rival ? folder->dir : path);
+    lead_write_holder(&holder, folder);
     if (folder->has_rival)
         log_line(folder->log, LOG_WARN,
                  "another process leads this folder with another --state-dir; standing by until it "

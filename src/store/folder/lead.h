@@ -23,5 +23,7 @@ void lead_done(struct folder *folder);
 // Before anything is written: do the locks of a leader still guard what lies there? On a standby
 // true.
 bool lead_look(struct folder *folder);
+// Who holds the lock that we lack.
+void lead_write_holder(struct buffer *out, const struct folder *folder);
 // What is on the disk has been read since we hold the lock: says so.
 void lead_tell(struct folder *folder);

@@ -1,0 +1,239 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/commands.h"
+#include "commands/plan_carry.h"
+#include "commands/print.h"
+#include "commands/process.h"
+#include "commands/rehearsal.h"
+
+enum { LOOK_MS = 500 };
+
+struct apply {
+    const struct invocation *invocation;
+    struct setup setup;
+    struct loop *loop; // of the pauses
+    struct proposal plan;
+    struct carry carry;
+    int64_t began_ms;
+};
+
+static int64_t left_ms(const struct apply *apply)
+{
+    int64_t now_ms = loop_mono_ms(apply->loop);
+    return apply->began_ms + option_ms(apply->invocation, "timeout") - now_ms;
+}
+
+static bool make_plan(struct apply *apply, struct proposal *plan, struct error *err)
+{
+    const struct rehearsal rehearsal = {
+        .setup = &apply->setup,
+        .timeout_ms = option_ms(apply->invocation, "timeout"),
+    };
+    return rehearse(&rehearsal, plan, err);
+}
+
+static int put(const struct buffer *text, int code)
+{
+    struct error err;
+    return print_out(text, &err) ? code : command_fail(1, "%s", err.text);
+}
+
+// ---- another plan -------------------------------------------------------------------------------
+
+static int refuse(const struct apply *apply, const char *checksum)
+{
+    AUTO_BUFFER text = {0};
+    proposal_write_text(&text, &apply->plan);
+    put(&text, 1);
+    return command_fail(1,
+                        "the plan is another by now, and nothing was done: checksum %s was given, "
+                        "that of the plan above is %s",
+                        checksum, apply->plan.checksum);
+}
+
+// ---- what came of it ----------------------------------------------------------------------------
+
+static const char *const ends[] = {
+    [CARRY_WAITING] = "not sent",
+    [CARRY_DONE] = "done",
+    [CARRY_FAILED] = "failed",
+};
+
+static void write_result(struct buffer *out, const struct proposal_change *change,
+                         const struct carry_result *result)
+{
+    buffer_printf(out, "%-8s  ", ends[result->end]);
+    proposal_write_change(out, change);
+    buffer_add_text(out, "  ");
+    proposal_write_object(out, change->kind, change->namespace_, change->object);
+    if (result->text) {
+        buffer_add_text(out, ": ");
+        text_clean(out, text_of(result->text), SIZE_MAX);
+    }
+    buffer_add_char(out, '\n');
+}
+
+static int tell(const struct apply *apply)
+{
+    AUTO_BUFFER text = {0};
+    size_t counts[COUNT_OF(ends)] = {0};
+    const struct proposal *plan = &apply->plan;
+    for (size_t i = 0; i < plan->count; i++) {
+        write_result(&text, &plan->changes[i], &apply->carry.results[i]);
+        counts[apply->carry.results[i].end]++;
+    }
+    buffer_printf(&text, "%s%zu done, %zu failed, %zu not sent\n", plan->count ? "\n" : "",
+                  counts[CARRY_DONE], counts[CARRY_FAILED], counts[CARRY_WAITING]);
+    return put(&text, counts[CARRY_DONE] == plan->count ? 0 : 1);
+}
+
+// ---- beside one that leads ----------------------------------------------------------------------
+
+static const char *obstacle_of(const struct apply *apply, const struct proposal *now,
+                               const struct proposal_change *change)
+{
+    for (size_t i = 0; i < now->obstacle_count; i++) {
+        const struct proposal_obstacle *obstacle = &now->obstacles[i];
+        if (obstacle->kind == change->kind && !strcmp(obstacle->namespace_, change->namespace_) &&
+            !strcmp(obstacle->object, change->object))
+            return arena_copy_text(apply->plan.arena, obstacle->message);
+    }
+    return NULL;
+}
+
+// What is no change any more was done. True: all were.
+static bool compare(struct apply *apply, const struct proposal *now)
+{
+    bool is_all = true;
+    for (size_t i = 0; i < apply->plan.count; i++) {
+        struct carry_result *result = &apply->carry.results[i];
+        const struct proposal_change *change = &apply->plan.changes[i];
+        bool is_open = proposal_match(now, change) != NULL;
+        *result = (struct carry_result){.end = is_open ? CARRY_WAITING : CARRY_DONE};
+        if (is_open)
+            result->text = obstacle_of(apply, now, change);
+        is_all = is_all && !is_open;
+    }
+    return is_all;
+}
+
+static void pause_over(void *context)
+{
+    loop_stop(context);
+}
+
+static void pause_a_while(struct loop *loop)
+{
+    struct loop_timer timer = {.call = pause_over, .context = loop};
+    loop_timer_set(loop, &timer, LOOK_MS);
+    loop_run(loop);
+    loop_timer_cancel(loop, &timer);
+}
+
+// Whoever leads carries everything out at once: nothing has to be asked of it, but its outcome.
+static int wait_for_holder(struct apply *apply)
+{
+    struct error err;
+    fprintf(stderr, "signpost: %s leads and carries the plan out; waiting for it\n",
+            apply->carry.holder);
+    for (;;) {
+        CLEANUP(arena) struct arena *arena = arena_new();
+        struct proposal now = {.arena = arena};
+        bool is_read = make_plan(apply, &now, &err);
+        bool is_over = is_read && compare(apply, &now);
+        proposal_done(&now);
+        if (!is_read)
+            return command_fail(1, "%s", err.text);
+        if (is_over || left_ms(apply) <= 0)
+            return tell(apply);
+        pause_a_while(apply->loop);
+    }
+}
+
+// ---- from beginning to end ----------------------------------------------------------------------
+
+static int carry_out(struct apply *apply)
+{
+    struct error err;
+    apply->carry = (struct carry){
+        .setup = &apply->setup,
+        .plan = &apply->plan,
+        .timeout_ms = left_ms(apply),
+        .results = arena_new_array(apply->plan.arena, struct carry_result, apply->plan.count + 1),
+    };
+    if (!apply->plan.count)
+        return tell(apply);
+    if (!plan_carry(&apply->carry, &err))
+        return command_fail(1, "%s", err.text);
+    return apply->carry.holder ? wait_for_holder(apply) : tell(apply);
+}
+
+static int apply_run_opened(struct apply *apply, const char *checksum)
+{
+    struct error err;
+    apply->began_ms = loop_mono_ms(apply->loop);
+    if (!make_plan(apply, &apply->plan, &err))
+        return command_fail(2, "%s", err.text);
+    if (strcmp(apply->plan.checksum, checksum))
+        return refuse(apply, checksum);
+    return carry_out(apply);
+}
+
+static int apply_run(struct invocation *invocation)
+{
+    struct error err;
+    struct apply apply = {.invocation = invocation, .plan = {.arena = invocation->arena}};
+    const char *checksum = option_text(invocation, "checksum");
+    if (!checksum)
+        return command_fail(2, "give --checksum SUM, as `signpost plan` prints it");
+    if (!setup_init(&apply.setup, invocation, &err) || !writer_options_check(invocation, &err))
+        return command_fail(2, "%s", err.text);
+    apply.loop = loop_new();
+    int code = apply_run_opened(&apply, checksum);
+    proposal_done(&apply.plan);
+    loop_free(apply.loop);
+    return code;
+}
+
+static const struct option apply_rows[] = {
+    {.name = "checksum",
+     .type = OPTION_TEXT,
+     .placeholder = "SUM",
+     .doc = "Of the plan that is to be carried out, as `signpost plan` prints it."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "5m",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "How long all of it may take."},
+};
+
+extern const struct command plan_apply_command;
+const struct command plan_apply_command = {
+    .name = "plan apply",
+    .summary = "do exactly the changes of a plan",
+    .doc =
+        "Makes the plan again and refuses to do anything if its checksum is not the one that was "
+        "given; the plan as it is by now is shown then. Otherwise takes the lock of the folder or "
+        "the Lease of the cluster as `signpost run` does, sends each change of the plan once and "
+        "no other, writes status, and says of each change what came of it. A change that fails is "
+        "not sent again.\n"
+        "\n"
+        "Where a running Signpost leads, that one does all of it at once and of its own accord: "
+        "then this command waits until nothing of the plan is left to do, and tells what is left "
+        "at --timeout.\n"
+        "\n"
+        "Exit code 0: all done; 1: something failed or was not sent, or the plan is another one; "
+        "2: not all could be read.",
+    .examples = "signpost plan --dir ./manifests\n"
+                "signpost plan apply --dir ./manifests --checksum 3f9c...\n",
+    .groups = {{apply_rows, COUNT_OF(apply_rows)},
+               {place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
+               {writer_options, WRITER_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
+    .run = apply_run,
+};
