@@ -9,8 +9,9 @@
 #include "base/text.h"
 
 // The one document model: a tree of values, each with the line and column where it stood. Filled
-// by libyaml for every manifest (.json files too) and by our reader from the wire; kinds decode nothing
-// else. A tree lives in an arena and dies with it. Map keys keep their order and are unique.
+// by libyaml for every manifest (.json files too) and by our reader from the wire; kinds decode
+// nothing else. A tree lives in an arena and dies with it. Map keys keep their order and are
+// unique.
 
 enum value_type {
     VALUE_NULL,
