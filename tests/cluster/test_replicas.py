@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import harness
 import order
 from harness import LOOPBACK, wait_until
 from operators import QUICK_LEASE, Operator, dns_class, record, secret, wait_state
@@ -283,3 +284,30 @@ def test_a_connection_that_came_up_while_the_leader_was_stopped_carries_no_reque
     wait_until(lambda: leader.program.lines("talk broken off"), "it says so")
     cluster.api.delete("DNSClass", namespace)
     assert set(door.traces) <= set(order.reigns(other))
+
+
+def test_a_server_that_stands_still_stops_both_and_lets_one_go_on(own_cluster, programs, tmp_path):
+    cluster = own_cluster().start().install_crds()
+    namespace = cluster.new_namespace()
+    place = harness.Provider(programs, tmp_path, "--backend", "memory", "--log-level", "debug",
+                             key=KEY).start()
+    cluster.api.apply(secret(namespace, KEY))
+    cluster.api.apply(dns_class(namespace, f"http://{LOOPBACK}:{place.port}", namespace))
+    operator = Operator(programs, cluster, namespace)
+    leader, other = start_two(operator)
+    cluster.api.apply(record(namespace, "www", namespace))
+    wait_state(cluster, namespace, "www", "True")
+    cluster.etcd.signal(signal.SIGSTOP)
+    wait_until(lambda: leader.metric("signpost_lease_margin_seconds") == 0, "nothing new is begun",
+               LEASE_S + 3, [leader.program])
+    time.sleep(LEASE_S)
+    assert not is_master(leader) and not is_master(other)
+    cluster.etcd.signal(signal.SIGCONT)
+    cluster.api.wait("Namespace", namespace, None, lambda found: found, seconds=30)
+    wait_until(operator.leader, "one leads", 30, [leader.program, other.program])
+    cluster.api.apply(record(namespace, "www", namespace, values=["192.0.2.2"]))
+    wait_state(cluster, namespace, "www", "True", "RecordUpdated", seconds=30)
+    assert sorted([is_master(leader), is_master(other)]) == [False, True]
+    order.prove(place, operator.replicas)
+    for replica in operator.replicas:
+        replica.wait_ready(40)

@@ -8,7 +8,7 @@ import pytest
 
 import api
 from harness import fetch, holds, wait_until
-from operators import Operator, dns_class, record, wait_state
+from operators import QUICK_LEASE, Operator, dns_class, record, wait_state
 
 DOORS_S = 5
 
@@ -105,3 +105,48 @@ def test_a_standby_leaves_the_lease_alone(operator):
     other.program.signal(signal.SIGTERM)
     assert other.program.wait(20) == 0
     assert operator.leader() is leader
+
+
+def test_a_server_that_hangs_keeps_nobody_from_leaving(operator, proxy):
+    replica = operator.start(*QUICK_LEASE, kubeconfig=proxy.kubeconfig(operator.account))
+    wait_until(lambda: operator.leader() is replica, "it leads")
+    proxy.freeze()
+    replica.program.signal(signal.SIGTERM)
+    assert replica.program.wait(15) == 0
+    assert replica.program.lines("the lease could not be given back")
+    other = operator.start(*QUICK_LEASE)
+    wait_until(lambda: operator.leader() is other, "the next leads", 20, [other.program])
+
+
+def test_a_talk_outlives_leases_that_are_renewed(cluster, namespace, operator, held):
+    replica = operator.start("--log-level", "debug", *QUICK_LEASE)
+    cluster.api.apply(record(namespace, "www", namespace))
+    held.wait_asked()
+    assert holds(lambda: replica.metric("signpost_lease_margin_seconds") > 0, 6)
+    held.go.set()
+    wait_state(cluster, namespace, "www", "True", "RecordCreated")
+    assert len(held.server.of("POST")) == 1
+    assert not replica.program.lines("talk broken off")
+
+
+def time_of(program, text, **attributes):
+    row = next(row for row in program.lines(text) if attributes.items() <= row.items())
+    return row["time"]
+
+
+def test_a_talk_is_broken_off_before_the_next_leader_begins_it_anew(cluster, namespace, operator,
+                                                                    held, proxy):
+    words = ("--log-level", "debug", *QUICK_LEASE)
+    leader = operator.start(*words, kubeconfig=proxy.kubeconfig(operator.account))
+    wait_until(lambda: operator.leader() is leader, "the first leads")
+    other = operator.start(*words)
+    cluster.api.apply(record(namespace, "www", namespace))
+    held.wait_asked()
+    proxy.freeze()
+    held.wait_asked(2)
+    held.go.set()
+    wait_state(cluster, namespace, "www", "True")
+    assert operator.leader() is other
+    fenced = time_of(leader.program, "talk broken off", lane=f"class-{namespace}")
+    assert fenced < time_of(other.program, "leading")
+    assert [body["subdomain"] for body in held.server.bodies()] == ["www", "www"]
