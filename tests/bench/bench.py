@@ -3,6 +3,7 @@
 scripts/bench builds the programs and calls this. Every figure is measured on processes as they are
 run, stripped, with their log on; a peer's figure comes from the same run. BENCH_QUICK=1 takes a
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
+The rows on a real API server are those of cluster_rows.py.
 """
 
 import os
@@ -18,56 +19,16 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "whole"))
+sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "whole")]
 
-import harness  # noqa: E402  (the path comes first)
-from harness import LOOPBACK, Bind, Programs, Provider, free_port, metric, wait_until  # noqa: E402
+import cluster_rows  # noqa: E402  (the path comes first)
+import harness  # noqa: E402
+from harness import LOOPBACK, Bind, Programs, Provider, free_port, wait_until  # noqa: E402
+from measure import MB, QUICK, Table, add_memory, cpu_ms, memory_mb, percentile  # noqa: E402
 
-QUICK = os.environ.get("BENCH_QUICK") == "1"
 PROGRAMS = ROOT / "build" / "gcc" / "tests" / "bench"
 KEY = b"bench-secret"
 PER_FILE = 100
-MB = 1e6
-
-
-class Table:
-    """Rows as they come; the whole is printed at the end, with what fell short."""
-
-    def __init__(self):
-        self.rows = []
-
-    def add(self, what, figure, target, is_reached, peer=""):
-        verdict = "reached" if is_reached else "SHORT"
-        self.rows.append((what, figure, target, peer, verdict))
-        print(f"  {what}: {figure} ({verdict})", file=sys.stderr)
-
-    def show(self):
-        head = ("what", "figure", "target", "peer in this run", "verdict")
-        widths = [max(len(row[i]) for row in [head, *self.rows]) for i in range(len(head))]
-        for row in [head, tuple("-" * width for width in widths), *self.rows]:
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-        short = sum(row[-1] == "SHORT" for row in self.rows)
-        print(f"{len(self.rows) - short} reached, {short} short")
-
-
-# ---- what a process takes -----------------------------------------------------------------------
-
-def memory_mb(pid):
-    """RssAnon and VmHWM."""
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return tuple(int(re.search(rf"{key}:\s+(\d+) kB", text)[1]) * 1024 / MB
-                 for key in ("RssAnon", "VmHWM"))
-
-
-def cpu_ms(pid):
-    """User and system time of all threads."""
-    return sum(int((task / "schedstat").read_text().split()[0])
-               for task in pathlib.Path(f"/proc/{pid}/task").iterdir()) / 1e6
-
-
-def percentile(values, part):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 # ---- a folder of records, their provider, and signpost run --------------------------------------
@@ -270,14 +231,6 @@ def bench_bind(table, folder):
               mine <= 2 * peer, f"nsupdate {peer:.1f} ms: ratio {mine / peer:.2f}")
 
 
-def add_memory(table, count, times, pid):
-    target, peak_target = {100: (5, 17), 10000: (10, 22), 100000: (40, 52)}[count]
-    anon, peak = memory_mb(pid)
-    table.add(f"{count:,} records, {times}: RssAnon (VmHWM)",
-              f"{anon:.1f} MB ({peak:.1f})", f"< {target} (< {peak_target}) MB",
-              anon < target and peak < peak_target)
-
-
 def bench_restart(table, fleet):
     fleet.stop()
     before = fleet.changes_sent()
@@ -351,6 +304,7 @@ GROUPS = {
     "100": lambda table, folder: bench_fleet(table, folder, 100),
     "100000": lambda table, folder: bench_fleet(table, folder, 100000),
     "size": bench_size,
+    **cluster_rows.GROUPS,
 }
 
 

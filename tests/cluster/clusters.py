@@ -425,7 +425,7 @@ class Cluster:
 
     def wait_storage(self):
         for kind in self.installed:
-            wait_until(lambda kind=kind: self.api.ask("GET", api.path(kind)).status == 200,
+            wait_until(lambda kind=kind: self.api.ask("GET", api.path(kind, limit=1)).status == 200,
                        f"{kind} can be listed")
 
     def new_namespace(self):

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	waited    = 10 * time.Minute
+	lineMax   = 1 << 20
+	readyText = `"status":"True","type":"Ready"`
+)
+
+var nameText = regexp.MustCompile(`"name":"record-(\d+)"`)
+
+func (load *load) body(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(load.folder, name))
+	return string(text), err
+}
+
+// made is one object that was created.
+type made struct {
+	n     int
+	known written
+}
+
+// createAll creates objects, `inflight` at a time, and hands them on as they are there.
+func (load *load) createAll(from, count, inflight int, out chan<- made) error {
+	text, err := load.body("record")
+	if err != nil {
+		return err
+	}
+	todo := make(chan int, count)
+	for n := from; n < from+count; n++ {
+		todo <- n
+	}
+	close(todo)
+	failed := together(inflight, func() error {
+		for n := range todo {
+			known, err := load.server.write("POST", "", jsonType, load.server.filled(text, n, written{}))
+			if err != nil {
+				return err
+			}
+			if out != nil {
+				out <- made{n, known}
+			}
+		}
+		return nil
+	})
+	if out != nil {
+		close(out)
+	}
+	return failed
+}
+
+// together runs several of these and returns the first error.
+func together(several int, run func() error) error {
+	failed := make(chan error, several)
+	for range several {
+		go func() { failed <- run() }()
+	}
+	var first error
+	for range several {
+		first = errors.Join(first, <-failed)
+	}
+	return first
+}
+
+// create FROM COUNT INFLIGHT
+func (load *load) create(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 3 {
+		return "", errors.Join(err, errors.New("create FROM COUNT INFLIGHT"))
+	}
+	begin := time.Now()
+	err = load.createAll(at[0], at[1], at[2], nil)
+	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), err
+}
+
+// arrive FROM COUNT INFLIGHT: creates them; done when the provider heard of each.
+func (load *load) arrive(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 3 {
+		return "", errors.Join(err, errors.New("arrive FROM COUNT INFLIGHT"))
+	}
+	done := load.provider.expect(at[1])
+	begin := time.Now()
+	if err = load.createAll(at[0], at[1], at[2], nil); err != nil {
+		return "", err
+	}
+	created := time.Since(begin)
+	select {
+	case last := <-done:
+		return fmt.Sprintf("seconds=%.3f created=%.3f", last.Sub(begin).Seconds(),
+			created.Seconds()), nil
+	case <-time.After(waited):
+		return "", errors.New("the provider did not hear of all")
+	}
+}
+
+// ready FROM COUNT INFLIGHT: creates them; done when a watch has shown each of them Ready.
+func (load *load) ready(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 3 {
+		return "", errors.Join(err, errors.New("ready FROM COUNT INFLIGHT"))
+	}
+	var guard sync.WaitGroup
+	var seen error
+	started := make(chan struct{})
+	guard.Go(func() { seen = load.watchReady(at[0], at[1], started) })
+	<-started
+	begin := time.Now()
+	if err = load.createAll(at[0], at[1], at[2], nil); err != nil {
+		return "", err
+	}
+	created := time.Since(begin)
+	guard.Wait()
+	return fmt.Sprintf("seconds=%.3f created=%.3f", time.Since(begin).Seconds(),
+		created.Seconds()), seen
+}
+
+// watchReady watches again when the server ends a watch: it then begins with what is there.
+func (load *load) watchReady(from, count int, started chan<- struct{}) error {
+	missing := map[int]bool{}
+	for n := from; n < from+count; n++ {
+		missing[n] = true
+	}
+	for end := time.Now().Add(waited); len(missing) > 0 && time.Now().Before(end); {
+		reply, err := load.server.send("GET", "?watch=1&timeoutSeconds=900", "", nil)
+		if started != nil {
+			close(started)
+			started = nil
+		}
+		if err != nil {
+			return err
+		}
+		strikeReady(missing, reply.Body)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%d are not Ready", len(missing))
+	}
+	return nil
+}
+
+func strikeReady(missing map[int]bool, events io.ReadCloser) {
+	defer events.Close()
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, lineMax)
+	for len(missing) > 0 && lines.Scan() {
+		if bytes.Contains(lines.Bytes(), []byte(readyText)) {
+			n, _ := strconv.Atoi(first(nameText, lines.Bytes()))
+			delete(missing, n)
+		}
+	}
+}
+
+// bare FROM COUNT CREATES WRITES STEPS: a create, an apply and, if STEPS is 3, a status patch for
+// each object: as many creates in flight as told, and as many of the other writes.
+func (load *load) bare(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 5 {
+		return "", errors.Join(err, errors.New("bare FROM COUNT CREATES WRITES STEPS"))
+	}
+	apply, err := load.body("apply")
+	if err != nil {
+		return "", err
+	}
+	status, err := load.body("status")
+	if err != nil {
+		return "", err
+	}
+	created := make(chan made, at[1])
+	begin := time.Now()
+	failed := make(chan error, 1)
+	go func() { failed <- load.createAll(at[0], at[1], at[2], created) }()
+	err = together(at[3], func() error {
+		for each := range created {
+			if err := load.follow(each, apply, status, at[4]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), errors.Join(err, <-failed)
+}
+
+func (load *load) follow(each made, apply, status string, steps int) error {
+	path := fmt.Sprintf("/record-%d", each.n)
+	known, err := load.server.write("PATCH", path+"?fieldManager=bare&force=true", applied,
+		load.server.filled(apply, each.n, each.known))
+	if err == nil && steps == 3 {
+		_, err = load.server.write("PATCH", path+"/status?fieldManager=bare", merged,
+			load.server.filled(status, each.n, known))
+	}
+	return err
+}
+
+// patch N COUNT PAUSE_MS: another address for one object; from the PATCH on its way to the request
+// at the provider.
+func (load *load) patch(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 3 {
+		return "", errors.Join(err, errors.New("patch N COUNT PAUSE_MS"))
+	}
+	var times []time.Duration
+	for range at[1] {
+		address := load.provider.newAddress()
+		heard := load.provider.expectText(address)
+		body := fmt.Sprintf(`{"spec":{"values":["%s"]}}`, address)
+		begin := time.Now()
+		_, err := load.server.write("PATCH", fmt.Sprintf("/record-%d", at[0]), merged, []byte(body))
+		if err != nil {
+			return "", err
+		}
+		select {
+		case arrived := <-heard:
+			times = append(times, arrived.Sub(begin))
+		case <-time.After(time.Minute):
+			return "", errors.New("the provider did not hear of a change")
+		}
+		time.Sleep(time.Duration(at[2]) * time.Millisecond)
+	}
+	return took(times), nil
+}
