@@ -492,9 +492,10 @@ static void slice(void *context)
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
-    if (next_ms <= now_ms && !is_stalled(engine))
+    bool is_due = next_ms <= now_ms; // and told to go on by the store, if that is full
+    if (is_due && !is_stalled(engine))
         engine_schedule(engine);
-    else if (next_ms != INT64_MAX)
+    else if (!is_due && next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);
     if (engine->is_first_pass_due && !queue_depth(engine->queue)) {
         engine->is_first_pass_due = false;
