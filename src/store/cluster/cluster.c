@@ -317,6 +317,20 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+// Of sorted names; what is behind the last is NULL.
+static size_t drop_doubles(char **names, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *name = steal(names[i]);
+        if (kept && !strcmp(names[kept - 1], name))
+            free(name);
+        else
+            names[kept++] = name;
+    }
+    return kept;
+}
+
 static void keep_namespaces(struct cluster *cluster, const char *const *namespaces)
 {
     struct buffer scope = {0};
@@ -326,9 +340,10 @@ static void keep_namespaces(struct cluster *cluster, const char *const *namespac
     cluster->namespaces = count ? mem_new_array(char *, count + 1) : NULL;
     for (size_t i = 0; i < count; i++)
         cluster->namespaces[i] = mem_copy_text(namespaces[i]);
-    cluster->namespace_count = count;
     if (count)
         qsort(cluster->namespaces, count, sizeof *cluster->namespaces, compare_names);
+    count = drop_doubles(cluster->namespaces, count);
+    cluster->namespace_count = count;
     for (size_t i = 0; i < count; i++)
         buffer_printf(&scope, "%s%s", i ? "," : "", cluster->namespaces[i]);
     cluster->scope = buffer_steal(&scope);
