@@ -69,7 +69,9 @@ static void on_object(void *context, bool is_deleted, const struct value *tree)
 static void on_pass_end(void *context, bool may_sweep)
 {
     struct held *held = context;
-    if (!held->is_met && may_sweep)
+    if (!held->is_met && !may_sweep)
+        return;
+    if (!held->is_met)
         drop_object(held);
     become_known(held);
 }
@@ -105,24 +107,34 @@ static void begin_watch(struct held *held)
 
 // ---- by a look now and then ---------------------------------------------------------------------
 
+// What it shows is the newest: versions that went back are those of a server that was restored.
+static bool file_look(struct held *held, const struct api_reply *reply, struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (reply->status == 404) {
+        drop_object(held);
+        return true;
+    }
+    if (!reply->is_ok) {
+        *err = reply->error;
+        return false;
+    }
+    const struct value *tree = value_read_json(arena, reply->body, &value_manifest_limits, err);
+    if (tree)
+        file_object(held->cluster, held->type, tree, &(struct filing){.may_go_back = true});
+    return tree != NULL;
+}
+
 static void looked(void *context, const struct api_reply *reply)
 {
     struct held *held = context;
-    CLEANUP(arena) struct arena *arena = arena_new();
+    struct error err = {0};
     held->call = NULL;
     loop_timer_set(held->cluster->world.loop, &held->timer, HELD_LOOK_MS);
-    if (reply->is_ok) {
-        const struct value *tree =
-            value_read_json(arena, reply->body, &value_manifest_limits, NULL);
-        file_object(held->cluster, held->type, tree, &(struct filing){.is_initial = false});
-    } else if (reply->status == 404) {
-        drop_object(held);
-    } else {
-        held->fault = reply->error;
-        return;
-    }
-    error_clear(&held->fault);
-    become_known(held);
+    bool ok = file_look(held, reply, &err);
+    held->fault = err;
+    if (ok)
+        become_known(held);
 }
 
 static void look(void *context)
