@@ -234,6 +234,8 @@ static void write_done(void *context, const struct store_reply *reply)
         write_refused(engine, write->key, &reply->error);
         if (write->is_ahead && is_refusal(&reply->error))
             remember_refusal(engine, write->key, &reply->error);
+        // Whoever wrote first was heard of before the reply: there is nothing to wait for.
+        key->is_dirty |= key->is_racing && key->object != write->object;
     }
     if (key->is_dirty || (reply->is_ok && write->wants_turn)) {
         key->is_dirty = false;
