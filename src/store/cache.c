@@ -199,6 +199,17 @@ const struct object *cache_put(struct cache *cache, struct object *object)
     return NULL;
 }
 
+const struct object *cache_replace(struct cache *cache, struct object *object)
+{
+    struct shard *shard = need_shard(cache, object->kind);
+    uint32_t id = find_id(shard, object_namespace(object), object_name(object));
+    must(id != TABLE_NONE);
+    bool was_marked = is_marked(shard, id);
+    const struct object *old = cache_put(cache, object);
+    set_mark(shard, id, was_marked);
+    return old;
+}
+
 // The last object moves into the gap.
 static void close_gap(struct shard *shard, uint32_t id)
 {

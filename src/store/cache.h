@@ -14,6 +14,8 @@ const struct object *cache_find(const struct cache *cache, const struct kind *ki
 struct object *cache_adopt(struct cache *cache, struct object *object);
 // Takes the reference of `object`; the replaced state is returned with its reference, or NULL.
 const struct object *cache_put(struct cache *cache, struct object *object);
+// The same for one that is there, but whether a pass under way met it stays as it is.
+const struct object *cache_replace(struct cache *cache, struct object *object);
 // Returns the removed state with its reference, or NULL.
 const struct object *cache_take(struct cache *cache, const struct kind *kind,
                                 struct text namespace_, struct text name);

@@ -75,12 +75,16 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
     if (!identify(tree, &identity))
         return;
     const struct object *cached = cache_find(cache, type->kind, identity.namespace_, identity.name);
+    if (how->is_reply && (!cached || !is_same_object(cached, &identity)))
+        return;
     if (is_known_state(cached, &identity, how->may_go_back)) {
-        cache_mark(cache, cached);
+        if (!how->is_reply)
+            cache_mark(cache, cached);
         return;
     }
     struct object *object = cache_adopt(cache, object_new(type->kind, type->finalizer, tree));
-    const struct object *old = cache_put(cache, object);
+    const struct object *old =
+        how->is_reply ? cache_replace(cache, object) : cache_put(cache, object);
     if (old && !is_same_object(old, &identity)) {
         tell_lost(cluster, old, how->is_initial);
         object_unref(old);

@@ -52,6 +52,7 @@ struct writes {
     unsigned window;    // at most so many in flight
     unsigned successes; // since the window grew
     bool is_full;
+    bool is_pumping;
     double tokens;
     int64_t filled_ms;
     struct loop_timer timer; // sends what waits, or fails it
@@ -96,6 +97,7 @@ void feed_done(struct feed *feed);
 struct filing {
     bool is_initial;  // of the kind's first pass
     bool may_go_back; // an older version may be the newer state
+    bool is_reply;    // of a write: it proves nothing to a pass that is under way
     bool is_silent;   // the engine learns of it by the reply
 };
 // A state from wherever it came: unless an as new one is known, it goes to the cache and is told.

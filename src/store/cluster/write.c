@@ -29,6 +29,7 @@ struct write {
     struct write *next;
     struct write *previous; // in flight
     enum write_type type;
+    enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
     const struct store_kind *kind;
     const struct object *object; // as the asker saw it; NULL: GET
@@ -163,14 +164,14 @@ static void tell_room(struct cluster *cluster)
     cluster->sink.room(cluster->sink.context);
 }
 
-static void pump(struct cluster *cluster)
+static void send_waiting(struct cluster *cluster)
 {
     struct writes *writes = &cluster->writes;
     while (writes->first_waiting && writes->in_flight_count < writes->window) {
         int64_t wait_ms = wait_for_token(cluster);
         if (wait_ms) {
             loop_timer_set(cluster->world.loop, &writes->timer, wait_ms);
-            break;
+            return;
         }
         struct write *write = take_waiting(writes);
         link_in_flight(write);
@@ -179,6 +180,17 @@ static void pump(struct cluster *cluster)
         else
             refuse_standby(write);
     }
+}
+
+// What is refused at once is answered from within: the next of them has its turn in the same round.
+static void pump(struct cluster *cluster)
+{
+    struct writes *writes = &cluster->writes;
+    if (writes->is_pumping)
+        return;
+    writes->is_pumping = true;
+    send_waiting(cluster);
+    writes->is_pumping = false;
     tell_room(cluster);
 }
 
@@ -390,7 +402,8 @@ static const struct object *cached(const struct write *write)
 static void file_reply(struct write *write, const struct value *tree, bool is_silent)
 {
     if (cached(write) && !feed_has_told(write->cluster, write->kind, tree))
-        file_object(write->cluster, write->kind, tree, &(struct filing){.is_silent = is_silent});
+        file_object(write->cluster, write->kind, tree,
+                    &(struct filing){.is_reply = true, .is_silent = is_silent});
 }
 
 static void succeed(struct write *write, const struct value *tree)
@@ -415,6 +428,7 @@ static bool wait_and_try(struct write *write, const struct error *error)
     if (error->fault != FAULT_LIMIT || ++write->tries >= TRIES_MAX)
         return false;
     shrink_window(&cluster->writes);
+    write->step = write->first_step;
     wait_ms = wait_ms > LIMIT_MAX_MS ? LIMIT_MAX_MS : wait_ms;
     wait_ms += (int64_t)random_below(cluster->world.random, (uint64_t)wait_ms / 4 + 1);
     write->timer =
@@ -496,6 +510,7 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
     struct write *write = mem_new_of(struct write);
     *write = (struct write){.cluster = cluster,
                             .type = type,
+                            .first_step = STEP_SEND,
                             .step = STEP_SEND,
                             .kind = cluster_type(cluster, key->kind),
                             .done = done,
@@ -529,7 +544,7 @@ void writes_patch_status(struct cluster *cluster, const struct object *object,
 {
     struct write *write = write_to(cluster, WRITE_STATUS, object, done, context);
     write->body = json_of(status);
-    write->step = object->has_foreign_status ? STEP_READ : STEP_SEND;
+    write->first_step = write->step = object->has_foreign_status ? STEP_READ : STEP_SEND;
     enqueue(write);
 }
 
@@ -537,7 +552,7 @@ void writes_remove_finalizer(struct cluster *cluster, const struct object *objec
                              void *context)
 {
     struct write *write = write_to(cluster, WRITE_REMOVE_FINALIZER, object, done, context);
-    write->step = object->has_other_finalizers ? STEP_READ : STEP_SEND;
+    write->first_step = write->step = object->has_other_finalizers ? STEP_READ : STEP_SEND;
     enqueue(write);
 }
 
