@@ -1,0 +1,848 @@
+#include "store/cluster/cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "model/model_cluster.h"
+#include "model/virtual_loop.h"
+#include "store/cache.h"
+
+// The store as a whole, on an API server that is made up but for its manners.
+
+#define GROUP "test.example.org"
+#define FINALIZER GROUP "/cleanup"
+#define NOTES "notes"
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND, REPLIES_MAX = 6000 };
+
+// ---- kinds --------------------------------------------------------------------------------------
+
+static void pack_data(const struct value *object, struct pack_writer *out)
+{
+    pack_text(out, value_text_at(object, "spec.text"));
+    pack_text(out, value_text_at(object, "data.key"));
+}
+
+static const struct field note_fields[] = {
+    {.path = "spec", .type = FIELD_MAP},
+    {.path = "spec.text", .type = FIELD_TEXT, .max = 100},
+};
+static const struct kind note_kind = {
+    .group = GROUP,
+    .version = "v1",
+    .name = "Note",
+    .plural = NOTES,
+    .singular = "note",
+    .is_namespaced = true,
+    .has_status = true,
+    .condition_types = (const char *const[]){"Ready", NULL},
+    .fields = note_fields,
+    .field_count = COUNT_OF(note_fields),
+    .pack_spec = pack_data,
+};
+
+static const struct field key_fields[] = {
+    {.path = "data", .type = FIELD_TEXT_MAP, .flags = FIELD_SECRET},
+};
+static const struct kind key_kind = {
+    .group = GROUP,
+    .version = "v1",
+    .name = "Key",
+    .plural = "keys",
+    .singular = "key",
+    .is_namespaced = true,
+    .is_secret = true,
+    .fields = key_fields,
+    .field_count = COUNT_OF(key_fields),
+    .pack_spec = pack_data,
+};
+
+static const struct store_kind kinds[] = {
+    {.kind = &note_kind, .finalizer = FINALIZER, .is_required = true},
+    {.kind = &key_kind, .is_by_name = true, .is_required = true},
+};
+
+// ---- bench --------------------------------------------------------------------------------------
+
+struct bench {
+    struct loop *loop;
+    struct world world;
+    struct model_server *server;
+    struct model_api *api;
+    struct store *store;
+    struct arena *arena;
+    struct buffer told;    // what the sink heard, in order
+    struct buffer replies; // the same of writes
+    unsigned in_flight;    // as the store is opened with
+    const char *const *namespaces;
+};
+
+static void fill_even(struct random *random, void *out, size_t len)
+{
+    (void)random;
+    memset(out, 0x5a, len);
+}
+
+static void on_event(void *context, const struct store_event *event)
+{
+    static const char signs[] = {'+', '~', '-'};
+    struct bench *bench = context;
+    buffer_printf(&bench->told, "%c%.*s%s ", signs[event->type],
+                  TEXT_ARGS(object_name(event->object)), event->object->is_lost ? "(lost)" : "");
+}
+
+static void on_batch_end(void *context)
+{
+    (void)context;
+}
+
+static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
+{
+    struct bench *bench = context;
+    (void)why;
+    assert_true(is_synced);
+    buffer_printf(&bench->told, "synced:%s ", kind->plural);
+}
+
+static void on_known(void *context, const struct object_ref_key *key)
+{
+    struct bench *bench = context;
+    buffer_printf(&bench->told, "known:%.*s ", TEXT_ARGS(key->name));
+}
+
+static void on_leading(void *context, bool is_leading)
+{
+    struct bench *bench = context;
+    buffer_add_text(&bench->told, is_leading ? "leading " : "standby ");
+}
+
+static void on_fenced(void *context)
+{
+    struct bench *bench = context;
+    buffer_add_text(&bench->told, "fenced ");
+}
+
+static void on_room(void *context)
+{
+    struct bench *bench = context;
+    assert_false(store_is_full(bench->store));
+    buffer_add_text(&bench->told, "room ");
+}
+
+static void on_failed(void *context, const struct error *err)
+{
+    (void)context;
+    fail_msg("%s", err->text);
+}
+
+static struct kube_access *access_new(void)
+{
+    struct arena *arena = arena_new();
+    struct kube_access *access = arena_new_of(arena, struct kube_access);
+    access->arena = arena;
+    access->source = "the test";
+    access->token = secret_new("token", 5);
+    must(url_parse(&access->server, text_of(MODEL_CLUSTER_URL), NULL));
+    return access;
+}
+
+static void open_store(struct bench *bench)
+{
+    const struct cluster_options options = {
+        .access = access_new(),
+        .namespaces = bench->namespaces,
+        .own_namespace = "signpost",
+        .instance = "signpost-0",
+        .kinds = kinds,
+        .kind_count = COUNT_OF(kinds),
+        .lease_name = "signpost",
+        .lease_duration_ms = 15 * SECOND,
+        .lease_renew_deadline_ms = 10 * SECOND,
+        .lease_retry_ms = 2 * SECOND,
+        .is_elected = true,
+        .owner_id = "owner",
+        .max_in_flight = bench->in_flight,
+        .failed = on_failed,
+        .context = bench,
+    };
+    bench->store = cluster_new(&bench->world, &options, NULL);
+}
+
+static int set_up(void **state)
+{
+    static struct random even = {fill_even};
+    struct bench *bench = mem_new_of(struct bench);
+    bench->loop = virtual_loop_new(1767225600000);
+    bench->server = model_server_new(bench->loop, kinds, COUNT_OF(kinds));
+    bench->api = model_api_new(bench->server, MODEL_CLUSTER_URL, NULL);
+    bench->world =
+        (struct world){.loop = bench->loop, .http = model_api_http(bench->api), .random = &even};
+    bench->arena = arena_new();
+    bench->in_flight = 16;
+    model_cluster_prepare(bench->server);
+    model_server_set_delays(bench->server, 1, 5);
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+    store_free(bench->store);
+    model_api_free(bench->api);
+    model_server_free(bench->server);
+    loop_free(bench->loop);
+    arena_free(bench->arena);
+    buffer_done(&bench->told);
+    buffer_done(&bench->replies);
+    free(bench);
+    return 0;
+}
+
+static void pass(struct bench *bench, int64_t ms)
+{
+    virtual_loop_run_until(bench->loop, loop_mono_ms(bench->loop) + ms);
+}
+
+static void start(struct bench *bench)
+{
+    struct error err = {0};
+    const struct store_sink sink = {.event = on_event,
+                                    .batch_end = on_batch_end,
+                                    .synced = on_synced,
+                                    .known = on_known,
+                                    .leading = on_leading,
+                                    .fenced = on_fenced,
+                                    .room = on_room,
+                                    .context = bench};
+    if (!bench->store)
+        open_store(bench);
+    assert_true(store_start(bench->store, &sink, &err));
+    pass(bench, 10 * SECOND);
+    assert_true(store_may_write(bench->store));
+    buffer_clear(&bench->told);
+}
+
+static const char *text_of_buffer(const struct buffer *buffer)
+{
+    return buffer->len ? buffer->at : "";
+}
+
+static void expect_told(struct bench *bench, const char *told)
+{
+    assert_string_equal(text_of_buffer(&bench->told), told);
+    buffer_clear(&bench->told);
+}
+
+static void expect_replies(struct bench *bench, const char *replies)
+{
+    assert_string_equal(text_of_buffer(&bench->replies), replies);
+    buffer_clear(&bench->replies);
+}
+
+static void apply(struct bench *bench, const char *yaml)
+{
+    struct error err = {0};
+    if (!model_server_apply_yaml(bench->server, text_of(yaml), &err))
+        fail_msg("%s", err.text);
+}
+
+static void make(struct bench *bench, const char *kind, const char *name, const char *more)
+{
+    apply(bench, arena_printf(bench->arena,
+                              "{apiVersion: " GROUP "/v1, kind: %s, metadata: {name: %s, "
+                              "namespace: default%s}}",
+                              kind, name, more));
+}
+
+static void write_text(struct bench *bench, const char *name, const char *text)
+{
+    apply(bench, arena_printf(bench->arena,
+                              "{apiVersion: " GROUP "/v1, kind: Note, metadata: {name: %s, "
+                              "namespace: default}, spec: {text: %s}}",
+                              name, text));
+}
+
+static struct object_ref_key key_of(const struct kind *kind, const char *name)
+{
+    return (struct object_ref_key){kind, TEXT("default"), text_of(name)};
+}
+
+static void remove_object(struct bench *bench, const struct kind *kind, const char *name)
+{
+    const struct object_ref_key key = key_of(kind, name);
+    assert_true(model_server_delete(bench->server, &key));
+}
+
+static const struct object *find(struct bench *bench, const struct kind *kind, const char *name)
+{
+    return cache_find(bench->store->cache, kind, TEXT("default"), text_of(name));
+}
+
+static const struct object *note(struct bench *bench, const char *name)
+{
+    const struct object *object = find(bench, &note_kind, name);
+    assert_non_null(object);
+    return object;
+}
+
+// As the server has it: "metadata.finalizers" as JSON, or "".
+static const char *stored(struct bench *bench, const char *name, const char *path)
+{
+    AUTO_BUFFER json = {0};
+    const struct object_ref_key key = key_of(&note_kind, name);
+    struct value *tree = model_server_find(bench->server, bench->arena, &key);
+    const struct value *at = tree ? value_at(tree, path, NULL) : NULL;
+    if (!at)
+        return "";
+    value_write_json(&json, at);
+    return arena_copy(bench->arena, json.at, json.len);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static void on_reply(void *context, const struct store_reply *reply)
+{
+    struct bench *bench = context;
+    if (!reply->is_ok)
+        buffer_printf(&bench->replies, "%s:%d ", reply->error.reason, reply->error.status);
+    else
+        buffer_printf(&bench->replies, "ok%s ", reply->object ? "" : ":gone");
+}
+
+static void add_finalizer(struct bench *bench, const struct object *object)
+{
+    const struct store_annotation annotation = {GROUP "/claims", "a"};
+    store_apply(bench->store,
+                &(struct store_apply){.object = object,
+                                      .add_finalizer = true,
+                                      .annotations = &annotation,
+                                      .annotation_count = 1},
+                on_reply, bench);
+}
+
+static void drop_finalizer(struct bench *bench, const struct object *object)
+{
+    store_remove_finalizer(bench->store, object, on_reply, bench);
+}
+
+static void set_ready(struct bench *bench, const struct object *object, const char *status)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct error err = {0};
+    const char *json =
+        arena_printf(arena, "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}]}", status);
+    const struct value *tree = value_read_json(arena, text_of(json), &value_reply_limits, &err);
+    assert_non_null(tree);
+    store_patch_status(bench->store, object, tree, on_reply, bench);
+}
+
+static void an_apply_leaves_what_others_wrote(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", ", finalizers: [other.org/f], annotations: {theirs: x}");
+    start(bench);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 100);
+    expect_replies(bench, "ok ");
+    assert_string_equal(stored(bench, "a", "metadata.finalizers"),
+                        "[\"other.org/f\",\"" FINALIZER "\"]");
+    assert_string_equal(stored(bench, "a", "metadata.annotations"),
+                        "{\"theirs\":\"x\",\"" GROUP "/claims\":\"a\"}");
+    assert_true(note(bench, "a")->has_finalizer);
+}
+
+static void ours_goes_and_the_finalizer_of_others_stays(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", ", finalizers: [other.org/f, " FINALIZER "]");
+    start(bench);
+    drop_finalizer(bench, note(bench, "a"));
+    pass(bench, 100);
+    expect_replies(bench, "ok ");
+    assert_string_equal(stored(bench, "a", "metadata.finalizers"), "[\"other.org/f\"]");
+    assert_false(note(bench, "a")->has_finalizer);
+}
+
+// What was read for the first try is not there any more at the second.
+static void the_finalizer_of_others_stays_when_the_server_asks_for_patience(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", ", finalizers: [other.org/f, " FINALIZER "]");
+    start(bench);
+    model_server_fault(bench->server, MODEL_REMOVE_FINALIZER, 0, MODEL_LIMIT);
+    drop_finalizer(bench, note(bench, "a"));
+    pass(bench, 5 * SECOND);
+    expect_replies(bench, "ok ");
+    assert_string_equal(stored(bench, "a", "metadata.finalizers"), "[\"other.org/f\"]");
+}
+
+static void judge(struct bench *bench, const char *name)
+{
+    const struct object_ref_key key = key_of(&note_kind, name);
+    assert_true(model_server_judge(bench->server, &key, "Audited", "True"));
+    pass(bench, 100);
+}
+
+static void conditions_of_others_stay_when_the_server_asks_for_patience(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    set_ready(bench, note(bench, "a"), "False");
+    pass(bench, 100);
+    judge(bench, "a");
+    model_server_fault(bench->server, MODEL_PATCH_STATUS, 0, MODEL_LIMIT);
+    set_ready(bench, note(bench, "a"), "True");
+    pass(bench, 5 * SECOND);
+    expect_replies(bench, "ok ok ");
+    assert_string_equal(stored(bench, "a", "status.conditions"),
+                        "[{\"type\":\"Ready\",\"status\":\"True\"},"
+                        "{\"type\":\"Audited\",\"status\":\"True\"}]");
+}
+
+static void a_reply_before_its_event_is_not_told_twice(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 3);
+    expect_replies(bench, "ok ");
+    assert_true(note(bench, "a")->has_finalizer);
+    pass(bench, SECOND);
+    expect_told(bench, "");
+}
+
+static void an_event_before_its_reply_is_told_once(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_server_set_delays(bench->server, 50, 1);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 10);
+    expect_told(bench, "~a ");
+    pass(bench, SECOND);
+    expect_replies(bench, "ok ");
+    expect_told(bench, "");
+}
+
+static void a_deletion_before_the_reply_is_final(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_server_set_delays(bench->server, 50, 1);
+    set_ready(bench, note(bench, "a"), "True");
+    pass(bench, 5);
+    remove_object(bench, &note_kind, "a");
+    pass(bench, SECOND);
+    expect_told(bench, "~a -a ");
+    expect_replies(bench, "ok:gone ");
+    assert_null(find(bench, &note_kind, "a"));
+}
+
+static void who_writes_on_a_stale_state_hears_of_the_conflict(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    write_text(bench, "a", "new");
+    set_ready(bench, note(bench, "a"), "True");
+    pass(bench, SECOND);
+    expect_replies(bench, "Conflict:409 ");
+    expect_told(bench, "~a ");
+    assert_string_equal(stored(bench, "a", "status"), "");
+}
+
+static void what_is_gone_is_not_made_again(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    make(bench, "Note", "b", ", finalizers: [" FINALIZER "]");
+    start(bench);
+    const struct object *a = object_ref(note(bench, "a"));
+    remove_object(bench, &note_kind, "a");
+    add_finalizer(bench, a);
+    set_ready(bench, a, "True");
+    pass(bench, SECOND);
+    object_unref(a);
+    expect_replies(bench, "Conflict:409 Conflict:404 ");
+    assert_int_equal(model_server_count(bench->server, &note_kind), 1);
+}
+
+static void one_that_was_deleted_and_made_again_is_left_alone(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    const struct object *old = object_ref(note(bench, "a"));
+    remove_object(bench, &note_kind, "a");
+    make(bench, "Note", "a", "");
+    add_finalizer(bench, old);
+    pass(bench, SECOND);
+    object_unref(old);
+    expect_replies(bench, "Conflict:409 ");
+    expect_told(bench, "-a +a ");
+    assert_string_equal(stored(bench, "a", "metadata.finalizers"), "");
+}
+
+static void a_write_whose_reply_is_lost_is_read_back(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_server_fault(bench->server, MODEL_APPLY, 0, MODEL_LOSES);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 4);
+    expect_told(bench, "~a ");
+    expect_replies(bench, "ServerUnreachable:0 ");
+    assert_true(note(bench, "a")->has_finalizer);
+    pass(bench, SECOND);
+    expect_told(bench, "");
+}
+
+static void a_write_is_told_to_wait_ten_times_at_most(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    for (int i = 0; i < 9; i++)
+        model_server_fault(bench->server, MODEL_APPLY, 0, MODEL_LIMIT);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 5 * MINUTE);
+    expect_replies(bench, "ok ");
+    for (int i = 0; i < 10; i++)
+        model_server_fault(bench->server, MODEL_APPLY, 0, MODEL_LIMIT);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 5 * MINUTE);
+    expect_replies(bench, "RateLimited:429 ");
+}
+
+// ---- leading ------------------------------------------------------------------------------------
+
+static void a_fence_breaks_off_what_is_in_flight_and_what_waits(void **state)
+{
+    struct bench *bench = *state;
+    bench->in_flight = 2;
+    for (int i = 0; i < 5; i++)
+        make(bench, "Note", arena_printf(bench->arena, "n%d", i), "");
+    start(bench);
+    model_server_set_delays(bench->server, 100 * SECOND, 1);
+    pass(bench, 5 * SECOND);
+    for (int i = 0; i < 5; i++)
+        add_finalizer(bench, note(bench, arena_printf(bench->arena, "n%d", i)));
+    pass(bench, 20 * SECOND);
+    expect_replies(bench, "Standby:0 Standby:0 Standby:0 Standby:0 Standby:0 ");
+    assert_int_equal(model_api_calls(bench->api, "patch", NOTES), 2);
+    expect_told(bench, "~n0 ~n1 standby fenced ");
+}
+
+static void a_standby_sends_no_write_however_many_wait(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_cluster_take_lease(bench->server);
+    pass(bench, 30 * SECOND);
+    assert_false(store_may_write(bench->store));
+    size_t calls = model_api_calls(bench->api, "patch", NULL);
+    for (int i = 0; i < REPLIES_MAX; i++)
+        add_finalizer(bench, note(bench, "a"));
+    pass(bench, SECOND);
+    assert_int_equal(bench->replies.len, REPLIES_MAX * strlen("Standby:0 "));
+    assert_int_equal(model_api_calls(bench->api, "patch", NULL), calls);
+}
+
+// ---- the queue ----------------------------------------------------------------------------------
+
+static void a_full_queue_tells_when_there_is_room(void **state)
+{
+    struct bench *bench = *state;
+    bench->in_flight = 1;
+    make(bench, "Note", "a", "");
+    start(bench);
+    for (int i = 0; i < 127; i++)
+        add_finalizer(bench, note(bench, "a"));
+    assert_false(store_is_full(bench->store));
+    add_finalizer(bench, note(bench, "a"));
+    assert_true(store_is_full(bench->store));
+    pass(bench, 20);
+    assert_true(store_is_full(bench->store));
+    buffer_clear(&bench->told);
+    pass(bench, MINUTE);
+    assert_int_equal(bench->replies.len, 128 * strlen("ok "));
+    expect_told(bench, "room ");
+}
+
+static void a_queue_that_waits_for_a_lost_lease_has_room_again(void **state)
+{
+    struct bench *bench = *state;
+    bench->in_flight = 1;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_server_set_delays(bench->server, 100 * SECOND, 1);
+    pass(bench, 5 * SECOND);
+    for (int i = 0; i < 200; i++)
+        add_finalizer(bench, note(bench, "a"));
+    pass(bench, 20 * SECOND);
+    assert_false(store_is_full(bench->store));
+    expect_told(bench, "~a standby room fenced ");
+}
+
+// ---- passes -------------------------------------------------------------------------------------
+
+static void what_went_while_nobody_watched_is_lost(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", ", finalizers: [" FINALIZER "]");
+    make(bench, "Note", "b", "");
+    make(bench, "Note", "c", "");
+    start(bench);
+    const struct object_ref_key a = key_of(&note_kind, "a");
+    model_server_set_window(bench->server, 1);
+    model_api_set_down(bench->api, true);
+    model_api_restart(bench->api);
+    assert_true(model_server_lose(bench->server, &a));
+    remove_object(bench, &note_kind, "b");
+    pass(bench, 5 * SECOND);
+    expect_told(bench, "");
+    model_api_set_down(bench->api, false);
+    pass(bench, MINUTE);
+    expect_told(bench, "-a(lost) -b ");
+}
+
+static void one_that_was_replaced_while_nobody_watched_goes_and_comes(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", ", finalizers: [" FINALIZER "]");
+    start(bench);
+    const struct object_ref_key a = key_of(&note_kind, "a");
+    model_server_set_window(bench->server, 1);
+    model_api_set_down(bench->api, true);
+    model_api_restart(bench->api);
+    assert_true(model_server_lose(bench->server, &a));
+    make(bench, "Note", "a", "");
+    pass(bench, 5 * SECOND);
+    model_api_set_down(bench->api, false);
+    pass(bench, MINUTE);
+    expect_told(bench, "-a(lost) +a ");
+    assert_false(note(bench, "a")->has_finalizer);
+}
+
+// Nothing but the pass tells that it is there, or not.
+static void a_late_reply_keeps_nothing_from_the_sweep(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_server_set_delays(bench->server, 2 * SECOND, 3 * SECOND);
+    set_ready(bench, note(bench, "a"), "True");
+    pass(bench, 1);
+    remove_object(bench, &note_kind, "a");
+    model_api_restart(bench->api);
+    pass(bench, MINUTE);
+    expect_replies(bench, "ok ");
+    expect_told(bench, "-a ");
+    assert_null(find(bench, &note_kind, "a"));
+}
+
+static void a_namespace_that_is_named_twice_is_watched_once(void **state)
+{
+    struct bench *bench = *state;
+    bench->namespaces = (const char *const[]){"other", "default", "other", "default", NULL};
+    make(bench, "Note", "a", "");
+    start(bench);
+    assert_int_equal(model_api_stream_count(bench->api, NOTES), 2);
+    note(bench, "a");
+}
+
+static void of_many_namespaces_the_others_are_not_seen(void **state)
+{
+    struct bench *bench = *state;
+    bench->namespaces =
+        (const char *const[]){"b", "c", "d", "e", "f", "g", "h", "i", "default", NULL};
+    make(bench, "Note", "a", "");
+    apply(bench, "{apiVersion: " GROUP "/v1, kind: Note, metadata: {name: x, namespace: far}}");
+    start(bench);
+    assert_int_equal(model_api_stream_count(bench->api, NOTES), 1);
+    assert_int_equal(cache_count(bench->store->cache, &note_kind), 1);
+    apply(bench, "{apiVersion: " GROUP "/v1, kind: Note, metadata: {name: y, namespace: far}}");
+    pass(bench, SECOND);
+    expect_told(bench, "");
+}
+
+// ---- held by name -------------------------------------------------------------------------------
+
+static void want(struct bench *bench, const char *name, bool is_wanted)
+{
+    const struct object_ref_key key = key_of(&key_kind, name);
+    store_want(bench->store, &key, is_wanted);
+}
+
+static bool knows(struct bench *bench, const char *name)
+{
+    const struct object_ref_key key = key_of(&key_kind, name);
+    return store_knows(bench->store, &key);
+}
+
+static void an_object_that_is_held_comes_changes_and_goes(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    want(bench, "k", true);
+    assert_false(knows(bench, "k"));
+    pass(bench, SECOND);
+    expect_told(bench, "known:k ");
+    make(bench, "Key", "k", "");
+    make(bench, "Key", "stranger", "");
+    pass(bench, SECOND);
+    expect_told(bench, "+k ");
+    make(bench, "Key", "k", ", annotations: {a: b}");
+    pass(bench, SECOND);
+    expect_told(bench, "~k ");
+    remove_object(bench, &key_kind, "k");
+    pass(bench, SECOND);
+    expect_told(bench, "-k ");
+    assert_true(knows(bench, "k"));
+}
+
+static void one_that_nobody_wants_is_forgotten(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Key", "k", "");
+    start(bench);
+    want(bench, "k", true);
+    want(bench, "k", true);
+    pass(bench, SECOND);
+    expect_told(bench, "+k known:k ");
+    want(bench, "k", false);
+    pass(bench, SECOND);
+    assert_non_null(find(bench, &key_kind, "k"));
+    want(bench, "k", false);
+    pass(bench, SECOND);
+    assert_null(find(bench, &key_kind, "k"));
+    assert_false(knows(bench, "k"));
+    assert_int_equal(model_api_stream_count(bench->api, "keys"), 0);
+    expect_told(bench, "");
+}
+
+static void one_that_is_wanted_again_at_once_is_known_again(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Key", "k", "");
+    start(bench);
+    want(bench, "k", true);
+    pass(bench, SECOND);
+    buffer_clear(&bench->told);
+    want(bench, "k", false);
+    want(bench, "k", true);
+    assert_false(knows(bench, "k"));
+    pass(bench, SECOND);
+    expect_told(bench, "known:k ");
+    assert_non_null(find(bench, &key_kind, "k"));
+    assert_int_equal(model_api_stream_count(bench->api, "keys"), 1);
+}
+
+static void want_crowd(struct bench *bench)
+{
+    for (int i = 0; i < 32; i++)
+        want(bench, arena_printf(bench->arena, "crowd-%d", i), true);
+    pass(bench, SECOND);
+    buffer_clear(&bench->told);
+}
+
+static void the_33rd_is_looked_at_each_minute(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    want_crowd(bench);
+    want(bench, "k", true);
+    pass(bench, SECOND);
+    expect_told(bench, "known:k ");
+    assert_int_equal(model_api_stream_count(bench->api, "keys"), 32);
+    make(bench, "Key", "k", "");
+    pass(bench, MINUTE);
+    expect_told(bench, "+k ");
+    remove_object(bench, &key_kind, "k");
+    pass(bench, MINUTE);
+    expect_told(bench, "-k ");
+}
+
+static void the_33rd_is_not_known_while_it_cannot_be_read(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Key", "k", "");
+    start(bench);
+    want_crowd(bench);
+    model_api_deny(bench->api, "get", "keys");
+    want(bench, "k", true);
+    pass(bench, SECOND);
+    assert_false(knows(bench, "k"));
+    model_api_allow_all(bench->api);
+    pass(bench, MINUTE);
+    expect_told(bench, "+k known:k ");
+}
+
+// A server that was restored from a backup has an older version, and it is the newer state.
+static void the_33rd_follows_a_server_that_was_restored(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Key", "k", "");
+    start(bench);
+    want_crowd(bench);
+    want(bench, "k", true);
+    make(bench, "Key", "k", ", annotations: {a: b}");
+    pass(bench, SECOND);
+    buffer_clear(&bench->told);
+    model_api_rewind(bench->api, 5);
+    make(bench, "Key", "k", ", annotations: {a: c}");
+    pass(bench, 2 * MINUTE);
+    expect_told(bench, "~k ");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_apply_leaves_what_others_wrote),
+        TEST(ours_goes_and_the_finalizer_of_others_stays),
+        TEST(the_finalizer_of_others_stays_when_the_server_asks_for_patience),
+        TEST(conditions_of_others_stay_when_the_server_asks_for_patience),
+        TEST(a_reply_before_its_event_is_not_told_twice),
+        TEST(an_event_before_its_reply_is_told_once),
+        TEST(a_deletion_before_the_reply_is_final),
+        TEST(who_writes_on_a_stale_state_hears_of_the_conflict),
+        TEST(what_is_gone_is_not_made_again),
+        TEST(one_that_was_deleted_and_made_again_is_left_alone),
+        TEST(a_write_whose_reply_is_lost_is_read_back),
+        TEST(a_write_is_told_to_wait_ten_times_at_most),
+        TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
+        TEST(a_standby_sends_no_write_however_many_wait),
+        TEST(a_full_queue_tells_when_there_is_room),
+        TEST(a_queue_that_waits_for_a_lost_lease_has_room_again),
+        TEST(what_went_while_nobody_watched_is_lost),
+        TEST(one_that_was_replaced_while_nobody_watched_goes_and_comes),
+        TEST(a_late_reply_keeps_nothing_from_the_sweep),
+        TEST(a_namespace_that_is_named_twice_is_watched_once),
+        TEST(of_many_namespaces_the_others_are_not_seen),
+        TEST(an_object_that_is_held_comes_changes_and_goes),
+        TEST(one_that_nobody_wants_is_forgotten),
+        TEST(one_that_is_wanted_again_at_once_is_known_again),
+        TEST(the_33rd_is_looked_at_each_minute),
+        TEST(the_33rd_is_not_known_while_it_cannot_be_read),
+        TEST(the_33rd_follows_a_server_that_was_restored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
