@@ -132,6 +132,15 @@ static void trial_tell(const struct trial *trial, enum finding_level level,
     }
 }
 
+static void trial_judge(struct trial *trial, enum finding_level level, struct findings *findings)
+{
+    arena_reset(trial->engine->arena);
+    trial_decide(trial, NULL, 0);
+    trial_contest(trial);
+    trial_tell(trial, level, findings);
+    trial_drop(trial);
+}
+
 // An object keeps them with a length of one octet.
 static bool has_short_names(const struct value *tree)
 {
@@ -154,10 +163,8 @@ void engine_admit(struct engine *engine, const struct kind *kind, const struct v
         subject->created_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
     trial.subject = subject;
     trial.key = key_find(engine, trial.controller, object_namespace(subject), object_name(subject));
-    arena_reset(engine->arena);
-    trial_decide(&trial, NULL, 0);
-    trial_contest(&trial);
-    trial_tell(&trial, level, findings);
-    trial_drop(&trial);
+    // What nobody has asked the store for may be there all the same.
+    if (gather_is_known(engine, controller_of(&trial), subject))
+        trial_judge(&trial, level, findings);
     object_unref(subject);
 }
