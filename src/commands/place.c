@@ -24,10 +24,6 @@ const struct option place_options[PLACE_OPTION_COUNT] = {
      .type = OPTION_TEXT,
      .placeholder = "PATH",
      .doc = "Folder for status files and the journal when the manifests' folder is read-only."},
-    {.name = "allow-empty",
-     .type = OPTION_FLAG,
-     .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
-            "published."},
     {.name = "kubeconfig",
      .type = OPTION_TEXT,
      .placeholder = "FILE",
@@ -41,6 +37,10 @@ const struct option place_options[PLACE_OPTION_COUNT] = {
      .type = OPTION_LIST,
      .placeholder = "NAMES",
      .doc = "Only objects in these namespaces; all when not given. Up to eight have a watch each."},
+    {.name = "allow-empty",
+     .type = OPTION_FLAG,
+     .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
+            "published."},
 };
 
 const struct option writer_options[WRITER_OPTION_COUNT] = {

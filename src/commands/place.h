@@ -10,7 +10,8 @@
 // Where objects live: the options of every command that looks at the store, and the store that they
 // mean: a folder of manifests or a cluster.
 
-enum { PLACE_OPTION_COUNT = 7, WRITER_OPTION_COUNT = 9 };
+// Who only looks at what is stored has no use for the last row.
+enum { PLACE_LOOK_OPTION_COUNT = 6, PLACE_OPTION_COUNT = 7, WRITER_OPTION_COUNT = 9 };
 extern const struct option place_options[PLACE_OPTION_COUNT];   // both
 extern const struct option writer_options[WRITER_OPTION_COUNT]; // of those that write to a cluster
 

@@ -7,9 +7,11 @@
 #include "base/when.h"
 #include "commands/commands.h"
 #include "commands/follow.h"
+#include "commands/place.h"
 #include "commands/status_text.h"
 #include "io/disk.h"
 #include "kinds/kinds.h"
+#include "store/cluster/read.h"
 #include "store/folder/name.h"
 #include "store/folder/scan.h"
 
@@ -31,6 +33,10 @@ struct status {
     struct invocation *invocation;
     struct store_kind kinds[KINDS_MAX];
     struct folder_options folder;
+    struct place place;
+    struct http *http; // cluster
+    struct world world;
+    struct cluster_read *reader;
     struct status_look look;
     struct loop *loop;
     struct dnsnet *net;
@@ -362,6 +368,15 @@ static void ask_all(struct status *status)
     status->ask = ask_new(&options, status->view, answered, status);
 }
 
+static void viewed(struct status *status, struct view *view)
+{
+    status->view = view;
+    if (!status->look.has_answers || (status->follow && status->shown))
+        end_round(status);
+    else
+        ask_all(status);
+}
+
 static void refresh(struct status *status)
 {
     struct error err;
@@ -377,11 +392,71 @@ static void refresh(struct status *status)
         return;
     }
     find_folder(status);
-    status->view = view;
-    if (!status->look.has_answers || (status->follow && status->shown))
-        end_round(status);
-    else
-        ask_all(status);
+    viewed(status, view);
+}
+
+// ---- a cluster ----------------------------------------------------------------------------------
+
+static void take_object(void *context, const struct kind *kind, const struct value *tree)
+{
+    struct status *status = context;
+    struct arena *arena = status->views[0].arena;
+    bool is_gone = value_text_at(tree, "metadata.deletionTimestamp").len > 0;
+    view_add(&status->views[0], &(struct folder_entry){.kind = kind,
+                                                       .tree = value_copy(arena, tree),
+                                                       .path = "",
+                                                       .has_good = true,
+                                                       .is_gone = is_gone});
+}
+
+static void all_read(void *context, const struct error *err)
+{
+    struct status *status = context;
+    if (err) {
+        fail(status, err);
+        return;
+    }
+    view_close(&status->views[0]);
+    viewed(status, &status->views[0]);
+}
+
+static bool read_cluster(struct status *status, struct error *err)
+{
+    const struct kind *shown[KINDS_MAX];
+    struct kube_access *access = place_access(&status->place, err);
+    size_t count = 0;
+    if (!access)
+        return false;
+    for (size_t i = 0; i < status->folder.kind_count; i++)
+        if (status->kinds[i].kind->has_status && !status->kinds[i].kind->is_foreign)
+            shown[count++] = status->kinds[i].kind;
+    status->http = http_curl_new(status->loop, "signpost/" SIGNPOST_VERSION);
+    status->world = (struct world){.loop = status->loop,
+                                   .http = status->http,
+                                   .disk = disk_system(),
+                                   .random = random_system()};
+    const struct cluster_read_options options = {
+        .world = &status->world,
+        .access = access,
+        .namespaces = place_namespaces(&status->place),
+        .kinds = shown,
+        .kind_count = count,
+        .timeout_ms = option_ms(status->invocation, "timeout"),
+        .object = take_object,
+        .done = all_read,
+        .context = status,
+    };
+    status->reader = cluster_read_new(&options);
+    return true;
+}
+
+static void begin(struct status *status)
+{
+    struct error err;
+    if (!status->place.is_cluster)
+        refresh(status);
+    else if (!read_cluster(status, &err))
+        fail(status, &err);
 }
 
 static void due(void *context)
@@ -515,9 +590,12 @@ static bool read_options(struct status *status, struct error *err)
     status->is_json = !strcmp(option_text(invocation, "output"), "json");
     status->is_watching = option_flag(invocation, "watch");
     status->is_screen = status->is_watching && !status->is_json && !ask && isatty(STDOUT_FILENO);
-    status->look.dir = status->folder.dir;
+    status->look.dir = status->place.is_cluster ? "the cluster" : status->folder.dir;
     status->look.server = ask;
     status->look.has_answers = ask != NULL;
+    if (status->place.is_cluster && status->is_watching)
+        return error_set(err, FAULT_SPEC, "",
+                         "--watch follows a folder; in a cluster `kubectl get -w` does");
     if (ask && !hostport_parse(&status->server, text_of(ask), DNS_PORT, false, err))
         return error_prefix(err, "%s: \"%s\": ", option_source(invocation, "ask"), ask);
     return true;
@@ -579,6 +657,8 @@ static void status_close(struct status *status)
 {
     ask_free(status->ask);
     follow_free(status->follow);
+    cluster_read_free(status->reader);
+    http_free(status->http);
     free(status->root);
     loop_timer_cancel(status->loop, &status->timer);
     loop_timer_cancel(status->loop, &status->next_timer);
@@ -596,11 +676,11 @@ static int status_run(struct invocation *invocation)
 {
     struct status status = {.invocation = invocation};
     struct error err;
-    if (!read_options(&status, &err))
+    if (!place_find(&status.place, invocation, &err) || !read_options(&status, &err))
         return command_fail(2, "%s", err.text);
     status_open(&status);
     enter_screen(&status);
-    refresh(&status);
+    begin(&status);
     loop_run(status.loop);
     leave_screen(&status);
     status_close(&status);
@@ -610,18 +690,16 @@ static int status_run(struct invocation *invocation)
 static const char *const outputs[] = {"text", "json", NULL};
 
 static const struct option status_rows[] = {
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .fallback = "./manifests",
-     .placeholder = "PATH",
-     .doc = "Folder of manifests that `signpost run` watches."},
-    {.name = "state-dir",
-     .type = OPTION_TEXT,
-     .placeholder = "PATH",
-     .doc = "Folder of the status files where `signpost run` has one of its own."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "30s",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "How long a cluster may take to list its objects."},
     {.name = "watch",
      .type = OPTION_FLAG,
-     .doc = "Go on until Ctrl-C: redraw on a terminal, else print what changes. With --ask: a line "
+     .doc = "On a folder: go on until Ctrl-C: redraw on a terminal, else print what changes. With "
+            "--ask: a line "
             "for each change, with the time from the save of its manifest to the answer."},
     {.name = "ask",
      .type = OPTION_TEXT,
@@ -640,12 +718,14 @@ extern const struct command status_command;
 const struct command status_command = {
     .name = "status",
     .summary = "show objects, whether they are published, and why not",
-    .doc = "Reads the manifests and the status files beside them; `signpost run` need not be "
-           "running, and is not asked. Exit code 0: all objects are Ready, nothing is refused, and "
+    .doc = "Reads the manifests and the status files beside them, or the objects of a cluster; "
+           "`signpost run` need not be running, and is not asked. Exit code 0: all objects are "
+           "Ready, nothing is refused, and "
            "with --ask every answer is as declared.",
     .examples = "signpost status --dir ./manifests\n"
                 "signpost status --watch --ask 127.0.0.1:5353\n"
+                "signpost status --kubeconfig ~/.kube/config --namespaces web\n"
                 "signpost status --output json | jq '.objects[] | select(.right | not)'\n",
-    .groups = {{status_rows, COUNT_OF(status_rows)}},
+    .groups = {{status_rows, COUNT_OF(status_rows)}, {place_options, PLACE_LOOK_OPTION_COUNT}},
     .run = status_run,
 };

@@ -186,9 +186,8 @@ static void take_fault(struct view *view, const struct folder_entry *entry)
     view->broken[view->broken_count++] = arena_copy_text(view->arena, entry->path);
 }
 
-static void take_entry(void *context, const struct folder_entry *entry)
+void view_add(struct view *view, const struct folder_entry *entry)
 {
-    struct view *view = context;
     if (entry->fault)
         take_fault(view, entry);
     if (entry->kind && entry->tree && !entry->is_duplicate && entry->kind->has_status &&
@@ -203,12 +202,22 @@ static int compare_rows(const void *left, const void *right)
     return strcmp(a->object, b->object);
 }
 
+void view_close(struct view *view)
+{
+    if (view->count)
+        qsort(view->rows, view->count, sizeof *view->rows, compare_rows);
+}
+
+static void take_entry(void *context, const struct folder_entry *entry)
+{
+    view_add(context, entry);
+}
+
 bool view_read(struct view *view, const struct folder_options *options, struct error *err)
 {
     if (!folder_read(options, view->arena, take_entry, view, err))
         return false;
-    if (view->count)
-        qsort(view->rows, view->count, sizeof *view->rows, compare_rows);
+    view_close(view);
     return true;
 }
 

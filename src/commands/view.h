@@ -54,6 +54,9 @@ struct view {
 
 // `view` is zeroed but for the arena.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
+// The same by hand: every entry, then the end.
+void view_add(struct view *view, const struct folder_entry *entry);
+void view_close(struct view *view);
 void view_done(struct view *view); // resets the arena; ready to be read into again
 struct view_row *view_find(const struct view *view, const char *object); // or NULL
 size_t view_ready(const struct view *view);

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/value.h"
+#include "io/world.h"
+#include "store/cluster/kubeconfig.h"
+
+// For `signpost status`: all objects of some kinds, once, as whole trees, without opening a store.
+// It wants the rights to list and watch them, and no others.
+
+struct cluster_read;
+struct cluster_read_options {
+    const struct world *world;
+    struct log *log;               // may be NULL
+    struct kube_access *access;    // taken over
+    const char *const *namespaces; // NULL-terminated; NULL: all
+    const struct kind *const *kinds;
+    size_t kind_count;
+    int64_t timeout_ms;
+    void (*object)(void *context, const struct kind *kind, const struct value *tree);
+    // Once, the last call: err NULL when all were told, else why not. Not freed from within.
+    void (*done)(void *context, const struct error *err);
+    void *context;
+};
+struct cluster_read *cluster_read_new(const struct cluster_read_options *options);
+void cluster_read_free(struct cluster_read *read); // accepts NULL

@@ -1,0 +1,74 @@
+"""`signpost status` on a real API server."""
+
+import json
+
+from clusters import rule
+from harness import LOOPBACK, free_port, run
+from operators import Operator, dns_class, record, secret, wait_state
+
+KEY = b"k" * 32
+
+
+def status(account, namespace, *words):
+    return run("status", "--kubeconfig", account.kubeconfig, "--namespaces", namespace, *words,
+               timeout=60)
+
+
+def rows(account, namespace):
+    """Of the records, by name."""
+    _, out, err = status(account, namespace, "--output", "json")
+    assert out, err
+    return {row["name"]: row for row in json.loads(out)["objects"] if row["kind"] == "DNSRecord"}
+
+
+def test_objects_of_a_cluster_are_shown_with_state_and_reason(cluster, namespace, programs,
+                                                               provider):
+    server = provider(key=KEY)
+    cluster.api.apply(secret(namespace, KEY))
+    cluster.api.apply(dns_class(namespace, f"http://{LOOPBACK}:{server.port}", namespace))
+    try:
+        cluster.api.apply(record(namespace, "www", namespace))
+        cluster.api.apply(record(namespace, "lost", "nowhere"))
+        account = cluster.account(namespace, "looker", rules=[
+            rule("dnsrecords", "list", "watch"), rule("dnsclasses", "list", "watch")])
+        before = rows(account, namespace)
+        assert before["www"]["ready"] == "-" and not before["www"]["right"]
+        Operator(programs, cluster, namespace).start()
+        wait_state(cluster, namespace, "www", "True")
+        wait_state(cluster, namespace, "lost", "False")
+        after = rows(account, namespace)
+        assert (after["www"]["ready"], after["www"]["reason"]) == ("True", "RecordCreated")
+        assert after["www"]["what"] == "www.example.test A" and after["www"]["right"]
+        assert after["lost"]["reason"] == "DNSClassNotFound"
+        code, out, _ = status(account, namespace)
+        assert code == 1
+        assert out.splitlines()[0].split() == ["OBJECT", "WHAT", "READY", "REASON", "MESSAGE"]
+        assert f"DNSRecord/{namespace}/www" in out
+    finally:
+        cluster.api.delete("DNSClass", namespace)
+
+
+def test_a_cluster_that_may_not_be_read_is_told_with_the_right_that_is_missing(cluster, namespace):
+    account = cluster.account(namespace, "nobody", rules=[])
+    code, out, err = status(account, namespace, "--timeout", "5s")
+    assert (code, out) == (2, "")
+    assert "forbidden" in err and "dnsrecords" in err
+
+
+def test_a_cluster_is_not_followed(cluster, namespace):
+    account = cluster.account(namespace, "nobody")
+    code, _, err = status(account, namespace, "--watch")
+    assert code == 2 and "kubectl get -w" in err
+
+
+def test_a_server_that_is_not_there_ends_with_its_reason(tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "clusters": [{"name": "c", "cluster": {
+            "server": f"http://{LOOPBACK}:{free_port()}"}}]}))
+    code, out, err = run("status", "--kubeconfig", path, "--timeout", "2s", timeout=60)
+    assert (code, out) == (2, "")
+    assert "connect" in err.lower()
