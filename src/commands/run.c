@@ -68,6 +68,8 @@ static bool open_store(struct run_process *run, struct error *err)
 {
     const struct setup_store how = {.world = &run->process.world,
                                     .log = run->process.log,
+                                    .keeps_certificates = webhook_makes_certificates(
+                                        run->invocation, run->setup.place.is_cluster),
                                     .failed = store_failed,
                                     .context = run};
     run->store = setup_open_store(&run->setup, &how, err);

@@ -156,14 +156,15 @@ static void add_writer(struct cluster_options *options, const struct setup *setu
     options->burst = (unsigned)option_int(invocation, "kube-api-burst");
 }
 
-// Those of the door's certificates are missed by whoever keeps them.
-static const struct kube_right *rights_of(const struct setup *setup, struct arena *arena)
+static const struct kube_right *rights_of(const struct setup *setup, const struct setup_store *how,
+                                          struct arena *arena)
 {
     const struct rights_wish wish = {
         .controllers = setup->controllers,
         .controller_count = setup->controller_count,
         .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(setup->invocation, "owner-id"),
+        .keeps_certificates = how->keeps_certificates,
     };
     return rights_make(arena, &wish);
 }
@@ -190,7 +191,7 @@ static struct store *open_cluster(struct setup *setup, const struct setup_store 
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!how->is_reading) {
         add_writer(&options, setup);
-        options.rights = rights_of(setup, arena);
+        options.rights = rights_of(setup, how, arena);
     }
     return cluster_new(how->world, &options, how->log);
 }

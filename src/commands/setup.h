@@ -29,7 +29,8 @@ bool setup_init(struct setup *setup, const struct invocation *invocation, struct
 struct setup_store {
     const struct world *world;
     struct log *log;
-    bool is_reading; // nothing is written; the options of writers are not needed
+    bool is_reading;         // nothing is written; the options of writers are not needed
+    bool keeps_certificates; // of the admission door, in a cluster: their rights are asked for, too
     // A cluster's: it cannot go on.
     void (*failed)(void *context, const struct error *err);
     void *context;

@@ -78,11 +78,22 @@ static bool check_url(const struct invocation *invocation, struct error *err)
     return option_blame(invocation, "webhook-url", text, err);
 }
 
+static bool is_door_wanted(const struct invocation *invocation, bool is_cluster)
+{
+    return option_is_set(invocation, "admission") ? option_flag(invocation, "admission")
+                                                  : is_cluster;
+}
+
+bool webhook_makes_certificates(const struct invocation *invocation, bool is_cluster)
+{
+    return is_cluster && is_door_wanted(invocation, is_cluster) &&
+           !option_text(invocation, "webhook-cert-dir");
+}
+
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
                            struct error *err)
 {
-    *is_wanted =
-        option_is_set(invocation, "admission") ? option_flag(invocation, "admission") : is_cluster;
+    *is_wanted = is_door_wanted(invocation, is_cluster);
     if (*is_wanted && !is_cluster && !option_text(invocation, "webhook-cert-dir"))
         return error_set(err, FAULT_SPEC, "",
                          "--admission on a folder needs --webhook-cert-dir: name a folder with "

@@ -31,6 +31,8 @@ struct webhook;
 // Is the door wanted? By default in a cluster. Fails (exit 2) where options do not go together.
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
                            struct error *err);
+// Does the door make certificates of its own? They take rights.
+bool webhook_makes_certificates(const struct invocation *invocation, bool is_cluster);
 // Opens the port. Fails when it is taken.
 struct webhook *webhook_new(const struct webhook_options *options, struct error *err);
 // All accept NULL.
