@@ -53,6 +53,11 @@ class Stand:
         self.cluster.api.apply(dns_class(self.namespace, url, self.namespace))
         return self
 
+    def touch_class(self):
+        self.cluster.api.merge("DNSClass", self.namespace, None,
+                               {"metadata": {"annotations": {"touched": "yes"}}})
+        return self
+
     def put(self, name, *values):
         self.cluster.api.apply(record(self.namespace, name, self.namespace,
                                       values=values or ("192.0.2.1",)))

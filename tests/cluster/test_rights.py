@@ -1,0 +1,131 @@
+"""The rights that `signpost manifests --rbac` prints, taken away one by one: what users are told, and
+that all heals by itself."""
+
+import contextlib
+
+import pytest
+import yaml
+
+import api
+import harness
+from harness import wait_until
+from operators import QUICK_LEASE
+from proxy import Proxy
+from stand import Stand
+
+RIGHTS = [(verb, resource) for resource, verbs in (
+    ("dnsclasses", "get list watch"), ("dnsclasses/status", "patch"),
+    ("dnsrecords", "get list watch patch"), ("dnsrecords/status", "patch"),
+    ("namespaces", "get list watch"), ("secrets", "get watch create patch"),
+    ("leases", "get watch update create"), ("events", "create patch"),
+    ("validatingwebhookconfigurations", "get watch patch")) for verb in verbs.split()]
+WATCHED = {"dnsclasses": "dns.homelab.mortenolsen.pro", "dnsrecords": "dns.homelab.mortenolsen.pro"}
+
+
+@pytest.fixture(scope="module")
+def poor(cluster, tmp_path_factory):
+    """A Stand whose operator starts again and again."""
+    made = Stand(cluster, tmp_path_factory.mktemp("poor"))
+    yield made.put("www")
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def proxy(cluster):
+    made = Proxy(cluster)
+    yield made
+    made.close()
+
+
+def test_these_are_all_rights():
+    code, text, errors = harness.run("manifests", "--rbac")
+    assert code == 0, errors
+    printed = {(verb, resource) for role in yaml.load_all(text, Loader=yaml.CSafeLoader)
+               for rule in role.get("rules", ()) for resource in rule["resources"]
+               for verb in rule["verbs"]}
+    assert printed == set(RIGHTS)
+
+
+@pytest.mark.parametrize("verb, resource", RIGHTS)
+def test_a_right_that_is_missing_at_the_start_is_named(poor, verb, resource):
+    with poor.lacking((verb, resource)):
+        poor.start(is_ready=False)
+        try:
+            poor.replica.wait_check(f"cannot {verb} {resource}")
+            poor.wait_line("a right is missing")
+        finally:
+            poor.replica.program.kill()
+
+
+def test_rights_that_come_back_are_found_within_a_minute(cluster, proxy, stand, tmp_path_factory):
+    with contextlib.ExitStack() as stack:
+        stands = {}
+        given_back = contextlib.ExitStack()
+        given_back.enter_context(stand.lacking(("patch", "dnsrecords"), ("get", "dnsrecords")))
+        stand.put("www").start(is_ready=False)
+        found = stand.wait("www", "False", "Forbidden")
+        assert "cannot patch resource" in api.condition(found, "Ready")["message"]
+        for resource in WATCHED:
+            one = Stand(cluster, tmp_path_factory.mktemp("w"), proxy=proxy)
+            stack.callback(one.end)
+            one.start().put("www").wait("www")
+            given_back.enter_context(one.lacking(("watch", resource)))
+            stands[resource] = one
+        proxy.end_running("cut", path="watch=1")
+        for resource, one in stands.items():
+            one.replica.wait_check(f"[-]watch-{resource}.{WATCHED[resource]} failed: forbidden: "
+                                   f"cannot watch {resource}", 30)
+            wait_until(lambda one=one: one.replica.checks().count("[-]watch-") == 1,
+                       lambda one=one: f"the others watch\n{one.replica.checks()}", 30)
+        stands["dnsclasses"].put("other").wait("other")
+        for one in stands.values():
+            assert one.held("www") == ["192.0.2.1"] and one.effects()[1] == 0
+        given_back.close()
+        for one in [*stands.values(), stand]:
+            one.touch_class().put("last")  # a watch that brings nothing is believed 25 s later
+        for one in [*stands.values(), stand]:
+            one.replica.wait_ready(65)
+            one.wait("last")
+
+
+def test_finalizers_that_are_forbidden_hold_the_record_back(stand):
+    stand.start().put("old").wait("old")
+    with stand.lacking(("patch", "dnsrecords")):
+        stand.put("new").wait("new", "False", "Forbidden")
+        assert stand.held("new") is None
+        stand.cluster.api.delete("DNSRecord", "old", stand.namespace)
+        stand.wait_held("old")
+        stand.wait("old", "False", "Forbidden")
+    stand.wait("new", seconds=15)
+    stand.delete("old")
+    assert stand.effects() == (2, 1)
+
+
+def test_a_status_that_is_forbidden_is_logged_and_written_later(stand):
+    stand.start()
+    with stand.lacking(("patch", "dnsrecords/status")):
+        stand.put("www").wait_held("www", "192.0.2.1")
+        told = stand.wait_line("cannot write to the store")[0]
+        assert "a right is missing (RBAC)" in told["error"]
+    stand.wait("www", seconds=15)
+    assert stand.effects() == (1, 0)
+
+
+def test_events_that_are_forbidden_hold_nothing_up(stand):
+    stand.start()
+    with stand.lacking(("create", "events")):
+        stand.put("www").wait("www")
+        assert "a right is missing (RBAC)" in stand.wait_line("Events cannot be written")[0]["error"]
+    stand.put("next").wait("next")
+    wait_until(lambda: [row for row in stand.cluster.api.list("Event", stand.namespace)
+                        if row["regarding"]["name"] == "next"], "an event")
+
+
+def test_a_lease_that_is_forbidden_ends_leading_until_it_is_allowed(stand):
+    stand.start(*QUICK_LEASE).put("first").wait("first")
+    with stand.lacking(("update", "leases")):
+        stand.replica.wait_check("[-]lease")
+        stand.put("second")
+    stand.wait("second")
+    stand.replica.wait_ready()
+    assert stand.effects() == (2, 0)
