@@ -149,6 +149,17 @@ struct election_sight lease_see(struct lease *lease, const struct value *tree)
     return sight_of(lease, lease->seen);
 }
 
+// News by the watch put a standby's own look off, but for one that is to show whether looking works
+// again.
+static int64_t look_ms(const struct lease *lease)
+{
+    int64_t poll_ms = lease_poll_ms(lease);
+    int64_t due_ms = lease->election.try_ms - lease_now(lease);
+    if (lease->trouble.fault == FAULT_NONE || due_ms >= poll_ms)
+        return poll_ms;
+    return due_ms > 0 ? due_ms : 0;
+}
+
 static void heard(void *context, bool is_deleted, const struct value *tree)
 {
     struct lease *lease = context;
@@ -158,7 +169,7 @@ static void heard(void *context, bool is_deleted, const struct value *tree)
         lease_alone_warn(lease, &sight);
     if (!lease->election.is_held)
         sight = lease_see(lease, is_deleted ? NULL : tree);
-    election_heard(&lease->election, &sight, lease_now(lease), lease_poll_ms(lease));
+    election_heard(&lease->election, &sight, lease_now(lease), look_ms(lease));
     lease_leave(lease);
 }
 

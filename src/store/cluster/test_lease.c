@@ -596,6 +596,22 @@ static void an_update_that_is_lost_ends_no_hold(void **state)
     assert_int_equal(bench->a.fences, 0);
 }
 
+static void a_standby_looks_again_after_a_look_that_failed_though_it_hears_renewals(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 50);
+    bench->server.refuse_read = 503;
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 50);
+    assert_non_null(strstr(bench->b.lines, "the lease could not be looked after"));
+    bench->server.refuse_read = 0;
+    pass(bench, 10000);
+    assert_true(bench->a.is_leading);
+    assert_non_null(strstr(bench->b.lines, "the lease is looked after again"));
+    assert_true(lease_check(bench->b.lease).is_ok);
+}
+
 // ---- the fence ----------------------------------------------------------------------------------
 
 static void without_renewals_nothing_begins_and_then_nothing_goes_on(void **state)
@@ -1007,6 +1023,7 @@ int main(void)
         UNIT(a_lease_that_is_deleted_is_made_again_by_its_holder),
         UNIT(what_others_write_into_the_lease_is_kept),
         UNIT(an_update_that_is_lost_ends_no_hold),
+        UNIT(a_standby_looks_again_after_a_look_that_failed_though_it_hears_renewals),
         UNIT(without_renewals_nothing_begins_and_then_nothing_goes_on),
         UNIT(a_machine_that_slept_may_not_write_when_it_wakes),
         UNIT(one_that_was_stopped_is_fenced_before_it_hears_anything),
