@@ -9,6 +9,7 @@
 
 #define MANIFEST_NAME "signpost" // of all objects that there is one of
 #define MANIFEST_WEBHOOK_SERVICE "signpost-webhook"
+#define MANIFEST_METRICS_SERVICE "signpost-metrics"
 
 struct manifest {
     struct arena *arena;

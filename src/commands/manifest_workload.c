@@ -45,7 +45,7 @@ static void write_service(const struct manifest *manifest, const struct service 
 
 void manifest_write_services(const struct manifest *manifest)
 {
-    write_service(manifest, &(struct service){"signpost-metrics", "metrics", METRICS_PORT});
+    write_service(manifest, &(struct service){MANIFEST_METRICS_SERVICE, "metrics", METRICS_PORT});
     if (option_flag(manifest->invocation, "admission") && !manifest->webhook_url)
         write_service(manifest, &(struct service){MANIFEST_WEBHOOK_SERVICE, "webhook", HTTPS_PORT});
 }
@@ -84,10 +84,7 @@ static const struct manifest_row container_rows[] = {
 
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
-    "controllers",
-    "owner-id",
-    "leader-elect-resource-name",
-    "webhook-url",
+    "controllers", "owner-id", "leader-elect-resource-name", "webhook-url", "metrics-secure",
 };
 
 static void add_argument(const struct manifest *manifest, struct value *list, const char *option,

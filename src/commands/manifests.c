@@ -104,6 +104,9 @@ static const struct option run_rows[] = {
      .type = OPTION_TEXT,
      .placeholder = "URL",
      .doc = "Where the API server reaches admission, if not through a Service."},
+    {.name = "metrics-secure",
+     .type = OPTION_FLAG,
+     .doc = "Serve /metrics over TLS, to accounts that may."},
 };
 
 static int fail_without_section(void)

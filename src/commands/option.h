@@ -40,7 +40,7 @@ struct option_group {
     size_t count;
 };
 
-enum { OPTION_GROUPS_MAX = 6 };
+enum { OPTION_GROUPS_MAX = 8 };
 
 struct invocation;
 struct command {

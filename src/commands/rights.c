@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/cluster/bearers.h"
 #include "store/cluster/lease.h"
 #include "store/cluster/notes.h"
 
@@ -93,5 +94,6 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_wi
     add(&list, notes_rights);
     add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
     add(&list, wish->keeps_certificates ? certificates : NULL);
+    add(&list, wish->judges_bearers ? bearers_rights : NULL);
     return list.items;
 }

@@ -14,6 +14,7 @@ struct rights_wish {
     const char *lease_name;
     bool has_owner_id;       // given, so that none is derived
     bool keeps_certificates; // serves admission with certificates of its own making
+    bool judges_bearers;     // asks whose a token is: --metrics-secure
 };
 
 // Objects that every installation has by these names.

@@ -5,6 +5,7 @@
 #include "base/url.h"
 #include "base/when.h"
 #include "commands/commands.h"
+#include "commands/metrics_guard.h"
 #include "commands/process.h"
 #include "commands/setup.h"
 #include "commands/webhook.h"
@@ -49,6 +50,8 @@ struct run_process {
     struct engine *engine;
     struct probes *health;
     struct probes *metrics;
+    struct metrics_guard *guard; // of metrics; NULL: everybody may read them
+    bool is_guarded;
     int64_t leaving_ms;
     struct loop_timer end_timer;
     struct webhook *webhook; // NULL: off
@@ -70,6 +73,7 @@ static bool open_store(struct run_process *run, struct error *err)
                                     .log = run->process.log,
                                     .keeps_certificates = webhook_makes_certificates(
                                         run->invocation, run->setup.place.is_cluster),
+                                    .judges_bearers = run->is_guarded,
                                     .failed = store_failed,
                                     .context = run};
     run->store = setup_open_store(&run->setup, &how, err);
@@ -127,6 +131,18 @@ static void metrics(void *context, struct buffer *out)
     webhook_write_metrics(run->webhook, out);
 }
 
+static void judge(void *context, struct text token, void *asker)
+{
+    const struct run_process *run = context;
+    metrics_guard_judge(run->guard, token, asker);
+}
+
+static void forget(void *context, void *asker)
+{
+    const struct run_process *run = context;
+    metrics_guard_forget(run->guard, asker);
+}
+
 static struct probes *bind_probes(struct run_process *run, struct text address, bool is_health,
                                   struct error *err)
 {
@@ -136,6 +152,8 @@ static struct probes *bind_probes(struct run_process *run, struct text address, 
         options.checks = checks, options.trouble = trouble;
     else
         options.metrics = metrics;
+    if (!is_health && run->guard)
+        options.judge = judge, options.forget = forget, options.is_tls = true;
     if (!hostport_parse(&at, address, 0, false, err))
         return NULL;
     options.address = at.host;
@@ -163,6 +181,21 @@ static bool open_probes(struct run_process *run, const char *option, bool is_hea
     log_line(run->process.log, LOG_WARN, "cannot serve; going on without",
              LOG_TEXT("option", option), LOG_TEXT("error", err->text), LOG_END);
     return true;
+}
+
+static bool open_metrics(struct run_process *run, struct error *err)
+{
+    struct hostport at = {0};
+    const char *address = option_text(run->invocation, "metrics-bind-address");
+    if (run->is_guarded)
+        run->guard = metrics_guard_new(&run->process.world, cluster_api(run->store));
+    if (!open_probes(run, "metrics-bind-address", false, &run->metrics, err))
+        return false;
+    if (!run->guard || !run->metrics)
+        return true;
+    return (!address || hostport_parse(&at, text_of(address), 0, false, err)) &&
+           metrics_guard_certify(run->guard, run->metrics, run->setup.place.own_namespace, at.host,
+                                 err);
 }
 
 static void note(void *context, const struct store_note *told)
@@ -259,7 +292,7 @@ static bool run_open(struct run_process *run, struct error *err)
     if (!open_store(run, err) || !open_engine(run, err) || !open_webhook(run, err))
         return false;
     if (!open_probes(run, "health-probe-bind-address", true, &run->health, err) ||
-        !open_probes(run, "metrics-bind-address", false, &run->metrics, err))
+        !open_metrics(run, err))
         return false;
     process_world_on_signal(&run->process, leave, run);
     process_world_on_hangup(&run->process, reload, run);
@@ -272,6 +305,7 @@ static void run_close(struct run_process *run)
     loop_timer_cancel(run->process.world.loop, &run->end_timer);
     probes_free(run->health);
     probes_free(run->metrics);
+    metrics_guard_free(run->guard);
     webhook_free(run->webhook);
     run->webhook = NULL;
     engine_free(run->engine);
@@ -283,7 +317,8 @@ static int run_run(struct invocation *invocation)
 {
     struct run_process run = {.invocation = invocation};
     struct error err;
-    if (!setup_init(&run.setup, invocation, &err) || !writer_options_check(invocation, &err))
+    if (!setup_init(&run.setup, invocation, &err) || !writer_options_check(invocation, &err) ||
+        !metrics_guard_check(invocation, run.setup.place.is_cluster, &run.is_guarded, &err))
         return command_fail(2, "%s", err.text);
     if (!process_world_init(&run.process, invocation, &err))
         return command_fail(1, "%s", err.text);
@@ -311,6 +346,7 @@ const struct command run_command = {
                {setup_options, SETUP_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
                {writer_options, WRITER_OPTION_COUNT},
+               {&metrics_guard_option, 1},
                {webhook_options, WEBHOOK_OPTION_COUNT},
                {log_options, LOG_OPTION_COUNT}},
     .has_settings = true,

@@ -165,6 +165,7 @@ static const struct kube_right *rights_of(const struct setup *setup, const struc
         .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(setup->invocation, "owner-id"),
         .keeps_certificates = how->keeps_certificates,
+        .judges_bearers = how->judges_bearers,
     };
     return rights_make(arena, &wish);
 }

@@ -31,6 +31,7 @@ struct setup_store {
     struct log *log;
     bool is_reading;         // nothing is written; the options of writers are not needed
     bool keeps_certificates; // of the admission door, in a cluster: their rights are asked for, too
+    bool judges_bearers;     // --metrics-secure: likewise
     // A cluster's: it cannot go on.
     void (*failed)(void *context, const struct error *err);
     void *context;

@@ -90,10 +90,15 @@ static void only_what_is_used_is_asked_for(void **state)
     assert_string_equal(rights[0].names[0], "mine");
     assert_false(may(rights, "get", "", "namespaces"));
     assert_false(may(rights, "patch", "", "secrets"));
+    assert_false(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
     wish = (struct rights_wish){.lease_name = "mine", .keeps_certificates = true};
     rights = rights_make(*state, &wish);
     assert_true(may(rights, "get", "", "namespaces"));
     assert_true(may(rights, "patch", "", "secrets"));
+    wish = (struct rights_wish){.lease_name = "mine", .judges_bearers = true};
+    rights = rights_make(*state, &wish);
+    assert_true(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
+    assert_true(may(rights, "create", "authorization.k8s.io", "subjectaccessreviews"));
 }
 
 #define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "io/http_server.h"
@@ -12,6 +13,12 @@ struct probes {
     struct probes_options options;
     struct http_server *server;
     bool is_leaving;
+};
+
+// A request for metrics whose token is being judged.
+struct asker {
+    const struct probes *probes;
+    struct http_exchange *exchange;
 };
 
 static void answer_text(struct http_exchange *exchange, int status, const char *text)
@@ -76,6 +83,59 @@ static void answer_metrics(const struct probes *probes, struct http_exchange *ex
                 0);
 }
 
+// ---- who may read metrics -----------------------------------------------------------------------
+
+void probes_judged(void *context, enum probes_verdict verdict)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } refusals[] = {
+        [PROBES_UNKNOWN] = {401, "unauthorized: send `Authorization: Bearer TOKEN`\n"},
+        [PROBES_FORBIDDEN] = {403, "forbidden: the account needs the verb get on the non-resource "
+                                   "URL /metrics\n"},
+        [PROBES_UNSURE] = {503, "the API server does not say who this is; try again\n"},
+    };
+    static const struct http_header bearer = {"WWW-Authenticate", "Bearer"};
+    struct asker *asker = context;
+    struct http_exchange *exchange = asker->exchange;
+    http_exchange_set_data(exchange, NULL);
+    if (verdict == PROBES_ALLOWED)
+        answer_metrics(asker->probes, exchange);
+    else
+        http_answer(exchange, refusals[verdict].status, "text/plain; charset=utf-8",
+                    text_of(refusals[verdict].text), &bearer, verdict == PROBES_UNKNOWN);
+    free(asker);
+}
+
+// Absent unless there is exactly one.
+static struct text token_of(const struct http_exchange *exchange)
+{
+    static const char scheme[] = "Bearer ";
+    const char *header = http_exchange_header(exchange, "Authorization", 0);
+    if (!header || http_exchange_header(exchange, "Authorization", 1) ||
+        strncasecmp(header, scheme, sizeof scheme - 1) != 0)
+        return TEXT("");
+    return text_trim(text_of(header + sizeof scheme - 1));
+}
+
+static void judge_metrics(const struct probes *probes, struct http_exchange *exchange)
+{
+    const struct probes_options *options = &probes->options;
+    struct text token = token_of(exchange);
+    if (!options->judge) {
+        answer_metrics(probes, exchange);
+        return;
+    }
+    struct asker *asker = mem_new_of(struct asker);
+    *asker = (struct asker){probes, exchange};
+    http_exchange_set_data(exchange, asker);
+    if (token.len)
+        options->judge(options->context, token, asker);
+    else
+        probes_judged(asker, PROBES_UNKNOWN);
+}
+
 static bool is_path(struct text path, const char *wanted)
 {
     return text_is(path, wanted);
@@ -94,7 +154,7 @@ static void route(const struct probes *probes, struct http_exchange *exchange, s
         buffer_add(&name, path.at + 8, path.len - 8);
         answer_ready(probes, exchange, buffer_text(&name).at, is_verbose);
     } else if (probes->options.metrics && is_path(path, "/metrics"))
-        answer_metrics(probes, exchange);
+        judge_metrics(probes, exchange);
     else
         answer_text(exchange, 404, "not found\n");
 }
@@ -115,8 +175,12 @@ static void handle(void *context, struct http_exchange *exchange)
 
 static void gone(void *context, struct http_exchange *exchange)
 {
-    (void)context;
-    (void)exchange;
+    const struct probes *probes = context;
+    struct asker *asker = http_exchange_data(exchange);
+    if (!asker)
+        return;
+    probes->options.forget(probes->options.context, asker);
+    free(asker);
 }
 
 struct probes *probes_new(struct loop *loop, const struct probes_options *options,
@@ -125,6 +189,7 @@ struct probes *probes_new(struct loop *loop, const struct probes_options *option
     struct probes *probes = mem_new_of(struct probes);
     const struct http_server_options server = {.address = options->address,
                                                .port = options->port,
+                                               .is_tls = options->is_tls,
                                                .handle = handle,
                                                .gone = gone,
                                                .context = probes};
@@ -148,6 +213,13 @@ void probes_free(struct probes *probes)
 uint16_t probes_port(const struct probes *probes)
 {
     return http_server_port(probes->server);
+}
+
+bool probes_set_certificate(struct probes *probes, struct text certificate_pem,
+                            const struct secret *key_pem, struct error *err)
+{
+    const struct http_server_tls tls = {.certificate_pem = certificate_pem, .key_pem = key_pem};
+    return http_server_set_tls(probes->server, &tls, err);
 }
 
 void probes_leave(struct probes *probes)

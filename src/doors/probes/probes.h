@@ -5,11 +5,20 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include "store/store.h"
 
-// Health, readiness and metrics over plain HTTP: GET /healthz, /readyz (?verbose, /readyz/<check>),
-// /metrics. What is served depends on the callbacks that are set; anything else is 404.
+// Health, readiness and metrics over HTTP: GET /healthz, /readyz (?verbose, /readyz/<check>),
+// /metrics. What is served depends on the callbacks that are set; anything else is 404. Metrics may
+// be for those alone who bear a token that somebody else judges, over TLS.
+
+enum probes_verdict {
+    PROBES_ALLOWED,
+    PROBES_UNKNOWN,   // 401
+    PROBES_FORBIDDEN, // 403
+    PROBES_UNSURE,    // 503
+};
 
 struct probes_options {
     const char *address;
@@ -20,6 +29,11 @@ struct probes_options {
     const char *(*trouble)(void *context);
     // Prometheus text 0.0.4, appended. NULL: no /metrics.
     void (*metrics)(void *context, struct buffer *out);
+    // Whose token is it, and may they read /metrics? Leads to one probes_judged, at once or later,
+    // unless `forget` comes first. NULL: everybody may.
+    void (*judge)(void *context, struct text token, void *asker);
+    void (*forget)(void *context, void *asker);
+    bool is_tls; // connections are closed until there is a certificate
     void *context;
 };
 
@@ -29,5 +43,10 @@ struct probes *probes_new(struct loop *loop, const struct probes_options *option
                           struct error *err);
 void probes_free(struct probes *probes);
 uint16_t probes_port(const struct probes *probes);
+// For connections from now on; with is_tls only.
+bool probes_set_certificate(struct probes *probes, struct text certificate_pem,
+                            const struct secret *key_pem, struct error *err);
+// What became of this asker; it is gone then.
+void probes_judged(void *asker, enum probes_verdict verdict);
 // From now on /readyz fails with "shutting down".
 void probes_leave(struct probes *probes);

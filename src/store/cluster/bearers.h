@@ -1,0 +1,33 @@
+#pragma once
+
+#include <stdint.h>
+
+#include "base/right.h"
+#include "base/text.h"
+#include "io/world.h"
+#include "store/cluster/api.h"
+
+// Who bears this token, and may they `get` this path? The API server is asked with a TokenReview
+// and then a SubjectAccessReview; what it says of a token is good for 60 s. Of tokens only the
+// SHA-256 is kept, of 64 at most; of eight at a time is asked.
+//
+//     struct bearers *bearers = bearers_new(world, api, "/metrics");
+//     bearers_ask(bearers, token, judged, exchange);
+
+extern const struct kube_right bearers_rights[];
+
+enum bearer_verdict {
+    BEARER_ALLOWED,
+    BEARER_UNKNOWN,   // no token of this cluster
+    BEARER_FORBIDDEN, // known, and may not
+    BEARER_UNSURE,    // the API server did not say, or too many ask: try again
+};
+typedef void bearer_judged(void *asker, enum bearer_verdict verdict);
+
+struct bearers;
+struct bearers *bearers_new(const struct world *world, struct api *api, const char *path);
+void bearers_free(struct bearers *bearers); // accepts NULL; who waits is not called
+// Calls `judged` once: at once with what is known, or later.
+void bearers_ask(struct bearers *bearers, struct text token, bearer_judged *judged, void *asker);
+// Does not wait any more.
+void bearers_forget(struct bearers *bearers, const void *asker);

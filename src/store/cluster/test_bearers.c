@@ -1,0 +1,240 @@
+#include "store/cluster/bearers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/value.h"
+#include "store/cluster/test_server.h"
+
+enum { ANSWERS_MAX = 128, NONE = -1 };
+
+// The API server knows "good" and "poor"; only the first one's account may.
+struct bench {
+    struct loop *loop;
+    struct world world;
+    struct api api;
+    struct bearers *bearers;
+    int status; // of all replies; 0: 201
+    size_t token_reviews;
+    size_t access_reviews;
+    char access[1024]; // the last one's body
+    int answers[ANSWERS_MAX];
+};
+
+static void serve_token(struct bench *bench, const char *body, struct test_reply *reply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *tree = value_read_json(arena, text_of(body), &value_reply_limits, NULL);
+    struct text token = value_text_at(tree, "spec.token");
+    bool is_known = text_is(token, "good") || text_is(token, "poor");
+    bench->token_reviews++;
+    assert_true(text_is(value_text_at(tree, "kind"), "TokenReview"));
+    buffer_printf(&reply->body,
+                  "{\"status\":{\"authenticated\":%s,\"user\":{\"username\":\"%.*s\","
+                  "\"uid\":\"u1\",\"groups\":[\"a\",\"b\"],"
+                  "\"extra\":{\"scopes\":[\"x\"]}}}}",
+                  is_known ? "true" : "false", TEXT_ARGS(token));
+}
+
+static void serve_access(struct bench *bench, const char *body, struct test_reply *reply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *tree = value_read_json(arena, text_of(body), &value_reply_limits, NULL);
+    bool is_allowed = text_is(value_text_at(tree, "spec.user"), "good");
+    bench->access_reviews++;
+    snprintf(bench->access, sizeof bench->access, "%s", body);
+    buffer_printf(&reply->body, "{\"status\":{\"allowed\":%s}}", is_allowed ? "true" : "false");
+}
+
+static void serve(void *context, const struct api_call *call, struct test_reply *reply)
+{
+    struct bench *bench = context;
+    reply->status = bench->status ? bench->status : 201;
+    if (!strcmp(call->path, "/apis/authentication.k8s.io/v1/tokenreviews"))
+        serve_token(bench, call->body, reply);
+    else if (!strcmp(call->path, "/apis/authorization.k8s.io/v1/subjectaccessreviews"))
+        serve_access(bench, call->body, reply);
+    else
+        fail_msg("%s", call->path);
+}
+
+static int set_up(void **state)
+{
+    struct bench *bench = mem_new_of(struct bench);
+    bench->loop = virtual_loop_new(0);
+    bench->world = (struct world){.loop = bench->loop};
+    bench->api = (struct api){.loop = bench->loop, .serve = serve, .context = bench};
+    bench->bearers = bearers_new(&bench->world, &bench->api, "/metrics");
+    for (size_t i = 0; i < ANSWERS_MAX; i++)
+        bench->answers[i] = NONE;
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+    bearers_free(bench->bearers);
+    test_api_done(&bench->api);
+    size_t timers = virtual_loop_timer_count(bench->loop);
+    loop_free(bench->loop);
+    free(bench);
+    return timers ? -1 : 0;
+}
+
+static void judged(void *asker, enum bearer_verdict verdict)
+{
+    int *answer = asker;
+    assert_int_equal(*answer, NONE);
+    *answer = (int)verdict;
+}
+
+static void ask(struct bench *bench, size_t asker, const char *token)
+{
+    bench->answers[asker] = NONE;
+    bearers_ask(bench->bearers, text_of(token), judged, &bench->answers[asker]);
+}
+
+static void pass(struct bench *bench, int64_t ms)
+{
+    virtual_loop_run_until(bench->loop, loop_mono_ms(bench->loop) + ms);
+}
+
+static int verdict_of(struct bench *bench, const char *token)
+{
+    ask(bench, 0, token);
+    pass(bench, 100);
+    return bench->answers[0];
+}
+
+static void who_may_is_allowed_and_others_are_told_apart(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
+    assert_int_equal(verdict_of(bench, "poor"), BEARER_FORBIDDEN);
+    assert_int_equal(verdict_of(bench, "strange"), BEARER_UNKNOWN);
+    assert_int_equal(verdict_of(bench, ""), BEARER_UNKNOWN);
+    assert_int_equal(bench->token_reviews, 3);
+    assert_int_equal(bench->access_reviews, 2);
+}
+
+static void all_that_is_known_of_the_user_decides(void **state)
+{
+    struct bench *bench = *state;
+    verdict_of(bench, "good");
+    assert_string_equal(bench->access,
+                        "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":"
+                        "\"SubjectAccessReview\",\"spec\":{\"user\":\"good\",\"uid\":\"u1\","
+                        "\"groups\":[\"a\",\"b\"],\"extra\":{\"scopes\":[\"x\"]},"
+                        "\"nonResourceAttributes\":{\"verb\":\"get\",\"path\":\"/metrics\"}}}");
+}
+
+static void an_answer_is_good_for_a_minute(void **state)
+{
+    struct bench *bench = *state;
+    verdict_of(bench, "good");
+    verdict_of(bench, "strange");
+    pass(bench, 59000);
+    ask(bench, 1, "good");
+    ask(bench, 2, "strange");
+    assert_int_equal(bench->answers[1], BEARER_ALLOWED);
+    assert_int_equal(bench->answers[2], BEARER_UNKNOWN);
+    assert_int_equal(bench->api.count, 3);
+    pass(bench, 1000);
+    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
+    assert_int_equal(bench->api.count, 5);
+}
+
+static void who_asks_at_the_same_time_gets_one_answer(void **state)
+{
+    struct bench *bench = *state;
+    for (size_t i = 0; i < 5; i++)
+        ask(bench, i, "good");
+    pass(bench, 100);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(bench->answers[i], BEARER_ALLOWED);
+    assert_int_equal(bench->api.count, 2);
+}
+
+static void without_the_api_server_nobody_is_let_in_and_nothing_is_kept(void **state)
+{
+    struct bench *bench = *state;
+    bench->status = 503;
+    assert_int_equal(verdict_of(bench, "good"), BEARER_UNSURE);
+    bench->status = 0;
+    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
+}
+
+static void strangers_hold_eight_questions_at_most(void **state)
+{
+    struct bench *bench = *state;
+    char token[16];
+    for (size_t i = 0; i < 10; i++) {
+        snprintf(token, sizeof token, "strange%zu", i);
+        ask(bench, i, token);
+    }
+    assert_int_equal(bench->api.count, 8);
+    assert_int_equal(bench->answers[8], BEARER_UNSURE);
+    assert_int_equal(bench->answers[9], BEARER_UNSURE);
+}
+
+static void the_oldest_of_64_makes_room(void **state)
+{
+    struct bench *bench = *state;
+    char token[16];
+    verdict_of(bench, "good");
+    for (size_t i = 0; i < 63; i++) {
+        snprintf(token, sizeof token, "strange%zu", i);
+        verdict_of(bench, token);
+    }
+    verdict_of(bench, "good");
+    assert_int_equal(bench->api.count, 2 + 63);
+    verdict_of(bench, "one more");
+    verdict_of(bench, "good");
+    assert_int_equal(bench->api.count, 2 + 63 + 1 + 2);
+}
+
+static void who_went_away_is_not_called(void **state)
+{
+    struct bench *bench = *state;
+    ask(bench, 0, "good");
+    ask(bench, 1, "good");
+    bearers_forget(bench->bearers, &bench->answers[0]);
+    pass(bench, 100);
+    assert_int_equal(bench->answers[0], NONE);
+    assert_int_equal(bench->answers[1], BEARER_ALLOWED);
+}
+
+static void nobody_is_called_behind_the_end(void **state)
+{
+    struct bench *bench = *state;
+    ask(bench, 0, "good");
+    bearers_free(bench->bearers);
+    bench->bearers = NULL;
+    pass(bench, 100);
+    assert_int_equal(bench->answers[0], NONE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_may_is_allowed_and_others_are_told_apart),
+        TEST(all_that_is_known_of_the_user_decides),
+        TEST(an_answer_is_good_for_a_minute),
+        TEST(who_asks_at_the_same_time_gets_one_answer),
+        TEST(without_the_api_server_nobody_is_let_in_and_nothing_is_kept),
+        TEST(strangers_hold_eight_questions_at_most),
+        TEST(the_oldest_of_64_makes_room),
+        TEST(who_went_away_is_not_called),
+        TEST(nobody_is_called_behind_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
