@@ -3,9 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/check_live.h"
 #include "commands/check_set.h"
 #include "commands/commands.h"
 #include "commands/print.h"
+#include "commands/process.h"
+#include "commands/setup.h"
 #include "io/disk.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "store/folder/document.h"
@@ -39,8 +42,8 @@ struct check {
 static void add_finding(struct check *check, const struct document *document,
                         const struct finding *finding, const char *text)
 {
-    struct place place = {check->path, finding->line ? finding->line : document->line,
-                          finding->line ? finding->column : document->column};
+    struct spot place = {check->path, finding->line ? finding->line : document->line,
+                         finding->line ? finding->column : document->column};
     report_add(&check->report, finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING,
                place, "%s", text);
 }
@@ -58,7 +61,7 @@ static void add_findings(struct check *check, const struct document *document,
 // Of a document that no table fits: its text says the place, too.
 static void add_fault(struct check *check, const struct document *document)
 {
-    struct place place = {check->path, document->line, document->column};
+    struct spot place = {check->path, document->line, document->column};
     AUTO_BUFFER prefix = {0};
     buffer_printf(&prefix, "%s:%u:%u: ", place.path, place.line, place.column);
     bool has_prefix = text_starts(text_of(document->fault), prefix.at);
@@ -86,7 +89,7 @@ static void check_annotation(struct check *check, const struct kind *kind, const
     const char *nearest = count ? text_nearest(name, kind->annotations, count) : NULL;
     text_clean(&clean, item->key, SHOWN_OCTETS_MAX);
     report_add(&check->report, REPORT_WARNING,
-               (struct place){check->path, item->key_line, item->key_column},
+               (struct spot){check->path, item->key_line, item->key_column},
                "metadata.annotations[%s]: is not known and does nothing%s%s%s", clean.at,
                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
@@ -126,8 +129,8 @@ static void check_object(struct check *check, struct arena *arena, const struct 
 static void check_identity(struct check *check, const struct document *document)
 {
     const struct object_ref_key key = {document->kind, document->namespace_, document->name};
-    struct place place = place_in(document->tree, "metadata.name", check->path);
-    const struct place *first = check_set_add_object(&check->set, &key, place);
+    struct spot place = place_in(document->tree, "metadata.name", check->path);
+    const struct spot *first = check_set_add_object(&check->set, &key, place);
     if (first)
         report_add(&check->report, REPORT_ERROR, place,
                    "metadata.name: %s %.*s stands in %s:%u:%u already; rename or remove one",
@@ -149,8 +152,8 @@ static void check_claim(struct check *check, struct arena *arena, const struct d
         return;
     const char *key = arena_printf(arena, "name %.*s %s %.*s", TEXT_ARGS(record.class_name),
                                    record_type_name(set.type), TEXT_ARGS(fqdn));
-    struct place place = place_in(document->tree, "spec.subdomain", check->path);
-    const struct place *first = check_set_file(&check->set, key, place);
+    struct spot place = place_in(document->tree, "spec.subdomain", check->path);
+    const struct spot *first = check_set_file(&check->set, key, place);
     if (first)
         report_add(&check->report, REPORT_WARNING, place,
                    "spec.subdomain: %.*s %s is declared in %s:%u:%u already; only the older "
@@ -163,7 +166,7 @@ static void skip(struct check *check, const struct document *document)
 {
     AUTO_BUFFER name = {0};
     AUTO_BUFFER key = {0};
-    struct place place = {check->path, document->line, document->column};
+    struct spot place = {check->path, document->line, document->column};
     text_clean(&name, value_text_at(document->tree, "kind"), SHOWN_OCTETS_MAX);
     buffer_add_text(&name, " of ");
     text_clean(&name, value_text_at(document->tree, "apiVersion"), SHOWN_OCTETS_MAX);
@@ -210,13 +213,13 @@ static void add_syntax_fault(struct check *check, const struct error *err)
     struct text line;
     struct text column;
     int64_t numbers[2];
-    struct place place = {check->path, 1, 1};
+    struct spot place = {check->path, 1, 1};
     if (text_starts(rest, check->path) && rest.len > skipped) {
         rest = (struct text){rest.at + skipped, rest.len - skipped};
         struct text whole = rest;
         if (text_cut(&rest, ':', &line) && text_cut(&rest, ':', &column) &&
             text_to_int64(line, &numbers[0]) && text_to_int64(column, &numbers[1]))
-            place = (struct place){check->path, (uint32_t)numbers[0], (uint32_t)numbers[1]};
+            place = (struct spot){check->path, (uint32_t)numbers[0], (uint32_t)numbers[1]};
         else
             rest = whole;
     }
@@ -243,7 +246,7 @@ static void check_file(struct check *check, const struct file_path *file)
     if (!documents_read(&source, take_document, check, &err))
         add_syntax_fault(check, &err);
     else if (before == check->object_count + check->skipped_count)
-        report_add(&check->report, REPORT_WARNING, (struct place){file->shown, 1, 1},
+        report_add(&check->report, REPORT_WARNING, (struct spot){file->shown, 1, 1},
                    "the file holds no object");
 }
 
@@ -260,7 +263,7 @@ static void add_file(struct check *check, const char *shown, const char *opened)
         return;
     }
     buffer_printf(&key, "file %s", real);
-    if (check_set_file(&check->set, key.at, (struct place){shown, 1, 1}))
+    if (check_set_file(&check->set, key.at, (struct spot){shown, 1, 1}))
         return;
     mem_reserve(&check->files, &check->file_capacity, check->file_count + 1);
     check->files[check->file_count++] = (struct file_path){shown, opened};
@@ -276,7 +279,7 @@ static void found_manifest(void *context, const char *path, const struct disk_st
     if (scan_check_link(check->real, opened, &err))
         add_file(check, shown, opened);
     else if (err.fault == FAULT_SPEC)
-        report_add(&check->report, REPORT_ERROR, (struct place){shown, 1, 1}, "%s", err.text);
+        report_add(&check->report, REPORT_ERROR, (struct spot){shown, 1, 1}, "%s", err.text);
     else
         unreadable(check, err.text);
 }
@@ -285,7 +288,7 @@ static void found_dangling(void *context, const char *path)
 {
     struct check *check = context;
     const char *shown = arena_printf(check->arena, "%s/%s", check->folder, path);
-    report_add(&check->report, REPORT_WARNING, (struct place){shown, 1, 1},
+    report_add(&check->report, REPORT_WARNING, (struct spot){shown, 1, 1},
                "is a link that leads nowhere, and counts as absent");
 }
 
@@ -316,7 +319,7 @@ static void walk(struct check *check, const char *path)
     scan_step(&scan, NULL, 0);
     scan_end(&scan);
     if (before == check->file_count && !check->unreadable_count)
-        report_add(&check->report, REPORT_WARNING, (struct place){check->folder, 1, 1},
+        report_add(&check->report, REPORT_WARNING, (struct spot){check->folder, 1, 1},
                    "no manifest (*.yaml, *.yml, *.json) in this folder");
 }
 
@@ -380,6 +383,15 @@ static int tell(struct check *check)
     return check->report.counts[REPORT_ERROR] ? 1 : 0;
 }
 
+// Then there is no folder to look at.
+static bool is_of_cluster(const struct invocation *invocation)
+{
+    struct place place;
+    struct error err;
+    return option_flag(invocation, "live") && place_find(&place, invocation, &err) &&
+           place.is_cluster;
+}
+
 static int check_run(struct invocation *invocation)
 {
     struct check check = {.arena = invocation->arena,
@@ -388,10 +400,14 @@ static int check_run(struct invocation *invocation)
     check_set_init(&check.set, invocation->arena);
     for (size_t i = 0; i < invocation->argument_count; i++)
         take_path(&check, invocation->arguments[i]);
-    if (!invocation->argument_count)
+    if (!invocation->argument_count && !is_of_cluster(invocation))
         take_path(&check, option_text(invocation, "dir"));
     read_files(&check);
     int code = tell(&check);
+    if (option_flag(invocation, "live")) {
+        int live = check_live(invocation);
+        code = live > code ? live : code;
+    }
     check_set_done(&check.set);
     report_done(&check.report);
     kind_patterns_free(check.patterns);
@@ -400,11 +416,16 @@ static int check_run(struct invocation *invocation)
 }
 
 static const struct option check_rows[] = {
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .fallback = "./manifests",
-     .placeholder = "PATH",
-     .doc = "Folder that is checked when no PATH is given."},
+    {.name = "live",
+     .type = OPTION_FLAG,
+     .doc = "Besides, look whether `signpost run` would find what it needs: in a cluster the kinds "
+            "and the rights; on either store a server that answers for each DNSClass."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "30s",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "With --live: how long reading all objects may take."},
 };
 
 extern const struct command check_command;
@@ -417,9 +438,18 @@ const struct command check_command = {
            "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
            "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
            "\n"
-           "Objects that others name and that are in none of the files are warned of.",
+           "Objects that others name and that are in none of the files are warned of.\n"
+           "\n"
+           "--live adds questions that change nothing: GET /health at the server of each DNSClass, "
+           "and in a cluster SelfSubjectAccessReviews and whether the kinds are there. Each answer "
+           "is a line that begins with `ok` or `error`; an error is exit code 1. Without PATH and "
+           "with a cluster as the store no file is read.",
     .examples = "signpost check\n"
                 "signpost check manifests/ extra.yaml\n",
-    .groups = {{check_rows, COUNT_OF(check_rows)}},
+    .groups = {{check_rows, COUNT_OF(check_rows)},
+               {place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
     .run = check_run,
 };

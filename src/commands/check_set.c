@@ -63,7 +63,7 @@ static const struct known *find(const struct check_set *set, const char *key)
     return &set->items[id];
 }
 
-static const struct place *file(struct check_set *set, struct known known)
+static const struct spot *file(struct check_set *set, struct known known)
 {
     const struct known *old = find(set, known.key);
     if (old)
@@ -75,7 +75,7 @@ static const struct place *file(struct check_set *set, struct known known)
     return NULL;
 }
 
-const struct place *check_set_file(struct check_set *set, const char *key, struct place place)
+const struct spot *check_set_file(struct check_set *set, const char *key, struct spot place)
 {
     return file(set, (struct known){.key = key, .place = place});
 }
@@ -86,8 +86,8 @@ static void write_object_key(struct buffer *out, const struct object_ref_key *ob
     name_write_key(out, object);
 }
 
-const struct place *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
-                                         struct place place)
+const struct spot *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
+                                        struct spot place)
 {
     AUTO_BUFFER key = {0};
     write_object_key(&key, object);
@@ -97,7 +97,7 @@ const struct place *check_set_add_object(struct check_set *set, const struct obj
 
 // ---- references ---------------------------------------------------------------------------------
 
-struct place place_in(const struct value *tree, const char *field, const char *path)
+struct spot place_in(const struct value *tree, const char *field, const char *path)
 {
     const struct value *nearest = NULL;
     must(tree);
@@ -107,7 +107,7 @@ struct place place_in(const struct value *tree, const char *field, const char *p
     bool has_key = nearest->key_line != 0;
     uint32_t line = has_key ? nearest->key_line : nearest->line;
     uint32_t column = has_key ? nearest->key_column : nearest->column;
-    return (struct place){path, line ? line : 1, column ? column : 1};
+    return (struct spot){path, line ? line : 1, column ? column : 1};
 }
 
 static const struct kind *kind_named(const char *name)

@@ -10,13 +10,13 @@
 
 struct known {
     const char *key;
-    struct place place;
+    struct spot place;
     const struct kind *kind; // of an object; else NULL
     const char *name;
 };
 
 struct reference {
-    struct place place;
+    struct spot place;
     const char *field;
     const struct kind *kind; // of what is named
     const char *namespace_;  // "" when cluster-scoped
@@ -38,13 +38,13 @@ struct check_set {
 void check_set_init(struct check_set *set, struct arena *arena);
 void check_set_done(struct check_set *set);
 // The place where the key stands already, or NULL: then it is filed.
-const struct place *check_set_file(struct check_set *set, const char *key, struct place place);
-const struct place *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
-                                         struct place place);
+const struct spot *check_set_file(struct check_set *set, const char *key, struct spot place);
+const struct spot *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
+                                        struct spot place);
 // Files what an object names by the table of references.
 void check_set_refer(struct check_set *set, const struct kind *kind, const struct value *tree,
                      const char *path);
 // Warns of each reference to what was not added.
 void check_set_report(const struct check_set *set, struct report *report);
 // Where `field` stands in the object, or the nearest field around it.
-struct place place_in(const struct value *tree, const char *field, const char *path);
+struct spot place_in(const struct value *tree, const char *field, const char *path);

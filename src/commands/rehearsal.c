@@ -5,10 +5,14 @@
 #include "commands/process.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
+#include "kinds/dnsclass/dnsclass.h"
 #include "kinds/kinds.h"
+#include "store/cache.h"
 #include "store/dry.h"
 
 enum { CHECKS_MAX = 64 };
+
+#define NO_TRACE "00000000000000000000000000000001"
 
 // With a loop of its own: what was put off there goes with it.
 struct stage {
@@ -20,6 +24,7 @@ struct stage {
     struct engine *engine;
     bool is_over;
     bool is_done;
+    size_t asked_count; // servers that have not answered
     struct error error;
 };
 
@@ -29,13 +34,45 @@ static void stage_end(struct stage *stage)
     loop_stop(stage->loop);
 }
 
+// ---- health -------------------------------------------------------------------------------------
+
+struct asked {
+    struct stage *stage;
+    const char *class_name;
+};
+
+static void healthy(void *context, const struct wish_result *result)
+{
+    const struct asked *asked = context;
+    struct stage *stage = asked->stage;
+    const struct rehearsal *rehearsal = stage->rehearsal;
+    rehearsal->health(rehearsal->context, asked->class_name, result->outcome);
+    if (!--stage->asked_count)
+        stage_end(stage);
+}
+
+static void ask_class(void *context, const struct object *object)
+{
+    struct stage *stage = context;
+    struct arena *arena = stage->rehearsal->setup->invocation->arena;
+    struct text name = object_name(object);
+    struct asked *asked = arena_new_of(arena, struct asked);
+    *asked = (struct asked){stage, arena_copy(arena, name.at, name.len)};
+    stage->asked_count++;
+    engine_ask(stage->engine, arena_printf(arena, "class-%s", asked->class_name), NO_TRACE, healthy,
+               asked);
+}
+
 static void rested(void *context)
 {
     struct stage *stage = context;
-    if (stage->is_over)
+    if (stage->is_over || stage->is_done)
         return;
     stage->is_done = true;
-    stage_end(stage);
+    if (stage->rehearsal->health)
+        cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
+    if (!stage->asked_count)
+        stage_end(stage);
 }
 
 // A folder tells why at once; a cluster is asked again until the time is over.
@@ -60,6 +97,8 @@ static void time_is_over(void *context)
 {
     struct stage *stage = context;
     struct store_check checks[CHECKS_MAX];
+    if (stage->is_done) // servers have a time of their own
+        return;
     size_t count = engine_checks(stage->engine, checks, CHECKS_MAX);
     const struct store_check *worst = NULL;
     for (size_t i = 0; i < count; i++)

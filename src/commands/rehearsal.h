@@ -4,11 +4,16 @@
 #include "commands/setup.h"
 
 // A dry run from beginning to end: reads the store, takes all turns, and gathers what would be
-// sent. Nothing is written, no lock or lease is taken, no backend is talked to.
+// sent. Nothing is written, no lock or lease is taken, no backend is talked to unless that is
+// wanted.
 
 struct rehearsal {
     struct setup *setup;
     int64_t timeout_ms; // until all is read
+    // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
+    // told.
+    void (*health)(void *context, const char *class_name, const struct outcome *outcome);
+    void *context;
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.
 bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err);

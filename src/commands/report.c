@@ -19,7 +19,7 @@ void report_done(struct report *report)
     free(report->items);
 }
 
-void report_add(struct report *report, enum report_level level, struct place place,
+void report_add(struct report *report, enum report_level level, struct spot place,
                 const char *format, ...)
 {
     AUTO_BUFFER text = {0};

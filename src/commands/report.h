@@ -13,7 +13,7 @@
 
 enum report_level { REPORT_ERROR, REPORT_WARNING, REPORT_INFO, REPORT_LEVELS };
 
-struct place {
+struct spot {
     const char *path;
     uint32_t line;
     uint32_t column;
@@ -21,7 +21,7 @@ struct place {
 
 struct report_line {
     enum report_level level;
-    struct place place;
+    struct spot place;
     const char *text;
 };
 
@@ -36,7 +36,7 @@ struct report {
 
 void report_done(struct report *report);
 // `path` of the place is borrowed.
-void report_add(struct report *report, enum report_level level, struct place place,
+void report_add(struct report *report, enum report_level level, struct spot place,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 // All lines in order of file, line and column, made fit for a terminal.
 void report_write(struct buffer *out, struct report *report, bool has_colour);

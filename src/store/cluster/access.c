@@ -33,6 +33,7 @@ struct access {
     size_t next;
     struct api_call *call;
     struct loop_timer timer;
+    bool has_given_up;
     struct arena *kept;  // rows, names of namespaces
     struct arena *texts; // of checks
 };
@@ -238,6 +239,13 @@ static void hear_verdict(struct access *access, const struct api_reply *reply)
     go_on(access);
 }
 
+static void give_up(struct access *access, const struct error *error)
+{
+    access->has_given_up = true;
+    log_line(access->log, LOG_WARN, "rights cannot be checked", LOG_TEXT("error", error->text),
+             LOG_END);
+}
+
 static void hear(void *context, const struct api_reply *reply)
 {
     struct access *access = context;
@@ -248,13 +256,22 @@ static void hear(void *context, const struct api_reply *reply)
         loop_timer_set(access->world.loop, &access->timer,
                        reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);
     else
-        log_line(access->log, LOG_WARN, "rights cannot be checked",
-                 LOG_TEXT("error", reply->error.text), LOG_END);
+        give_up(access, &reply->error);
 }
 
 static void timer_fired(void *context)
 {
     go_on(context);
+}
+
+bool access_is_over(const struct access *access)
+{
+    if (access->has_given_up)
+        return true;
+    for (size_t i = 0; i < access->count; i++)
+        if (access->questions[i].verdict == NOT_ASKED)
+            return false;
+    return true;
 }
 
 // ---- public -------------------------------------------------------------------------------------

@@ -1,0 +1,202 @@
+#include "commands/check_live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/print.h"
+#include "commands/process.h"
+#include "commands/rehearsal.h"
+#include "commands/rights.h"
+#include "kinds/kinds.h"
+#include "store/cluster/access.h"
+#include "store/cluster/api.h"
+
+enum { LOOK_MS = 20, CHECKS_MAX = 256 };
+
+struct live {
+    struct invocation *invocation;
+    struct setup setup;
+    struct buffer text;
+    bool has_error;
+    struct proposal proposal;
+    // of a cluster
+    struct process_world process;
+    struct api *api;
+    struct access *access;
+    struct loop_timer timer;
+    size_t kind_at;
+    bool are_kinds_done;
+};
+
+static void say(struct live *live, bool is_ok, const char *what, const char *text)
+{
+    buffer_printf(&live->text, "%-5s  %s: ", is_ok ? "ok" : "error", what);
+    text_clean(&live->text, text_of(text), SIZE_MAX);
+    buffer_add_char(&live->text, '\n');
+    live->has_error = live->has_error || !is_ok;
+}
+
+// ---- kinds --------------------------------------------------------------------------------------
+
+static void ask_next_kind(struct live *live);
+
+static void kind_heard(void *context, const struct api_reply *reply)
+{
+    struct live *live = context;
+    const struct kind *kind = kinds[live->kind_at++];
+    AUTO_BUFFER what = {0};
+    AUTO_BUFFER version = {0};
+    kind_api_version(&version, kind);
+    buffer_printf(&what, "kind %s", kind->name);
+    if (reply->is_ok)
+        say(live, true, what.at, version.at);
+    else if (reply->status == 404)
+        say(live, false, what.at, "is not installed; apply what `signpost manifests --crd` prints");
+    else
+        say(live, false, what.at, reply->error.text);
+    ask_next_kind(live);
+}
+
+// One object is as good as all to see whether the kind is served in our version.
+static void ask_next_kind(struct live *live)
+{
+    AUTO_BUFFER path = {0};
+    while (live->kind_at < kind_count && kinds[live->kind_at]->is_foreign)
+        live->kind_at++;
+    live->are_kinds_done = live->kind_at == kind_count;
+    if (live->are_kinds_done)
+        return;
+    const char *const *namespaces = place_namespaces(&live->setup.place);
+    const struct kind *kind = kinds[live->kind_at];
+    api_path(&path, kind, kind->is_namespaced && namespaces ? text_of(namespaces[0]) : TEXT(""),
+             TEXT(""), NULL);
+    buffer_add_text(&path, "?limit=1");
+    api_send(live->api, &(struct api_request){.method = "GET", .path = path.at}, kind_heard, live);
+}
+
+// ---- rights -------------------------------------------------------------------------------------
+
+static void tell_rights(struct live *live)
+{
+    struct store_check checks[CHECKS_MAX];
+    size_t count = access_checks(live->access, checks, CHECKS_MAX);
+    for (size_t i = 0; i < count; i++)
+        say(live, checks[i].is_advice, checks[i].name, checks[i].text);
+    if (!count)
+        say(live, true, "rights", "all that `signpost run` asks for");
+}
+
+static const struct kube_right *rights_of(const struct live *live)
+{
+    const struct rights_wish wish = {
+        .controllers = live->setup.controllers,
+        .controller_count = live->setup.controller_count,
+        .lease_name = "signpost",
+        .has_owner_id = option_is_set(live->invocation, "owner-id"),
+    };
+    return rights_make(live->invocation->arena, &wish);
+}
+
+static void look(void *context)
+{
+    struct live *live = context;
+    if (live->are_kinds_done && access_is_over(live->access))
+        loop_stop(live->process.world.loop);
+    else
+        loop_timer_set(live->process.world.loop, &live->timer, LOOK_MS);
+}
+
+static void time_is_over(void *context)
+{
+    struct live *live = context;
+    say(live, false, "cluster", "did not answer all questions within --timeout");
+    loop_stop(live->process.world.loop);
+}
+
+static void ask_cluster(struct live *live, struct kube_access *access)
+{
+    struct world *world = &live->process.world;
+    struct loop_timer deadline = {.call = time_is_over, .context = live};
+    live->api = api_new(world, live->process.log, access);
+    live->access = access_new(&(struct access_options){
+        .world = world,
+        .api = live->api,
+        .rights = rights_of(live),
+        .own_namespace = live->setup.place.own_namespace,
+        .namespaces = place_namespaces(&live->setup.place),
+    });
+    live->timer = (struct loop_timer){.call = look, .context = live};
+    access_start(live->access);
+    ask_next_kind(live);
+    loop_timer_set(world->loop, &live->timer, LOOK_MS);
+    loop_timer_set(world->loop, &deadline, option_ms(live->invocation, "timeout"));
+    loop_run(world->loop);
+    loop_timer_cancel(world->loop, &deadline);
+    loop_timer_cancel(world->loop, &live->timer);
+    tell_rights(live);
+    access_free(live->access);
+    api_free(live->api);
+}
+
+static bool check_cluster(struct live *live, struct error *err)
+{
+    if (!process_world_init(&live->process, live->invocation, err))
+        return false;
+    struct kube_access *access = place_access(&live->setup.place, err);
+    if (access)
+        ask_cluster(live, access);
+    process_world_done(&live->process);
+    return access != NULL;
+}
+
+// ---- classes ------------------------------------------------------------------------------------
+
+static void health(void *context, const char *class_name, const struct outcome *outcome)
+{
+    struct live *live = context;
+    AUTO_BUFFER what = {0};
+    buffer_printf(&what, "DNSClass %s", class_name);
+    say(live, outcome->is_done, what.at,
+        outcome->is_done ? "its server answers and takes our signature" : outcome->error->text);
+}
+
+static bool check_classes(struct live *live, struct error *err)
+{
+    const struct rehearsal rehearsal = {
+        .setup = &live->setup,
+        .timeout_ms = option_ms(live->invocation, "timeout"),
+        .health = health,
+        .context = live,
+    };
+    if (!rehearse(&rehearsal, &live->proposal, err))
+        return false;
+    for (size_t i = 0; i < live->proposal.obstacle_count; i++) {
+        const struct proposal_obstacle *obstacle = &live->proposal.obstacles[i];
+        AUTO_BUFFER what = {0};
+        proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
+        say(live, false, what.at, obstacle->message);
+    }
+    return true;
+}
+
+int check_live(struct invocation *invocation)
+{
+    struct error err;
+    struct live live = {.invocation = invocation, .proposal = {.arena = invocation->arena}};
+    int code = 0;
+    if (!setup_init(&live.setup, invocation, &err))
+        return command_fail(2, "%s", err.text);
+    bool is_read = (!live.setup.place.is_cluster || check_cluster(&live, &err)) &&
+                   (live.has_error || check_classes(&live, &err));
+    if (live.has_error)
+        code = 1;
+    struct error out;
+    if (live.text.len && !print_out(&live.text, &out))
+        code = command_fail(1, "%s", out.text);
+    if (!is_read)
+        code = command_fail(2, "%s", err.text);
+    proposal_done(&live.proposal);
+    buffer_done(&live.text);
+    return code;
+}

@@ -1,0 +1,7 @@
+#pragma once
+
+#include "commands/option.h"
+
+// `check --live`: is what `signpost run` needs there? A line for each answer on stdout; the exit
+// code: 0 all is well, 1 something is not, 2 not all could be read.
+int check_live(struct invocation *invocation);
