@@ -5,12 +5,11 @@ import json
 import pytest
 
 from clusters import rule
-from harness import LOOPBACK, run, wait_until
+from harness import LOOPBACK, SIGNPOST, run, wait_until
 from operators import QUICK_LEASE, Operator, dns_class, record, secret, wait_state
 
 KEY = b"k" * 32
-LEASE = ("--leader-elect-lease-duration", "5s", "--leader-elect-renew-deadline", "3s",
-         "--leader-elect-retry-period", "1s")
+LEASE = QUICK_LEASE
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_a_deletion_is_planned_and_applied(cluster, namespace, operator, place):
 
 
 def test_beside_a_replica_the_plan_is_empty_and_what_it_does_is_waited_for(
-        cluster, namespace, operator, webhook):
+        cluster, namespace, operator, webhook, programs):
     is_down = [True]
 
     def reply(request):
@@ -117,9 +116,12 @@ def test_beside_a_replica_the_plan_is_empty_and_what_it_does_is_waited_for(
         wait_state(cluster, namespace, "www", "False")
         document, _ = plan(operator)
         assert len(document["changes"]) == 1
+        waiting = programs.start("apply", [
+            SIGNPOST, *command(operator, "plan", "apply"), "--checksum", document["checksum"],
+            "--leader-elect-resource-namespace", namespace, *LEASE])
+        wait_until(lambda: "leads" in waiting.log(), "it waits", 30, [waiting])
         is_down[0] = False
-        code, out, err = apply(operator, document["checksum"])
-        assert code == 0, out + err
+        assert waiting.wait(30) == 0, waiting.log()
         wait_until(lambda: changes(operator) == {}, "nothing is left", 10)
         assert operator.wait_leader()
     finally:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import LOOPBACK, free_port, record_text, run, wait_until
+from harness import LOOPBACK, SIGNPOST, free_port, record_text, run, wait_until
 
 
 def plan(site, *words):
@@ -302,7 +302,7 @@ def test_an_empty_plan_is_done_at_once(settled):
     assert (code, out) == (0, "0 done, 0 failed, 0 not sent\n")
 
 
-def test_beside_a_running_signpost_its_outcome_is_waited_for(webhook, site):
+def test_beside_a_running_signpost_its_outcome_is_waited_for(webhook, site, programs):
     is_down = [True]
 
     def reply(request):
@@ -318,9 +318,12 @@ def test_beside_a_running_signpost_its_outcome_is_waited_for(webhook, site):
     code, out, err = apply(made, checksum, "--timeout", "1s")
     assert code == 1
     assert out.startswith("not sent") and f"process {made.program.pid} leads" in err
+    waiting = programs.start("apply", [SIGNPOST, "plan", "apply", "--dir", made.folder,
+                                       "--checksum", checksum])
+    wait_until(lambda: "leads" in waiting.log(), "it waits", 10, [waiting])
     is_down[0] = False
-    code, out, _ = apply(made, checksum)
-    assert (code, out.splitlines()[-1]) == (0, "1 done, 0 failed, 0 not sent")
+    assert waiting.wait(20) == 0, waiting.log()
+    assert waiting.log().splitlines()[-1] == "1 done, 0 failed, 0 not sent"
 
 
 def test_apply_without_a_checksum_is_a_usage_error(settled):
