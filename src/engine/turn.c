@@ -215,29 +215,57 @@ void writes_free(struct engine *engine)
     engine->writes = NULL;
 }
 
+// Nothing changed by it, and the next turn would write the same again. (The last finalizer of one
+// in deletion goes with the object.)
+static bool is_in_vain(const struct write *write, const struct store_reply *reply)
+{
+    return write->is_ahead && write->wants_turn && reply->is_ok && reply->object &&
+           text_equal(object_version(reply->object), object_version(write->object));
+}
+
+static void write_succeeded(struct write *write, const struct store_reply *reply)
+{
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    if (reply->object && !key->is_gone)
+        engine_file_written(engine, key->object, reply->object);
+    if (key->extra)
+        key->extra->write_failures = 0;
+    if (write->is_ahead)
+        key_forget_refusal(key);
+    told_tell(engine, write->told, write->object);
+    key->is_dirty |= write->wants_turn;
+}
+
+static void write_failed(struct write *write, const struct error *error)
+{
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    write_refused(engine, write->key, error);
+    if (write->is_ahead && is_refusal(error))
+        remember_refusal(engine, write->key, error);
+    // Whoever wrote first was heard of before the reply: there is nothing to wait for.
+    key->is_dirty |= key->is_racing && key->object != write->object;
+}
+
 static void write_done(void *context, const struct store_reply *reply)
 {
     struct write *write = context;
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
+    struct error vain;
     key->is_writing = false;
     engine->writes_in_flight--;
-    if (reply->is_ok) {
-        if (reply->object && !key->is_gone)
-            engine_file_written(engine, key->object, reply->object);
-        if (key->extra)
-            key->extra->write_failures = 0;
-        if (write->is_ahead)
-            key_forget_refusal(key);
-        told_tell(engine, write->told, write->object);
+    if (is_in_vain(write, reply)) {
+        error_set(&vain, FAULT_SPEC, "Contended",
+                  "an admission webhook or another manager takes out what is written");
+        write_failed(write, &vain);
+    } else if (reply->is_ok) {
+        write_succeeded(write, reply);
     } else {
-        write_refused(engine, write->key, &reply->error);
-        if (write->is_ahead && is_refusal(&reply->error))
-            remember_refusal(engine, write->key, &reply->error);
-        // Whoever wrote first was heard of before the reply: there is nothing to wait for.
-        key->is_dirty |= key->is_racing && key->object != write->object;
+        write_failed(write, &reply->error);
     }
-    if (key->is_dirty || (reply->is_ok && write->wants_turn)) {
+    if (key->is_dirty) {
         key->is_dirty = false;
         key_wake(engine, write->key, QUEUE_USER);
     }

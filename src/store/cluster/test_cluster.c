@@ -386,6 +386,28 @@ static void the_finalizer_of_others_stays_when_the_server_asks_for_patience(void
     assert_string_equal(stored(bench, "a", "metadata.finalizers"), "[\"other.org/f\"]");
 }
 
+// An apply takes nothing away that is another manager's, too.
+static void an_annotation_that_others_wrote_as_well_goes(void **state)
+{
+    struct bench *bench = *state;
+    const struct store_annotation gone = {GROUP "/claims", NULL};
+    make(bench, "Note", "a", ", annotations: {" GROUP "/claims: x, theirs: y}");
+    start(bench);
+    store_apply(bench->store,
+                &(struct store_apply){.object = note(bench, "a"),
+                                      .add_finalizer = true,
+                                      .annotations = &gone,
+                                      .annotation_count = 1},
+                on_reply, bench);
+    pass(bench, 100);
+    expect_replies(bench, "ok ");
+    assert_string_equal(stored(bench, "a", "metadata.annotations"), "{\"theirs\":\"y\"}");
+    assert_string_equal(stored(bench, "a", "metadata.finalizers"), "[\"" FINALIZER "\"]");
+    assert_true(note(bench, "a")->has_finalizer);
+    pass(bench, SECOND);
+    assert_int_equal(model_api_calls(bench->api, "patch", NOTES), 2);
+}
+
 static void judge(struct bench *bench, const char *name)
 {
     const struct object_ref_key key = key_of(&note_kind, name);
@@ -819,6 +841,7 @@ int main(void)
         TEST(an_apply_leaves_what_others_wrote),
         TEST(ours_goes_and_the_finalizer_of_others_stays),
         TEST(the_finalizer_of_others_stays_when_the_server_asks_for_patience),
+        TEST(an_annotation_that_others_wrote_as_well_goes),
         TEST(conditions_of_others_stay_when_the_server_asks_for_patience),
         TEST(a_reply_before_its_event_is_not_told_twice),
         TEST(an_event_before_its_reply_is_told_once),

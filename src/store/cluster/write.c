@@ -21,6 +21,7 @@ enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_GET }
 enum write_step {
     STEP_READ, // the object, as the body depends on what others wrote there
     STEP_SEND,
+    STEP_CLEAR,     // annotations that others wrote as well: an apply leaves them there
     STEP_READ_BACK, // nobody knows whether it took effect
 };
 
@@ -35,6 +36,7 @@ struct write {
     const struct object *object; // as the asker saw it; NULL: GET
     char *path;
     char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS: the status that is wanted
+    char *clear;        // APPLY: the merge patch of annotations that go; NULL: none do
     struct error error; // READ_BACK: what the asker will hear
     store_done *done;
     void *context;
@@ -54,6 +56,7 @@ static void write_free(struct write *write)
     object_unref(write->object);
     free(write->path);
     free(write->body);
+    free(write->clear);
     free(write);
 }
 
@@ -274,6 +277,23 @@ static char *apply_body(const struct store_kind *kind, const struct store_apply 
     return json_of(root);
 }
 
+// NULL: none is to go.
+static char *clear_body(const struct store_apply *apply)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    char uid[37];
+    struct value *root = value_make(arena, VALUE_MAP);
+    struct value *metadata = add_map(arena, root, "metadata");
+    struct value *annotations = add_map(arena, metadata, "annotations");
+    object_write_uid(apply->object, uid);
+    add_member(arena, metadata, "uid", text_of(uid));
+    for (size_t i = 0; i < apply->annotation_count; i++)
+        if (!apply->annotations[i].value)
+            value_set(annotations, text_of(apply->annotations[i].key),
+                      value_make(arena, VALUE_NULL));
+    return value_count(annotations) ? json_of(root) : NULL;
+}
+
 static struct value *guarded(struct arena *arena, const struct object *object,
                              struct value **metadata)
 {
@@ -370,6 +390,22 @@ static void send_write(struct write *write, const struct value *tree)
                            replied, write);
 }
 
+static void send_clear(struct write *write)
+{
+    AUTO_BUFFER path = {0};
+    api_path(&path, write->kind->kind, object_namespace(write->object), object_name(write->object),
+             NULL);
+    buffer_add_text(&path, forms[WRITE_REMOVE_FINALIZER].query);
+    write->step = STEP_CLEAR;
+    write->call =
+        api_send(write->cluster->api,
+                 &(struct api_request){.method = "PATCH",
+                                       .path = path.at,
+                                       .content_type = forms[WRITE_REMOVE_FINALIZER].content_type,
+                                       .body = text_of(write->clear)},
+                 replied, write);
+}
+
 static void send_step(struct write *write)
 {
     if (write->step == STEP_SEND)
@@ -406,11 +442,30 @@ static void file_reply(struct write *write, const struct value *tree, bool is_si
                     &(struct filing){.is_reply = true, .is_silent = is_silent});
 }
 
+// An annotation that is to go, and that somebody else wrote, too.
+static bool has_leftover(const struct write *write, const struct value *tree)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!write->clear || write->step == STEP_CLEAR)
+        return false;
+    const struct value *clear =
+        value_read_json(arena, text_of(write->clear), &value_manifest_limits, NULL);
+    const struct value *there = value_at(tree, "metadata.annotations", NULL);
+    value_each (item, value_at(clear, "metadata.annotations", NULL))
+        if (value_find_text(there, item->key))
+            return true;
+    return false;
+}
+
 static void succeed(struct write *write, const struct value *tree)
 {
     struct store_reply reply = {.is_ok = true, .tree = tree};
     if (write->type == WRITE_GET) {
         answer(write, &reply);
+        return;
+    }
+    if (has_leftover(write, tree)) {
+        send_clear(write);
         return;
     }
     grow_window(write->cluster);
@@ -440,7 +495,7 @@ static bool wait_and_try(struct write *write, const struct error *error)
 // Whether it took effect is seen by reading; the asker decides afresh from that.
 static bool read_back(struct write *write, const struct api_reply *reply)
 {
-    if (!reply->is_fate_unknown || write->step != STEP_SEND || write->type == WRITE_GET)
+    if (!reply->is_fate_unknown || write->step == STEP_READ || write->type == WRITE_GET)
         return false;
     write->error = reply->error;
     write->step = STEP_READ_BACK;
@@ -536,6 +591,7 @@ void writes_apply(struct cluster *cluster, const struct store_apply *apply, stor
 {
     struct write *write = write_to(cluster, WRITE_APPLY, apply->object, done, context);
     write->body = apply_body(write->kind, apply);
+    write->clear = clear_body(apply);
     enqueue(write);
 }
 
