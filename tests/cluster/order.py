@@ -51,6 +51,12 @@ def prove(place, replicas, least=2):
     return order
 
 
+def time_of(replica, text, **attributes):
+    """Of its first such line. To be compared only between processes with the same clock."""
+    return next(row["time"] for row in replica.program.lines(text)
+                if attributes.items() <= row.items())
+
+
 def errors(replicas):
     """What they logged as errors: whoever only loses or gains the lease logs none."""
     return [row for replica in replicas for row in replica.program.lines()

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import api
+import order
 from harness import fetch, holds, wait_until
 from operators import QUICK_LEASE, Operator, dns_class, record, wait_state
 
@@ -129,11 +130,6 @@ def test_a_talk_outlives_leases_that_are_renewed(cluster, namespace, operator, h
     assert not replica.program.lines("talk broken off")
 
 
-def time_of(program, text, **attributes):
-    row = next(row for row in program.lines(text) if attributes.items() <= row.items())
-    return row["time"]
-
-
 def test_a_talk_is_broken_off_before_the_next_leader_begins_it_anew(cluster, namespace, operator,
                                                                     held, proxy):
     words = ("--log-level", "debug", *QUICK_LEASE)
@@ -147,6 +143,6 @@ def test_a_talk_is_broken_off_before_the_next_leader_begins_it_anew(cluster, nam
     held.go.set()
     wait_state(cluster, namespace, "www", "True")
     assert operator.leader() is other
-    fenced = time_of(leader.program, "talk broken off", lane=f"class-{namespace}")
-    assert fenced < time_of(other.program, "leading")
+    fenced = order.time_of(leader, "talk broken off", lane=f"class-{namespace}")
+    assert fenced < order.time_of(other, "leading")
     assert [body["subdomain"] for body in held.server.bodies()] == ["www", "www"]
