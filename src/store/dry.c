@@ -295,8 +295,10 @@ static void dry_free(struct store *store)
 {
     struct dry *dry = of(store);
     store_free(dry->below);
-    while (dry->tries)
-        try_free(dry->tries);
+    for (struct try *try = dry->tries, *next; try; try = next) {
+        next = try->next;
+        try_free(try);
+    }
     loop_timer_cancel(dry->loop, &dry->timer);
     free(dry);
 }
