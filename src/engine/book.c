@@ -732,6 +732,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_epoch(engine, id, want->epoch);
     if (want->intent == CLAIM_SET)
         claim_set_content(engine, claim, &want->set);
+    if (claim->pending && !claim->is_held && !claim->pending->let_go_ms)
+        claim->pending->let_go_ms = loop_unix_ms(engine->loop);
     if (want->attempts)
         claim_recall(engine, id, want);
 }
@@ -795,10 +797,11 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
 
 // ---- receipts -----------------------------------------------------------------------------------
 
-static void receipt_add_failure(struct engine *engine, struct receipt *receipt,
+static void receipt_add_pending(struct engine *engine, struct receipt *receipt,
                                 const struct pending *pending)
 {
     const struct failure *failure = pending->failure;
+    receipt->since_ms = pending->let_go_ms;
     receipt->attempts = pending->attempts;
     receipt->next_attempt_ms = pending->next_unix_ms;
     receipt->is_recalled = pending->attempts && !failure;
@@ -856,7 +859,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (claim->pending)
-        receipt_add_failure(engine, &receipt, claim->pending);
+        receipt_add_pending(engine, &receipt, claim->pending);
     receipt.found = found_of(engine->arena, claim);
     if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);

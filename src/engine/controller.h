@@ -99,7 +99,7 @@ struct receipt {
     // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
     const struct record_set *found;
     int64_t settled_s;
-    int64_t since_ms;        // Unix ms: when what it waits for became due; 0: not known
+    int64_t since_ms;        // Unix ms: when it could be sent first; 0: not known
     unsigned attempts;       // failed ones in a row
     bool is_recalled;        // they failed before this process began: without error and trace
     int64_t next_attempt_ms; // Unix ms; 0: not scheduled

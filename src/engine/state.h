@@ -109,7 +109,8 @@ struct pending {
     uint8_t wanted_hash[8];  // of content, as it would stand there
     struct failure *failure;
     int64_t next_unix_ms;
-    int64_t since_ms; // mono: when it became due first
+    int64_t since_ms;  // mono: when it became due first
+    int64_t let_go_ms; // Unix ms: since when nothing here holds it back; 0: it is held
     struct flight *flight;
     unsigned attempts;
     uint32_t next_due; // lane's line

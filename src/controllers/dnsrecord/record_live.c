@@ -172,10 +172,10 @@ static void follow(struct record_turn *turn, struct record_key *old, struct reco
 // Since when the server is being waited for; 0: not known, then nothing is said.
 static int64_t waiting_since_ms(const struct record_turn *turn, const struct record_key *key)
 {
-    if (key->receipt && key->receipt->since_ms)
-        return key->receipt->since_ms;
     if (conditions_find(&turn->ours.conditions, "Ready"))
         return 0;
+    if (key->receipt && key->receipt->since_ms)
+        return key->receipt->since_ms;
     int64_t created_ms = (int64_t)turn->object->created_s * 1000;
     return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
 }
@@ -499,7 +499,8 @@ static void tell_progress(struct record_turn *turn, struct record_key *wanted)
         tell_refusal(turn, wanted);
     } else if (record_has_failed(wanted)) {
         record_tell_failure(turn, wanted->receipt, "");
-    } else if (!record_is_recalled(wanted)) {
+    } else if (!record_is_recalled(wanted) && record_may_send(turn, wanted)) {
+        // Before that it waits for our own write, which a Pending would stand in line with.
         tell_waiting(turn, wanted);
     }
 }

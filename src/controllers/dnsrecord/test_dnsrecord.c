@@ -497,12 +497,22 @@ static void waiting_is_told_after_a_second(void **state)
 static void a_record_never_heard_of_waits_from_its_creation_or_the_start(void **state)
 {
     (void)state;
+    world.has_finalizer = true;
+    world.claims = "[" WWW_CLAIM "]";
     const struct verdict *verdict = decide();
     assert_string_equal(READY(verdict), "Unknown/Pending");
     world.now_ms = STARTED_S * 1000LL + 10;
     verdict = decide();
     assert_null(verdict->status);
     assert_int_equal(verdict->wake_ms, STARTED_S * 1000LL + 1000);
+}
+
+static void what_is_not_written_ahead_yet_waits_for_no_server(void **state)
+{
+    (void)state;
+    const struct verdict *verdict = decide();
+    assert_null(verdict->status);
+    assert_string_equal(www_intent(verdict), "SET held");
 }
 
 static void nothing_is_decided_before_the_classes_are_known(void **state)
@@ -1388,6 +1398,7 @@ int main(void)
         UNIT(an_object_of_an_older_operator_is_claimed_and_sent_once),
         UNIT(waiting_is_told_after_a_second),
         UNIT(a_record_never_heard_of_waits_from_its_creation_or_the_start),
+        UNIT(what_is_not_written_ahead_yet_waits_for_no_server),
         UNIT(nothing_is_decided_before_the_classes_are_known),
         UNIT(failures_are_told_as_the_server_meant_them),
         UNIT(the_same_failure_is_noted_at_powers_of_two_and_hourly),
