@@ -146,6 +146,18 @@ def test_a_finalizer_of_another_survives_ours(cluster, namespace, operator, plac
     cluster.api.wait("DNSRecord", "www", namespace, lambda found: found is None)
 
 
+def test_writes_wait_for_the_limit_that_is_set_and_that_is_counted(cluster, namespace, operator,
+                                                                   place):
+    replica = operator.start("--kube-api-qps", "5", "--kube-api-burst", "1")
+    for number in range(5):
+        cluster.api.apply(record(namespace, f"www{number}", namespace))
+    for number in range(5):
+        wait_state(cluster, namespace, f"www{number}", "True")
+    waited = "rest_client_rate_limiter_duration_seconds"
+    assert replica.metric(f"{waited}_count", verb="PATCH") >= 10
+    assert replica.metric(f"{waited}_sum", verb="PATCH") > 1
+
+
 def test_sigterm_gives_the_lease_back(cluster, namespace, operator, place):
     replica = operator.start()
     assert operator.wait_leader() is replica

@@ -466,6 +466,11 @@ struct store_check api_check(const struct api *api)
     return check;
 }
 
+void api_count_wait(struct api *api, const char *method, int64_t waited_ms)
+{
+    api_counts_add_wait(&api->counts, method, waited_ms);
+}
+
 void api_write_metrics(const struct api *api, struct buffer *out)
 {
     api_counts_write(&api->counts, api->host, out);

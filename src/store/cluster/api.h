@@ -70,4 +70,6 @@ void api_query_escape(struct buffer *out, struct text text);
 
 // One line of /readyz: are our credentials taken?
 struct store_check api_check(const struct api *api);
+// A request of ours waited so long for a limit that is its sender's.
+void api_count_wait(struct api *api, const char *method, int64_t waited_ms);
 void api_write_metrics(const struct api *api, struct buffer *out); // rest_client_*

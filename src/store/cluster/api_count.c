@@ -50,6 +50,11 @@ void api_counts_add_retry(struct api_counts *counts, const char *method)
     counts->retries[find_method(method)]++;
 }
 
+void api_counts_add_wait(struct api_counts *counts, const char *method, int64_t waited_ms)
+{
+    histogram_add(&counts->waits[find_method(method)], waited_ms);
+}
+
 static void write_requests(const struct api_counts *counts, const char *host, struct buffer *out)
 {
     const char *name = "rest_client_requests_total";
@@ -65,15 +70,15 @@ static void write_requests(const struct api_counts *counts, const char *host, st
     }
 }
 
-static void write_seconds(const struct api_counts *counts, const char *host, struct buffer *out)
+static void write_seconds(const struct histogram seconds[API_METHODS], const char *name,
+                          const char *help, const char *host, struct buffer *out)
 {
-    const char *name = "rest_client_request_duration_seconds";
-    metric_write_head(out, name, "histogram", "Length of a request, watches apart.");
+    metric_write_head(out, name, "histogram", help);
     for (size_t i = 0; i < API_METHODS; i++) {
         char labels[400];
         snprintf(labels, sizeof labels, "verb=\"%s\",host=\"%s\"", methods[i], host);
-        if (counts->seconds[i].count)
-            metric_write_histogram(out, name, labels, &counts->seconds[i]);
+        if (seconds[i].count)
+            metric_write_histogram(out, name, labels, &seconds[i]);
     }
 }
 
@@ -91,6 +96,9 @@ static void write_retries(const struct api_counts *counts, const char *host, str
 void api_counts_write(const struct api_counts *counts, const char *host, struct buffer *out)
 {
     write_requests(counts, host, out);
-    write_seconds(counts, host, out);
+    write_seconds(counts->seconds, "rest_client_request_duration_seconds",
+                  "Length of a request, watches apart.", host, out);
+    write_seconds(counts->waits, "rest_client_rate_limiter_duration_seconds",
+                  "How long a write waited for --kube-api-qps; none without it.", host, out);
     write_retries(counts, host, out);
 }

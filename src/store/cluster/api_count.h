@@ -21,9 +21,12 @@ struct api_counts {
     size_t row_capacity;
     uint64_t retries[API_METHODS];
     struct histogram seconds[API_METHODS];
+    struct histogram waits[API_METHODS];
 };
 void api_counts_done(struct api_counts *counts);
 // A duration below 0 is not counted (a watch).
 void api_counts_add(struct api_counts *counts, const char *method, int code, int64_t duration_ms);
 void api_counts_add_retry(struct api_counts *counts, const char *method);
+// For our own limit of requests a second.
+void api_counts_add_wait(struct api_counts *counts, const char *method, int64_t waited_ms);
 void api_counts_write(const struct api_counts *counts, const char *host, struct buffer *out);

@@ -55,6 +55,7 @@ struct writes {
     bool is_pumping;
     double tokens;
     int64_t filled_ms;
+    int64_t held_since_ms;   // the first that waits has no token since then; 0: it has not asked
     struct loop_timer timer; // sends what waits, or fails it
 };
 

@@ -625,6 +625,7 @@ static void requests_are_counted_as_client_go_does(void **state)
     answer(bench, 200, "");
     ask(bench, "PATCH");
     answer_whole(bench, &lost);
+    api_count_wait(bench->api, "PATCH", 1500);
     api_write_metrics(bench->api, &out);
     const char *const parts[] = {
         "rest_client_requests_total{code=\"<error>\",method=\"PATCH\",host=\"kube.example:6443\"} "
@@ -632,6 +633,8 @@ static void requests_are_counted_as_client_go_does(void **state)
         "rest_client_requests_total{code=\"200\",method=\"GET\",host=\"kube.example:6443\"} 1\n",
         "rest_client_requests_total{code=\"401\",method=\"GET\",host=\"kube.example:6443\"} 1\n",
         "rest_client_request_duration_seconds_count{verb=\"GET\",host=\"kube.example:6443\"} 2\n",
+        "rest_client_rate_limiter_duration_seconds_sum{verb=\"PATCH\",host=\"kube.example:6443\"} "
+        "1.5\n",
         "rest_client_request_retries_total{code=\"401\",verb=\"GET\",host=\"kube.example:6443\"} "
         "1\n",
     };

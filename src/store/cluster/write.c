@@ -47,6 +47,7 @@ struct write {
 
 static void pump(struct cluster *cluster);
 static void send_step(struct write *write);
+static const char *method_of(const struct write *write);
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -132,8 +133,12 @@ static int64_t wait_for_token(struct cluster *cluster)
     if (writes->tokens > options->burst)
         writes->tokens = options->burst;
     writes->filled_ms = now_ms;
+    if (!writes->held_since_ms)
+        writes->held_since_ms = now_ms;
     if (writes->tokens < 1)
         return 1 + (int64_t)((1 - writes->tokens) * 1000.0 / options->rate);
+    api_count_wait(cluster->api, method_of(writes->first_waiting), now_ms - writes->held_since_ms);
+    writes->held_since_ms = 0;
     writes->tokens -= 1;
     return 0;
 }
@@ -359,6 +364,11 @@ static const struct {
                                 "application/merge-patch+json"},
     [WRITE_GET] = {"GET", NULL, "", NULL},
 };
+
+static const char *method_of(const struct write *write)
+{
+    return forms[write->type].method;
+}
 
 static void replied(void *context, const struct api_reply *reply);
 
