@@ -37,6 +37,7 @@ AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["Requ
 CONTROLLERS = ["garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
                "root-ca-certificate-publisher-controller"]
 RBAC = "rbac.authorization.k8s.io"
+EVERYONES = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"  # anybody may post there
 
 
 def rule(resource, *verbs, group=harness.GROUP, names=()):
@@ -380,7 +381,7 @@ class Cluster:
         target = api.path("ConfigMap", account.namespace)
         if account.api.ask("GET", target).status == 429:
             return True
-        held.append(account.api.hold(target))
+        held.append(account.api.hold(EVERYONES))
         return False
 
     def operator(self, namespace, *words):
