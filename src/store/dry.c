@@ -29,6 +29,7 @@ struct dry {
     struct dry_waiter waiter;
     struct loop_timer timer;
     struct try *tries;
+    unsigned writes;
 };
 
 static struct dry *of(struct store *store)
@@ -101,6 +102,14 @@ static void annotate(struct try *try, struct value *tree)
     }
 }
 
+// A write that changes nothing leaves the version as it is; this one is another state.
+static void renew_version(struct try *try, struct value *tree)
+{
+    const char *version = arena_printf(try->arena, "dry-%u", ++try->dry->writes);
+    value_set(value_find(tree, "metadata"), TEXT("resourceVersion"),
+              value_make_text(try->arena, text_of(version)));
+}
+
 static bool is_same_object(const struct object *a, const struct object *b)
 {
     return !memcmp(a->uid, b->uid, sizeof a->uid);
@@ -111,6 +120,7 @@ static void answer_applied(struct try *try, const struct value *tree)
     struct store_reply reply = {.is_ok = true};
     struct value *copy = value_copy(try->arena, tree);
     annotate(try, copy);
+    renew_version(try, copy);
     struct object *next = object_new(try->object->kind, NULL, copy);
     next->has_finalizer = try->has_finalizer;
     next->has_other_finalizers = try->object->has_other_finalizers;
