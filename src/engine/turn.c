@@ -219,8 +219,7 @@ void writes_free(struct engine *engine)
 // in deletion goes with the object.)
 static bool is_in_vain(const struct write *write, const struct store_reply *reply)
 {
-    return write->is_ahead && write->wants_turn && reply->is_ok && reply->object &&
-           text_equal(object_version(reply->object), object_version(write->object));
+    return write->is_ahead && write->wants_turn && reply->is_ok && reply->object == write->object;
 }
 
 static void write_succeeded(struct write *write, const struct store_reply *reply)

@@ -81,6 +81,7 @@ static void unlink_in_flight(struct write *write)
         writes->in_flight = write->next;
     if (write->next)
         write->next->previous = write->previous;
+    must(writes->in_flight != write);
     writes->in_flight_count--;
 }
 
@@ -381,22 +382,24 @@ static void send_read(struct write *write)
                            &(struct api_request){.method = "GET", .path = path.at}, replied, write);
 }
 
+static char *body_of(const struct write *write, const struct value *tree)
+{
+    if (write->type == WRITE_STATUS)
+        return status_body(write, tree);
+    if (write->type == WRITE_REMOVE_FINALIZER)
+        return finalizer_body(write, tree);
+    return write->body ? mem_copy_text(write->body) : NULL;
+}
+
 static void send_write(struct write *write, const struct value *tree)
 {
-    autofree char *body = NULL;
-    struct text content = {0};
-    if (write->type == WRITE_STATUS)
-        content = text_of(body = status_body(write, tree));
-    else if (write->type == WRITE_REMOVE_FINALIZER)
-        content = text_of(body = finalizer_body(write, tree));
-    else if (write->type == WRITE_APPLY)
-        content = text_of(write->body);
+    autofree char *body = body_of(write, tree);
     write->step = STEP_SEND;
     write->call = api_send(write->cluster->api,
                            &(struct api_request){.method = forms[write->type].method,
                                                  .path = write->path,
                                                  .content_type = forms[write->type].content_type,
-                                                 .body = content},
+                                                 .body = text_of(body)},
                            replied, write);
 }
 
@@ -628,18 +631,22 @@ void writes_get(struct cluster *cluster, const struct object_ref_key *key, store
     enqueue(write_new(cluster, WRITE_GET, key, done, context));
 }
 
+static struct write *find_in_flight(const struct writes *writes)
+{
+    struct write *write = writes->in_flight;
+    while (write && write->type == WRITE_GET)
+        write = write->next;
+    return write;
+}
+
 void writes_fence(struct cluster *cluster)
 {
-    struct write *write = cluster->writes.in_flight;
-    while (write) {
-        struct write *next = write->next;
-        if (write->type != WRITE_GET) {
-            if (write->call)
-                api_cancel(cluster->api, write->call);
-            refuse_standby(write);
-            next = cluster->writes.in_flight;
-        }
-        write = next;
+    struct write *write;
+    while ((write = find_in_flight(&cluster->writes))) {
+        if (write->call)
+            api_cancel(cluster->api, write->call);
+        write->call = NULL;
+        refuse_standby(write);
     }
 }
 
