@@ -61,8 +61,8 @@ static inline int64_t loop_unix_ms(struct loop *loop)
 }
 // (Re)arms: one call after delay_ms (>= 0), never early. The last set wins. May be set from its own
 // call; a timer that has fired keeps nothing and may be freed, also in its own call. Delays (but of
-// one that goes first) do not run on while the machine is suspended: who must know asks loop_mono_ms
-// when it fires.
+// one that goes first) do not run on while the machine is suspended: who must know asks
+// loop_mono_ms when it fires.
 static inline void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t delay_ms)
 {
     loop->ops->timer_set(loop, timer, delay_ms);
