@@ -11,9 +11,13 @@ import harness
 from cluster_site import INFLIGHT, Informer, Site, wait_calm
 from harness import wait_until
 from measure import QUICK, add_memory, cpu_ms, memory_mb
+from path import Path
+from proxy import Proxy
 
 RATIO = 1.3
 HEALTH_S = 60  # between two looks at a class
+BOOKMARKS_S = 200  # for two of them: about one a minute
+SERVER = "kubernetes.default.svc"
 
 
 @contextlib.contextmanager
@@ -42,7 +46,7 @@ def settled_in(folder, count):
     """A cluster with so many settled records, and nothing of Signpost running."""
     with cluster_in(folder) as cluster, site_in(cluster, folder / "site") as site:
         site.stop()
-        site.seed(0, count)
+        site.settle(0, count)
         yield site
 
 
@@ -95,7 +99,7 @@ def bench_settled(table, folder):
         add_memory(table, 100, "in a cluster", site.pid)
         site.stop()
         count = 1000 if QUICK else 10000
-        site.seed(100, count - 100)
+        site.settle(100, count - 100)
         quiet_row(table, site, count)
         patch_row(table, site, count)
         decided_row(table, site)
@@ -211,10 +215,10 @@ def first_sync_rows(table, site, peer, count, spent):
 def relist_row(table, site, peer, count):
     """The server is killed and comes back: all that it said before is void."""
     before, theirs = memory_mb(site.pid)[0], memory_mb(peer.pid)[0]
-    highest = Highest(site.pid)
+    highest, relists = Highest(site.pid), relisted(site)
     site.cluster.kill().start()
-    wait_until(lambda: harness.metric(site.replica.metrics_port, "signpost_relists_total"),
-               "the records are listed again", 120, [site.replica.program])
+    wait_until(lambda: relisted(site) > relists, "the records are listed again", 120,
+               [site.replica.program])
     site.load.ask("patch", 1, 1, 0)
     site.wait_calm()
     wait_calm(peer.pid)
@@ -223,6 +227,10 @@ def relist_row(table, site, peer, count):
     table.add(f"cluster, {count:,}: a full relist adds", f"{more:+.1f} MB (at most {peak:+.1f})",
               "< 2 MB", max(more, peak) < 2,
               f"Go informer {memory_mb(peer.pid)[0] - theirs:+.0f} MB")
+
+
+def relisted(site):
+    return harness.metric(site.replica.metrics_port, "signpost_relists_total", kind="DNSRecord")
 
 
 class Highest:
@@ -311,9 +319,47 @@ def idle_row(table, site):
               spent < 0.1)
 
 
+# ---- silence ------------------------------------------------------------------------------------
+
+def bench_frozen(table, folder):
+    """Two operators whose watches have had their bookmarks; then nothing comes any more."""
+    folder = folder / "z"
+    folder.mkdir()
+    with cluster_in(folder) as cluster, contextlib.ExitStack() as stack:
+        path = Path(cluster.port)
+        stack.callback(path.end)
+        proxy = Proxy(cluster)
+        stack.callback(proxy.close)
+        sites = [Site(cluster, folder / name) for name in ("path", "proxy")]
+        for site in sites:
+            stack.callback(site.end)
+        far = cluster.kubeconfig("far", {"token": sites[0].account.token},
+                                 **{"server": path.url, "tls-server-name": SERVER})
+        sites[0].operator.start(is_ready=False, before=path.before, kubeconfig=far)
+        sites[1].operator.start(kubeconfig=proxy.kubeconfig(sites[1].account))
+        time.sleep(BOOKMARKS_S)
+        begin = time.monotonic()
+        proxy.freeze(path="dnsrecords")
+        path.freeze()
+        frozen_row(table, "path", sites[0], begin, 30)
+        frozen_row(table, "proxy", sites[1], begin, 150)
+
+
+def frozen_row(table, name, site, begin, limit):
+    replica = site.operator.replicas[0]
+    wait_until(lambda: any("dnsrecords" in row["kind"]
+                           for row in replica.program.lines("a watch failed")),
+               f"the frozen {name} is noticed", 2 * limit, [replica.program])
+    took = time.monotonic() - begin
+    table.add(f"frozen {name}: noticed by a watch that had two bookmarks", f"{took:.1f} s",
+              f"<= {limit} s", took <= limit)
+
+
 GROUPS = {
     "writes": bench_writes,
     "settled": bench_settled,
     "many": bench_many,
     "failover": bench_failover,
+    "frozen": bench_frozen,
 }
+LONG = {"frozen"}  # what a quick run leaves out
