@@ -746,6 +746,19 @@ static void a_version_in_the_future_asks_for_the_newest_and_says_so(void **state
     expect_position(&bench, "5");
 }
 
+static void a_server_that_is_behind_its_own_store_is_tried_again_later(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_zones(&bench);
+    expect_call(&bench, AT_STREAM SHORTEST);
+    say(&bench, TOO_LARGE);
+    expect_call_after(&bench, 1000, AT_STREAM SHORTEST);
+    assert_int_equal(relists(&bench, RELIST_TOO_LARGE), 0);
+    say(&bench, EVENT("ADDED", "a", "3") END_MARK("5"));
+    expect_position(&bench, "5");
+}
+
 static void a_list_refused_as_too_new_does_the_same(void **state)
 {
     (void)state;
@@ -1393,6 +1406,7 @@ int main(void)
         cmocka_unit_test(errors_429_and_500_try_the_same_version_again_later),
         cmocka_unit_test(another_error_asks_for_a_pass_at_the_last_version),
         cmocka_unit_test(a_version_in_the_future_asks_for_the_newest_and_says_so),
+        cmocka_unit_test(a_server_that_is_behind_its_own_store_is_tried_again_later),
         cmocka_unit_test(a_list_refused_as_too_new_does_the_same),
         cmocka_unit_test(an_older_version_on_a_stream_is_a_step_back),
         cmocka_unit_test(an_older_list_is_read_again_as_a_step_back),

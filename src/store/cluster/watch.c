@@ -146,12 +146,17 @@ bool watch_stop(struct watch *watch, enum watch_how how)
     return false;
 }
 
+enum watch_how watch_how_behind(const struct watch *watch)
+{
+    bool is_pass = watch->phase == PHASE_STREAM || watch->phase == PHASE_LIST;
+    return is_pass && watch->from == FROM_ANY ? HOW_AGAIN : HOW_WENT_BACK;
+}
+
 // A reply that is no 2xx, or a body that broke off.
 static enum watch_how judge(const struct watch *watch, const struct api_reply *reply)
 {
-    bool is_too_large = text_is(text_of(reply->cause), "ResourceVersionTooLarge");
-    if (is_too_large)
-        return HOW_WENT_BACK;
+    if (text_is(text_of(reply->cause), "ResourceVersionTooLarge"))
+        return watch_how_behind(watch);
     bool is_unknown = reply->status == HTTP_UNPROCESSABLE || reply->status == HTTP_BAD_REQUEST;
     if (watch->phase == PHASE_STREAM && is_unknown)
         return HOW_NO_STREAM;

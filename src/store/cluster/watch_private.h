@@ -93,6 +93,9 @@ struct watch {
 
 // Stops the documents of this piece: the call ends in this way.
 bool watch_stop(struct watch *watch, enum watch_how how);
+// The server says that its versions do not reach as far as was asked for. One that was asked for no
+// version is slow to read its own store: it is tried again later.
+enum watch_how watch_how_behind(const struct watch *watch);
 void watch_end(struct watch *watch, enum watch_how how, const struct error *err);
 // An octet of it came, or it has been open for long.
 void watch_mark_up(struct watch *watch);

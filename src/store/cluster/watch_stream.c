@@ -132,7 +132,7 @@ static bool hear_error(struct watch *watch, const struct value *status)
     int64_t retry_s = value_int_at(status, "details.retryAfterSeconds", 0);
     watch->error.retry_ms = retry_s > 0 && retry_s < 3600 ? retry_s * 1000 : 0;
     if (has_cause(status, "ResourceVersionTooLarge"))
-        return watch_stop(watch, HOW_WENT_BACK);
+        return watch_stop(watch, watch_how_behind(watch));
     return watch_stop(watch, judge_status(code, reason));
 }
 
