@@ -217,6 +217,7 @@ def relist_row(table, site, peer, count):
     before, theirs = memory_mb(site.pid)[0], memory_mb(peer.pid)[0]
     highest, relists = Highest(site.pid), relisted(site)
     site.cluster.kill().start()
+    site.wait_served()
     wait_until(lambda: relisted(site) > relists, "the records are listed again", 120,
                [site.replica.program])
     site.load.ask("patch", 1, 1, 0)

@@ -185,7 +185,7 @@ class Site:
         target = api.path("DNSRecord", self.namespace, watch=1, timeoutSeconds=1,
                           fieldSelector="metadata.name=none")
         wait_until(lambda: self.cluster.api.ask("GET", target).status == 200,
-                   "the server has read its objects", 300)
+                   "the server has read its objects", 600)
 
     def seed(self, start, count):
         """The same while the server looks on; those that are there are written again."""
