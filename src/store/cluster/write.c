@@ -85,23 +85,34 @@ static void unlink_in_flight(struct write *write)
     writes->in_flight_count--;
 }
 
+// It is in no list any more.
+static void deliver(struct write *write, const struct store_reply *reply)
+{
+    write->done(write->context, reply);
+    write_free(write);
+}
+
 static void answer(struct write *write, const struct store_reply *reply)
 {
     struct cluster *cluster = write->cluster;
     unlink_in_flight(write);
-    write->done(write->context, reply);
-    write_free(write);
+    deliver(write, reply);
     pump(cluster);
+}
+
+static void name_object(const struct write *write, struct error *error)
+{
+    AUTO_BUFFER name = {0};
+    if (!write->object)
+        return;
+    object_write_name(&name, write->object);
+    error_prefix(error, "%s %s: ", write->kind->kind->name, name.at);
 }
 
 static void fail(struct write *write, const struct error *error)
 {
     struct store_reply reply = {.error = *error};
-    AUTO_BUFFER name = {0};
-    if (write->object) {
-        object_write_name(&name, write->object);
-        error_prefix(&reply.error, "%s %s: ", write->kind->kind->name, name.at);
-    }
+    name_object(write, &reply.error);
     answer(write, &reply);
 }
 
@@ -144,11 +155,16 @@ static int64_t wait_for_token(struct cluster *cluster)
     return 0;
 }
 
+static void standby_error(struct error *error)
+{
+    error_set(error, FAULT_AGAIN, "Standby",
+              "another process holds the lease; only that one writes");
+}
+
 static void refuse_standby(struct write *write)
 {
     struct error error;
-    error_set(&error, FAULT_AGAIN, "Standby",
-              "another process holds the lease; only that one writes");
+    standby_error(&error);
     fail(write, &error);
 }
 
@@ -631,23 +647,33 @@ void writes_get(struct cluster *cluster, const struct object_ref_key *key, store
     enqueue(write_new(cluster, WRITE_GET, key, done, context));
 }
 
-static struct write *find_in_flight(const struct writes *writes)
+// Those that write, out of their list.
+static struct write *take_in_flight(struct writes *writes)
 {
-    struct write *write = writes->in_flight;
-    while (write && write->type == WRITE_GET)
-        write = write->next;
-    return write;
+    struct write *taken = NULL;
+    for (struct write *write = writes->in_flight, *next; write; write = next) {
+        next = write->next;
+        if (write->type == WRITE_GET)
+            continue;
+        unlink_in_flight(write);
+        write->next = taken;
+        taken = write;
+    }
+    return taken;
 }
 
 void writes_fence(struct cluster *cluster)
 {
-    struct write *write;
-    while ((write = find_in_flight(&cluster->writes))) {
+    for (struct write *write = take_in_flight(&cluster->writes), *next; write; write = next) {
+        struct store_reply reply = {0};
+        next = write->next;
         if (write->call)
             api_cancel(cluster->api, write->call);
-        write->call = NULL;
-        refuse_standby(write);
+        standby_error(&reply.error);
+        name_object(write, &reply.error);
+        deliver(write, &reply);
     }
+    pump(cluster);
 }
 
 void writes_done(struct cluster *cluster)
@@ -655,12 +681,13 @@ void writes_done(struct cluster *cluster)
     struct writes *writes = &cluster->writes;
     while (writes->first_waiting)
         write_free(take_waiting(writes));
-    while (writes->in_flight) {
-        struct write *write = writes->in_flight;
-        unlink_in_flight(write);
+    for (struct write *write = writes->in_flight, *next; write; write = next) {
+        next = write->next;
         if (write->call)
             api_cancel(cluster->api, write->call);
         write_free(write);
     }
+    writes->in_flight = NULL;
+    writes->in_flight_count = 0;
     loop_timer_cancel(cluster->world.loop, &writes->timer);
 }
