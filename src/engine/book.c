@@ -420,7 +420,7 @@ static void claim_doubt(struct claim *claim)
     claim->is_doubted = true;
 }
 
-static bool may_stand(const struct claim *claim)
+bool claim_may_stand(const struct claim *claim)
 {
     return claim->there == THERE_SET || claim->there == THERE_OPEN;
 }
@@ -435,7 +435,7 @@ static bool is_same_key(const struct claim *a, const struct claim *b)
 // goes first. The loser stays a loser; what it removes, it removes for the holder.
 static bool stands_in_way(const struct claim *loser, const struct claim *holder)
 {
-    return may_stand(loser) && !is_same_key(loser, holder);
+    return claim_may_stand(loser) && !is_same_key(loser, holder);
 }
 
 // Where the holder's content stands under the very same key, the loser's is no more.
@@ -444,7 +444,7 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
     struct claim *claim = &engine->claims[id];
     const struct claim *holder = &engine->claims[holder_id];
     bool is_in_flight = claim->pending && claim->pending->flight;
-    if (may_stand(claim) && is_same_key(claim, holder) && !is_in_flight &&
+    if (claim_may_stand(claim) && is_same_key(claim, holder) && !is_in_flight &&
         holder->intent == CLAIM_SET && claim_is_satisfied(holder)) {
         claim->there = THERE_NOTHING;
         key_wake(engine, claim->key, QUEUE_USER);
@@ -786,7 +786,7 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
             ids[i] = claim_make(engine, key, &wants[i]);
         claim_update(engine, ids[i], &wants[i]);
         if (is_new && engine->dry_run)
-            dry_run_claim(engine->dry_run, ids[i], may_stand(&engine->claims[ids[i]]));
+            dry_run_claim(engine->dry_run, ids[i], claim_may_stand(&engine->claims[ids[i]]));
     }
     forget_unnamed(engine, key, ids, count);
     for (size_t i = 0; i < count; i++)

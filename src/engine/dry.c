@@ -66,19 +66,16 @@ void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand)
     run->may_stand[claim] = may_stand;
 }
 
-static bool may_stand(const struct engine *engine, uint32_t id)
+static bool was_there(const struct engine *engine, uint32_t id)
 {
-    const struct claim *claim = &engine->claims[id];
-    if (engine->dry_run)
-        return engine->dry_run->may_stand[id];
-    return claim->there == THERE_SET || claim->there == THERE_OPEN;
+    return engine->dry_run ? engine->dry_run->may_stand[id] : claim_may_stand(&engine->claims[id]);
 }
 
 static enum engine_act act_of(const struct engine *engine, uint32_t id, enum change_op op)
 {
     if (op == CHANGE_REMOVE)
         return ENGINE_DELETE;
-    return may_stand(engine, id) ? ENGINE_UPDATE : ENGINE_CREATE;
+    return was_there(engine, id) ? ENGINE_UPDATE : ENGINE_CREATE;
 }
 
 struct engine_change engine_change_of(const struct engine *engine, uint32_t id, enum change_op op,
@@ -117,14 +114,6 @@ static const struct value *find_ready(const struct value *status)
     return NULL;
 }
 
-static char *keep_text(struct text text)
-{
-    char *kept = mem_new(1, text.len + 1);
-    if (text.len)
-        memcpy(kept, text.at, text.len);
-    return kept;
-}
-
 void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status)
 {
     const struct value *ready = find_ready(status);
@@ -135,8 +124,8 @@ void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status)
     obstacle_clear(&run->obstacles[key]);
     if (!ready || text_is(value_text_at(ready, "status"), "True"))
         return;
-    run->obstacles[key].reason = keep_text(value_text_at(ready, "reason"));
-    run->obstacles[key].message = keep_text(value_text_at(ready, "message"));
+    run->obstacles[key].reason = text_dup(value_text_at(ready, "reason"));
+    run->obstacles[key].message = text_dup(value_text_at(ready, "message"));
 }
 
 // ---- telling ------------------------------------------------------------------------------------

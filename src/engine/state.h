@@ -432,6 +432,7 @@ const struct object *book_holder(struct engine *engine, uint32_t key, const stru
                                  const struct claim_want *want);
 void book_replan(struct engine *engine, uint32_t claim);
 bool book_is_settled(const struct engine *engine, uint32_t key);
+bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
 struct lane *claim_lane(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);

@@ -1,5 +1,6 @@
 #include "store/cluster/cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,29 +142,17 @@ static void cluster_flush(struct store *store)
 
 // ---- leaving ------------------------------------------------------------------------------------
 
-struct leaving {
-    void (*left)(void *context);
-    void *context;
-};
-
-static void noted(void *context)
-{
-    autofree struct leaving *leaving = context;
-    leaving->left(leaving->context);
-}
-
 static void released(void *context)
 {
     struct cluster *cluster = context;
-    notes_flush(cluster->notes, FLUSH_MS, noted, steal(cluster->leaving));
+    notes_flush(cluster->notes, FLUSH_MS, cluster->left, cluster->left_context);
 }
 
 static void cluster_leave(struct store *store, void (*left)(void *context), void *context)
 {
     struct cluster *cluster = of(store);
-    free(cluster->leaving);
-    cluster->leaving = mem_new_of(struct leaving);
-    *cluster->leaving = (struct leaving){left, context};
+    cluster->left = left;
+    cluster->left_context = context;
     if (cluster->lease)
         lease_release(cluster->lease, released, cluster);
     else
@@ -189,7 +178,6 @@ static void cluster_free(struct store *store)
     free(cluster->namespaces);
     free(cluster->feeds);
     free(cluster->types);
-    free(cluster->leaving);
     free(cluster->holder);
     free(cluster->address);
     free(cluster->scope);
@@ -219,45 +207,42 @@ struct family {
     const char *name;
     const char *type;
     const char *help;
-    void (*write)(const struct cluster *cluster, const struct feed *feed, const char *name,
-                  struct buffer *out);
+    void (*write)(const struct watch_counts *counts, int64_t now_ms, const char *labels,
+                  const char *name, struct buffer *out);
 };
 
-static void write_age(const struct cluster *cluster, const struct feed *feed, const char *name,
-                      struct buffer *out)
+static void write_age(const struct watch_counts *counts, int64_t now_ms, const char *labels,
+                      const char *name, struct buffer *out)
 {
-    int64_t last_ms = watch_counts(feed->watch)->last_event_ms;
-    if (last_ms)
-        buffer_printf(out, "%s{kind=\"%s\"} %.3f\n", name, feed->type->kind->name,
-                      (double)(loop_mono_ms(cluster->world.loop) - last_ms) / 1000.0);
+    if (counts->last_event_ms)
+        buffer_printf(out, "%s{%s} %.3f\n", name, labels,
+                      (double)(now_ms - counts->last_event_ms) / 1000.0);
 }
 
-static void write_relists(const struct cluster *cluster, const struct feed *feed, const char *name,
-                          struct buffer *out)
+static void write_relists(const struct watch_counts *counts, int64_t now_ms, const char *labels,
+                          const char *name, struct buffer *out)
 {
-    (void)cluster;
-    for (int i = 0; i < (int)COUNT_OF(watch_counts(feed->watch)->relists); i++)
-        buffer_printf(out, "%s{kind=\"%s\",reason=\"%s\"} %llu\n", name, feed->type->kind->name,
+    (void)now_ms;
+    for (int i = 0; i < RELIST_COUNT; i++)
+        buffer_printf(out, "%s{%s,reason=\"%s\"} %llu\n", name, labels,
                       watch_relist_name((enum watch_relist)i),
-                      (unsigned long long)watch_counts(feed->watch)->relists[i]);
+                      (unsigned long long)counts->relists[i]);
 }
 
-static void write_deaths(const struct cluster *cluster, const struct feed *feed, const char *name,
-                         struct buffer *out)
+static void write_deaths(const struct watch_counts *counts, int64_t now_ms, const char *labels,
+                         const char *name, struct buffer *out)
 {
-    (void)cluster;
-    for (int i = 0; i < (int)COUNT_OF(watch_counts(feed->watch)->deaths); i++)
-        buffer_printf(out, "%s{kind=\"%s\",how=\"%s\"} %llu\n", name, feed->type->kind->name,
-                      watch_death_name((enum watch_death)i),
-                      (unsigned long long)watch_counts(feed->watch)->deaths[i]);
+    (void)now_ms;
+    for (int i = 0; i < DEATH_COUNT; i++)
+        buffer_printf(out, "%s{%s,how=\"%s\"} %llu\n", name, labels,
+                      watch_death_name((enum watch_death)i), (unsigned long long)counts->deaths[i]);
 }
 
-static void write_oversized(const struct cluster *cluster, const struct feed *feed,
+static void write_oversized(const struct watch_counts *counts, int64_t now_ms, const char *labels,
                             const char *name, struct buffer *out)
 {
-    (void)cluster;
-    buffer_printf(out, "%s{kind=\"%s\"} %llu\n", name, feed->type->kind->name,
-                  (unsigned long long)watch_counts(feed->watch)->oversized);
+    (void)now_ms;
+    buffer_printf(out, "%s{%s} %llu\n", name, labels, (unsigned long long)counts->oversized);
 }
 
 static const struct family families[] = {
@@ -271,21 +256,39 @@ static const struct family families[] = {
      "Objects that were skipped: over 2 MiB, or deeper than 128 levels.", write_oversized},
 };
 
-// Watches of one kind in several namespaces would be the same series.
-static bool is_first_of_kind(const struct cluster *cluster, size_t at)
+static void add_counts(struct watch_counts *total, const struct watch_counts *counts)
 {
-    return !at || cluster->feeds[at].type != cluster->feeds[at - 1].type;
+    for (int i = 0; i < RELIST_COUNT; i++)
+        total->relists[i] += counts->relists[i];
+    for (int i = 0; i < DEATH_COUNT; i++)
+        total->deaths[i] += counts->deaths[i];
+    total->oversized += counts->oversized;
+    if (!total->last_event_ms || counts->last_event_ms < total->last_event_ms)
+        total->last_event_ms = counts->last_event_ms;
+}
+
+// Watches of one kind in several namespaces are one series: the longest silence among them counts.
+static void write_family(const struct cluster *cluster, const struct family *family,
+                         struct buffer *out)
+{
+    char labels[128];
+    metric_write_head(out, family->name, family->type, family->help);
+    for (size_t i = 0; i < cluster->kind_count; i++) {
+        struct watch_counts total = {0};
+        for (size_t at = 0; at < cluster->feed_count; at++)
+            if (cluster->feeds[at].type == &cluster->types[i])
+                add_counts(&total, watch_counts(cluster->feeds[at].watch));
+        snprintf(labels, sizeof labels, "kind=\"%s\"", cluster->types[i].kind->name);
+        if (!cluster->types[i].is_by_name)
+            family->write(&total, loop_mono_ms(cluster->world.loop), labels, family->name, out);
+    }
 }
 
 static void cluster_write_metrics(const struct store *store, struct buffer *out)
 {
     const struct cluster *cluster = of_const(store);
-    for (size_t i = 0; i < COUNT_OF(families); i++) {
-        metric_write_head(out, families[i].name, families[i].type, families[i].help);
-        for (size_t at = 0; at < cluster->feed_count; at++)
-            if (is_first_of_kind(cluster, at))
-                families[i].write(cluster, &cluster->feeds[at], families[i].name, out);
-    }
+    for (size_t i = 0; i < COUNT_OF(families); i++)
+        write_family(cluster, &families[i], out);
     api_write_metrics(cluster->api, out);
     if (cluster->lease)
         lease_write_metrics(cluster->lease, out);

@@ -41,7 +41,6 @@ struct held {
 };
 
 struct write;
-struct leaving;
 
 struct writes {
     struct write *first_waiting;
@@ -63,7 +62,7 @@ struct cluster {
     struct store store;
     struct world world;
     struct log *log;
-    struct cluster_options options; // without access; strings are copies
+    struct cluster_options options; // what it points to is not kept
     struct store_sink sink;
     bool is_started;
     struct api *api;
@@ -84,8 +83,9 @@ struct cluster {
     struct writes writes;
     char *address;
     char *holder;
-    char *scope; // namespaces, joined
-    struct leaving *leaving;
+    char *scope;                 // namespaces, joined
+    void (*left)(void *context); // who leaves is told
+    void *left_context;
 };
 
 bool cluster_may_write_now(const struct cluster *cluster);

@@ -689,6 +689,20 @@ static void a_namespace_that_is_named_twice_is_watched_once(void **state)
     note(bench, "a");
 }
 
+static void watches_of_several_namespaces_are_counted_together(void **state)
+{
+    struct bench *bench = *state;
+    AUTO_BUFFER metrics = {0};
+    bench->namespaces = (const char *const[]){"other", "default", NULL};
+    start(bench);
+    model_api_meet(bench->api, NOTES, STREAM_EXPIRES);
+    pass(bench, MINUTE);
+    store_write_metrics(bench->store, &metrics);
+    assert_non_null(
+        strstr(metrics.at, "\nsignpost_relists_total{kind=\"Note\",reason=\"expired\"} 2\n"));
+    assert_null(strstr(metrics.at, "kind=\"Key\""));
+}
+
 static void of_many_namespaces_the_others_are_not_seen(void **state)
 {
     struct bench *bench = *state;
@@ -859,6 +873,7 @@ int main(void)
         TEST(one_that_was_replaced_while_nobody_watched_goes_and_comes),
         TEST(a_late_reply_keeps_nothing_from_the_sweep),
         TEST(a_namespace_that_is_named_twice_is_watched_once),
+        TEST(watches_of_several_namespaces_are_counted_together),
         TEST(of_many_namespaces_the_others_are_not_seen),
         TEST(an_object_that_is_held_comes_changes_and_goes),
         TEST(one_that_nobody_wants_is_forgotten),
