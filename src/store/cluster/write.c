@@ -243,18 +243,6 @@ static void enqueue(struct write *write)
 
 // ---- bodies -------------------------------------------------------------------------------------
 
-static void add_member(struct arena *arena, struct value *map, const char *key, struct text text)
-{
-    value_set(map, text_of(key), value_make_text(arena, text));
-}
-
-static struct value *add_map(struct arena *arena, struct value *map, const char *key)
-{
-    struct value *inner = value_make(arena, VALUE_MAP);
-    value_set(map, text_of(key), inner);
-    return inner;
-}
-
 static char *json_of(const struct value *value)
 {
     struct buffer json = {0};
@@ -262,40 +250,50 @@ static char *json_of(const struct value *value)
     return buffer_steal(&json);
 }
 
-static struct value *annotations_of(struct arena *arena, const struct store_apply *apply)
+static void put_uid(struct arena *arena, struct value *root, const struct object *object)
 {
-    struct value *annotations = value_make(arena, VALUE_MAP);
-    for (size_t i = 0; i < apply->annotation_count; i++)
-        if (apply->annotations[i].value)
-            add_member(arena, annotations, apply->annotations[i].key,
-                       text_of(apply->annotations[i].value));
-    return annotations;
+    char uid[37];
+    object_write_uid(object, uid);
+    value_put_text(arena, root, "metadata.uid", arena_copy_text(arena, uid));
+}
+
+static void put_version(struct arena *arena, struct value *root, const struct object *object)
+{
+    value_put(arena, root, "metadata.resourceVersion",
+              value_make_text(arena, object_version(object)));
+}
+
+static const char *annotation_path(struct arena *arena, const char *key)
+{
+    return arena_printf(arena, "metadata.annotations[%s]", key);
+}
+
+static void put_identity(struct arena *arena, struct value *root, const struct object *object)
+{
+    struct buffer version = {0};
+    kind_api_version(&version, object->kind);
+    value_put_text(arena, root, "apiVersion", arena_copy_text(arena, version.at));
+    buffer_done(&version);
+    value_put_text(arena, root, "kind", object->kind->name);
+    value_put(arena, root, "metadata.name", value_make_text(arena, object_name(object)));
+    if (object_namespace(object).len)
+        value_put(arena, root, "metadata.namespace",
+                  value_make_text(arena, object_namespace(object)));
+    put_uid(arena, root, object);
 }
 
 static char *apply_body(const struct store_kind *kind, const struct store_apply *apply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    AUTO_BUFFER version = {0};
-    char uid[37];
-    const struct object *object = apply->object;
     struct value *root = value_make(arena, VALUE_MAP);
-    kind_api_version(&version, kind->kind);
-    object_write_uid(object, uid);
-    add_member(arena, root, "apiVersion", buffer_text(&version));
-    add_member(arena, root, "kind", text_of(kind->kind->name));
-    struct value *metadata = add_map(arena, root, "metadata");
-    add_member(arena, metadata, "name", object_name(object));
-    if (object_namespace(object).len)
-        add_member(arena, metadata, "namespace", object_namespace(object));
-    add_member(arena, metadata, "uid", text_of(uid));
-    struct value *annotations = annotations_of(arena, apply);
-    if (value_count(annotations))
-        value_set(metadata, TEXT("annotations"), annotations);
-    if (kind->finalizer && (apply->add_finalizer || object->has_finalizer)) {
-        struct value *finalizers = value_make(arena, VALUE_LIST);
-        value_append(finalizers, value_make_text(arena, text_of(kind->finalizer)));
-        value_set(metadata, TEXT("finalizers"), finalizers);
-    }
+    put_identity(arena, root, apply->object);
+    for (size_t i = 0; i < apply->annotation_count; i++)
+        if (apply->annotations[i].value)
+            value_put_text(arena, root, annotation_path(arena, apply->annotations[i].key),
+                           apply->annotations[i].value);
+    if (kind->finalizer && (apply->add_finalizer || apply->object->has_finalizer))
+        value_put_texts(arena, root, "metadata.finalizers",
+                        (const char *const[]){kind->finalizer, NULL});
     return json_of(root);
 }
 
@@ -303,39 +301,30 @@ static char *apply_body(const struct store_kind *kind, const struct store_apply 
 static char *clear_body(const struct store_apply *apply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    char uid[37];
     struct value *root = value_make(arena, VALUE_MAP);
-    struct value *metadata = add_map(arena, root, "metadata");
-    struct value *annotations = add_map(arena, metadata, "annotations");
-    object_write_uid(apply->object, uid);
-    add_member(arena, metadata, "uid", text_of(uid));
-    for (size_t i = 0; i < apply->annotation_count; i++)
-        if (!apply->annotations[i].value)
-            value_set(annotations, text_of(apply->annotations[i].key),
-                      value_make(arena, VALUE_NULL));
-    return value_count(annotations) ? json_of(root) : NULL;
-}
-
-static struct value *guarded(struct arena *arena, const struct object *object,
-                             struct value **metadata)
-{
-    struct value *root = value_make(arena, VALUE_MAP);
-    *metadata = add_map(arena, root, "metadata");
-    add_member(arena, *metadata, "resourceVersion", object_version(object));
-    return root;
+    bool is_empty = true;
+    put_uid(arena, root, apply->object);
+    for (size_t i = 0; i < apply->annotation_count; i++) {
+        if (apply->annotations[i].value)
+            continue;
+        value_put(arena, root, annotation_path(arena, apply->annotations[i].key),
+                  value_make(arena, VALUE_NULL));
+        is_empty = false;
+    }
+    return is_empty ? NULL : json_of(root);
 }
 
 // `tree`: the object as it stands, or NULL when nothing of others is in the way.
 static char *finalizer_body(const struct write *write, const struct value *tree)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *metadata;
-    struct value *root = guarded(arena, write->object, &metadata);
+    struct value *root = value_make(arena, VALUE_MAP);
     struct value *kept = value_make(arena, VALUE_LIST);
+    put_version(arena, root, write->object);
     value_each (item, value_find(value_find(tree, "metadata"), "finalizers"))
         if (!text_is(value_text(item), write->kind->finalizer))
             value_append(kept, value_copy(arena, item));
-    value_set(metadata, TEXT("finalizers"),
+    value_put(arena, root, "metadata.finalizers",
               value_count(kept) ? kept : value_make(arena, VALUE_NULL));
     return json_of(root);
 }
@@ -356,12 +345,12 @@ static struct value *beside_others(struct arena *arena, const struct kind *kind,
 static char *status_body(const struct write *write, const struct value *tree)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *metadata;
-    struct value *root = guarded(arena, write->object, &metadata);
+    struct value *root = value_make(arena, VALUE_MAP);
     struct value *wanted =
         value_read_json(arena, text_of(write->body), &value_manifest_limits, NULL);
     must(wanted != NULL);
-    value_set(root, TEXT("status"),
+    put_version(arena, root, write->object);
+    value_put(arena, root, "status",
               tree ? beside_others(arena, write->kind->kind, tree, wanted) : wanted);
     return json_of(root);
 }
