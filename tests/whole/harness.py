@@ -358,7 +358,8 @@ class Provider:
             self.name, [SIGNPOST, "provider", "--listen", f"{LOOPBACK}:{self.port}",
                         "--metrics-listen", f"{LOOPBACK}:{self.metrics_port}",
                         "--log-format", "json", *self.words])
-        wait_until(lambda: is_listening(self.port), f"{self.name} listens", seconds, [self.program])
+        wait_until(lambda: is_listening(self.port) and is_listening(self.metrics_port),
+                   f"{self.name} listens", seconds, [self.program])
         return self
 
     def kill(self):
