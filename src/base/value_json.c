@@ -91,29 +91,32 @@ static size_t encode(uint32_t code, char *out)
     return len;
 }
 
-// `scan->at` is behind "\\u". A surrogate counts only with its other half. 0: refused.
-static size_t scan_unicode(struct scan *scan, bool is_key, char *out)
+// `scan->at` is behind "\\u". A surrogate counts only with its other half.
+static bool scan_unicode(struct scan *scan, bool is_key, char *out, size_t *len)
 {
     const char *at = scan->at;
     int unit = scan_code_unit(scan, at);
     if (unit < 0)
-        return (size_t)fail_at(scan, at, "\\u needs four hex digits");
+        return fail_at(scan, at, "\\u needs four hex digits");
     if (unit == 0 && is_key)
-        return (size_t)fail_at(scan, at, "a key must not contain \\u0000");
+        return fail_at(scan, at, "a key must not contain \\u0000");
     scan->at += 4;
-    if (unit < 0xd800 || unit > 0xdfff)
-        return encode((uint32_t)unit, out);
+    if (unit < 0xd800 || unit > 0xdfff) {
+        *len = encode((uint32_t)unit, out);
+        return true;
+    }
     bool has_pair =
         unit < 0xdc00 && scan->end - scan->at >= 6 && scan->at[0] == '\\' && scan->at[1] == 'u';
     int low = has_pair ? scan_code_unit(scan, scan->at + 2) : -1;
     if (low < 0xdc00 || low > 0xdfff)
-        return (size_t)fail_at(scan, at, "half of a surrogate pair");
+        return fail_at(scan, at, "half of a surrogate pair");
     scan->at += 6;
-    return encode(0x10000 + (((uint32_t)unit - 0xd800) << 10) + ((uint32_t)low - 0xdc00), out);
+    *len = encode(0x10000 + (((uint32_t)unit - 0xd800) << 10) + ((uint32_t)low - 0xdc00), out);
+    return true;
 }
 
-// The length of what it stands for; 0: refused.
-static size_t scan_escape(struct scan *scan, bool is_key, char *out)
+// `len`: of what it stands for.
+static bool scan_escape(struct scan *scan, bool is_key, char *out, size_t *len)
 {
     static const char names[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -122,12 +125,13 @@ static size_t scan_escape(struct scan *scan, bool is_key, char *out)
     if (name) {
         scan->at++;
         *out = meanings[name - names];
-        return 1;
+        *len = 1;
+        return true;
     }
     if (scan->at == scan->end || *scan->at != 'u')
-        return (size_t)fail_here(scan, "unknown escape behind \\");
+        return fail_here(scan, "unknown escape behind \\");
     scan->at++;
-    return scan_unicode(scan, is_key, out);
+    return scan_unicode(scan, is_key, out, len);
 }
 
 // Moves to the next octet that is no plain one: a quote, a backslash or a control character.
@@ -148,8 +152,8 @@ static bool decode(struct scan *scan, bool is_key, const char *from, struct text
     size_t len = (size_t)(scan->at - from);
     memcpy(copy, from, len);
     while (scan->at < scan->end && *scan->at == '\\') {
-        size_t more = scan_escape(scan, is_key, copy + len);
-        if (!more)
+        size_t more = 0;
+        if (!scan_escape(scan, is_key, copy + len, &more))
             return false;
         from = scan->at;
         skip_plain(scan);
