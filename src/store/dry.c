@@ -6,11 +6,10 @@
 #include "base/memory.h"
 
 // One write on its way to its reply.
-struct
-try {
+struct attempt {
     struct dry *dry;
-    struct try *next;
-    struct try *previous;
+    struct attempt *next;
+    struct attempt *previous;
     struct arena *arena;
     struct loop_timer timer; // where nothing has to be read for it
     const struct object *object;
@@ -28,7 +27,7 @@ struct dry {
     struct store_sink sink;
     struct dry_waiter waiter;
     struct loop_timer timer;
-    struct try *tries;
+    struct attempt *attempts;
     unsigned writes;
 };
 
@@ -42,72 +41,73 @@ static const struct dry *of_const(const struct store *store)
     return (const struct dry *)store;
 }
 
-// ---- tries --------------------------------------------------------------------------------------
+// ---- attempts
+// --------------------------------------------------------------------------------------
 
-static struct try *try_new(struct dry *dry, const struct object *object, store_done *done,
-                           void *context)
+static struct attempt *attempt_new(struct dry *dry, const struct object *object, store_done *done,
+                                   void *context)
 {
-    struct try *try = mem_new_of(struct try);
-    *try = (struct try){.dry = dry, .arena = arena_new(), .done = done, .context = context};
-    try->object = object_ref(object);
-    try->next = dry->tries;
-    if (try->next)
-        try->next->previous = try;
-    dry->tries = try;
-    return try;
+    struct attempt *attempt = mem_new_of(struct attempt);
+    *attempt = (struct attempt){.dry = dry, .arena = arena_new(), .done = done, .context = context};
+    attempt->object = object_ref(object);
+    attempt->next = dry->attempts;
+    if (attempt->next)
+        attempt->next->previous = attempt;
+    dry->attempts = attempt;
+    return attempt;
 }
 
-static void try_free(struct try *try)
+static void attempt_free(struct attempt *attempt)
 {
-    if (try->next)
-        try->next->previous = try->previous;
-    if (try->previous)
-        try->previous->next = try->next;
+    if (attempt->next)
+        attempt->next->previous = attempt->previous;
+    if (attempt->previous)
+        attempt->previous->next = attempt->next;
     else
-        try->dry->tries = try->next;
-    loop_timer_cancel(try->dry->loop, &try->timer);
-    object_unref(try->object);
-    arena_free(try->arena);
-    free(try);
+        attempt->dry->attempts = attempt->next;
+    loop_timer_cancel(attempt->dry->loop, &attempt->timer);
+    object_unref(attempt->object);
+    arena_free(attempt->arena);
+    free(attempt);
 }
 
-static void try_answer(struct try *try, const struct store_reply *reply)
+static void attempt_answer(struct attempt *attempt, const struct store_reply *reply)
 {
-    try->done(try->context, reply);
-    try_free(try);
+    attempt->done(attempt->context, reply);
+    attempt_free(attempt);
 }
 
-static void try_soon(struct try *try, loop_call *call)
+static void attempt_soon(struct attempt *attempt, loop_call *call)
 {
-    try->timer = (struct loop_timer){.call = call, .context = try};
-    loop_timer_set(try->dry->loop, &try->timer, 0);
+    attempt->timer = (struct loop_timer){.call = call, .context = attempt};
+    loop_timer_set(attempt->dry->loop, &attempt->timer, 0);
 }
 
 // ---- what a write comes to ----------------------------------------------------------------------
 
-static void annotate(struct try *try, struct value *tree)
+static void annotate(struct attempt *attempt, struct value *tree)
 {
     struct value *metadata = value_find(tree, "metadata");
     struct value *map = value_find(metadata, "annotations");
     if (!map) {
-        map = value_make(try->arena, VALUE_MAP);
+        map = value_make(attempt->arena, VALUE_MAP);
         value_set(metadata, TEXT("annotations"), map);
     }
-    for (size_t i = 0; i < try->annotation_count; i++) {
-        const struct store_annotation *annotation = &try->annotations[i];
+    for (size_t i = 0; i < attempt->annotation_count; i++) {
+        const struct store_annotation *annotation = &attempt->annotations[i];
         value_remove(map, annotation->key);
         if (annotation->value)
             value_set(map, text_of(annotation->key),
-                      value_make_text(try->arena, text_of(annotation->value)));
+                      value_make_text(attempt->arena, text_of(annotation->value)));
     }
 }
 
 // A write that changes nothing leaves the version as it is; this one is another state.
-static void renew_version(struct try *try, struct value *tree)
+static void renew_version(struct attempt *attempt, struct value *tree)
 {
-    const char *version = arena_printf(try->arena, "dry-%u", ++try->dry->writes);
+    const char *version = arena_printf(attempt->arena, "dry-%u", ++attempt->dry->writes);
     value_set(value_find(tree, "metadata"), TEXT("resourceVersion"),
-              value_make_text(try->arena, text_of(version)));
+              value_make_text(attempt->arena, text_of(version)));
 }
 
 static bool is_same_object(const struct object *a, const struct object *b)
@@ -115,45 +115,45 @@ static bool is_same_object(const struct object *a, const struct object *b)
     return !memcmp(a->uid, b->uid, sizeof a->uid);
 }
 
-static void answer_applied(struct try *try, const struct value *tree)
+static void answer_applied(struct attempt *attempt, const struct value *tree)
 {
     struct store_reply reply = {.is_ok = true};
-    struct value *copy = value_copy(try->arena, tree);
-    annotate(try, copy);
-    renew_version(try, copy);
-    struct object *next = object_new(try->object->kind, NULL, copy);
-    next->has_finalizer = try->has_finalizer;
-    next->has_other_finalizers = try->object->has_other_finalizers;
+    struct value *copy = value_copy(attempt->arena, tree);
+    annotate(attempt, copy);
+    renew_version(attempt, copy);
+    struct object *next = object_new(attempt->object->kind, NULL, copy);
+    next->has_finalizer = attempt->has_finalizer;
+    next->has_other_finalizers = attempt->object->has_other_finalizers;
     reply.object = next;
-    if (!is_same_object(next, try->object)) {
+    if (!is_same_object(next, attempt->object)) {
         reply = (struct store_reply){.object = NULL};
         error_set(&reply.error, FAULT_RACE, "Conflict", "the object was deleted and made again");
     }
-    try_answer(try, &reply);
+    attempt_answer(attempt, &reply);
     object_unref(next);
 }
 
 static void applied(void *context, const struct store_reply *reply)
 {
-    struct try *try = context;
+    struct attempt *attempt = context;
     if (reply->is_ok)
-        answer_applied(try, reply->tree);
+        answer_applied(attempt, reply->tree);
     else
-        try_answer(try, &(struct store_reply){.error = reply->error});
+        attempt_answer(attempt, &(struct store_reply){.error = reply->error});
 }
 
 static void answer_released(void *context)
 {
-    struct try *try = context;
-    struct object *next = object_graft(try->object, try->object);
+    struct attempt *attempt = context;
+    struct object *next = object_graft(attempt->object, attempt->object);
     next->has_finalizer = false;
-    try_answer(try, &(struct store_reply){.is_ok = true, .object = next});
+    attempt_answer(attempt, &(struct store_reply){.is_ok = true, .object = next});
     object_unref(next);
 }
 
 static void answer_patched(void *context)
 {
-    try_answer(context, &(struct store_reply){.is_ok = true});
+    attempt_answer(context, &(struct store_reply){.is_ok = true});
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -232,15 +232,15 @@ static void dry_get(struct store *store, const struct object_ref_key *key, store
     store_get(of(store)->below, key, done, context);
 }
 
-static void copy_annotations(struct try *try, const struct store_apply *apply)
+static void copy_annotations(struct attempt *attempt, const struct store_apply *apply)
 {
-    try->annotations =
-        arena_new_array(try->arena, struct store_annotation, apply->annotation_count + 1);
+    attempt->annotations =
+        arena_new_array(attempt->arena, struct store_annotation, apply->annotation_count + 1);
     for (size_t i = 0; i < apply->annotation_count; i++) {
         const struct store_annotation *given = &apply->annotations[i];
-        try->annotations[try->annotation_count++] = (struct store_annotation){
-            arena_copy_text(try->arena, given->key),
-            given->value ? arena_copy_text(try->arena, given->value) : NULL,
+        attempt->annotations[attempt->annotation_count++] = (struct store_annotation){
+            arena_copy_text(attempt->arena, given->key),
+            given->value ? arena_copy_text(attempt->arena, given->value) : NULL,
         };
     }
 }
@@ -249,25 +249,25 @@ static void dry_apply(struct store *store, const struct store_apply *apply, stor
                       void *context)
 {
     const struct object *object = apply->object;
-    struct try *try = try_new(of(store), object, done, context);
-    const struct object_ref_key key = {object->kind, object_namespace(try->object),
-                                       object_name(try->object)};
-    try->has_finalizer = object->has_finalizer || apply->add_finalizer;
-    copy_annotations(try, apply);
-    store_get(of(store)->below, &key, applied, try);
+    struct attempt *attempt = attempt_new(of(store), object, done, context);
+    const struct object_ref_key key = {object->kind, object_namespace(attempt->object),
+                                       object_name(attempt->object)};
+    attempt->has_finalizer = object->has_finalizer || apply->add_finalizer;
+    copy_annotations(attempt, apply);
+    store_get(of(store)->below, &key, applied, attempt);
 }
 
 static void dry_patch_status(struct store *store, const struct object *object,
                              const struct value *status, store_done *done, void *context)
 {
     (void)status;
-    try_soon(try_new(of(store), object, done, context), answer_patched);
+    attempt_soon(attempt_new(of(store), object, done, context), answer_patched);
 }
 
 static void dry_remove_finalizer(struct store *store, const struct object *object, store_done *done,
                                  void *context)
 {
-    try_soon(try_new(of(store), object, done, context), answer_released);
+    attempt_soon(attempt_new(of(store), object, done, context), answer_released);
 }
 
 static void dry_note(struct store *store, const struct store_note *note)
@@ -305,9 +305,9 @@ static void dry_free(struct store *store)
 {
     struct dry *dry = of(store);
     store_free(dry->below);
-    for (struct try *try = dry->tries, *next; try; try = next) {
-        next = try->next;
-        try_free(try);
+    for (struct attempt *attempt = dry->attempts, *next; attempt; attempt = next) {
+        next = attempt->next;
+        attempt_free(attempt);
     }
     loop_timer_cancel(dry->loop, &dry->timer);
     free(dry);
