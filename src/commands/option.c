@@ -359,6 +359,11 @@ const char *option_text(const struct invocation *invocation, const char *name)
     return get(invocation, name)->text;
 }
 
+bool option_is_declared(const struct invocation *invocation, const char *name)
+{
+    return find(invocation, text_of(name)) != NULL;
+}
+
 bool option_is_set(const struct invocation *invocation, const char *name)
 {
     return strcmp(get(invocation, name)->source, "default") != 0;

@@ -79,6 +79,7 @@ struct invocation {
 bool invocation_parse(struct invocation *out, struct arena *arena, const struct command *command,
                       int count, char **words, struct error *err);
 
+bool option_is_declared(const struct invocation *invocation, const char *name);
 // By name; the option must exist in the command's table.
 const char *option_text(const struct invocation *invocation, const char *name); // NULL: not set
 bool option_is_set(const struct invocation *invocation, const char *name);      // by the user

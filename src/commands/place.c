@@ -119,19 +119,26 @@ static void read_environment(struct place *place)
         place->instance = place->host;
 }
 
-static bool refuse_both(const struct place *place, struct error *err)
+// Said for this call, not set once in an environment that serves both.
+static bool is_said(const struct invocation *invocation, const char *name)
 {
-    static const char *const names[] = {"kubeconfig", "context", "namespaces"};
-    if (place->source.is_cluster)
-        return error_set(err, FAULT_SPEC, "",
-                         "--dir names a folder and --store cluster a cluster: give one of them");
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (option_is_set(place->invocation, names[i]) &&
-            !strncmp(option_source(place->invocation, names[i]), "flag", 4))
+    return option_is_declared(invocation, name) &&
+           !strncmp(option_source(invocation, name), "flag", 4);
+}
+
+static bool refuse_strangers(const struct place *place, struct error *err)
+{
+    static const char *const of_clusters[] = {"kubeconfig", "context", "namespaces", NULL};
+    static const char *const of_folders[] = {"state-dir", "allow-empty", NULL};
+    const char *const *names = place->is_cluster ? of_folders : of_clusters;
+    const char *here = place->is_cluster ? "cluster" : "folder";
+    const char *other = place->is_cluster ? "folder" : "cluster";
+    for (size_t i = 0; names[i]; i++)
+        if (is_said(place->invocation, names[i]))
             return error_set(err, FAULT_SPEC, "",
-                             "--dir names a folder, and --%s belongs to a cluster: give one of "
-                             "them",
-                             names[i]);
+                             "--%s belongs to a %s, and objects live in a %s here: leave it out, "
+                             "or give --store %s",
+                             names[i], other, here, other);
     return true;
 }
 
@@ -139,12 +146,14 @@ bool place_find(struct place *place, const struct invocation *invocation, struct
 {
     *place = (struct place){.invocation = invocation};
     read_environment(place);
-    if (option_is_set(invocation, "dir"))
-        return refuse_both(place, err);
-    place->is_cluster =
-        place->source.is_cluster || (!strcmp(option_text(invocation, "store"), "auto") &&
-                                     kube_source_names_cluster(&place->source));
-    return true;
+    bool has_folder = option_is_set(invocation, "dir");
+    if (has_folder && place->source.is_cluster)
+        return error_set(err, FAULT_SPEC, "",
+                         "--dir names a folder and --store cluster a cluster: give one of them");
+    place->is_cluster = !has_folder && (place->source.is_cluster ||
+                                        (!strcmp(option_text(invocation, "store"), "auto") &&
+                                         kube_source_names_cluster(&place->source)));
+    return refuse_strangers(place, err);
 }
 
 struct kube_access *place_access(struct place *place, struct error *err)

@@ -20,7 +20,7 @@ struct place {
     const struct invocation *invocation;
     bool is_cluster;
     struct kube_source source;
-    const char *own_namespace; // cluster; "" before it is known
+    const char *own_namespace; // cluster; NULL or "" until place_access()
     const char *instance;      // name of this process: the pod's, else the host's
     char host[256];
 };

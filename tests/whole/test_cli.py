@@ -49,6 +49,17 @@ def commands():
      'flag --controllers: "dnsclas": no such controller; did you mean dnsclass?'),
     (("manifests", "--webhook", "--webhook-url", "http://127.0.0.1:9443"),
      'flag --webhook-url: "http://127.0.0.1:9443": an API server calls https URLs only'),
+    (("run", "--namespaces", "shop"),
+     "--namespaces belongs to a cluster, and objects live in a folder here: leave it out, or give "
+     "--store cluster"),
+    (("run", "--dir", "x", "--kubeconfig", "k"),
+     "--kubeconfig belongs to a cluster, and objects live in a folder here: leave it out, or give "
+     "--store cluster"),
+    (("run", "--kubeconfig", "k", "--state-dir", "x"),
+     "--state-dir belongs to a folder, and objects live in a cluster here: leave it out, or give "
+     "--store folder"),
+    (("status", "--store", "cluster", "--dir", "x"),
+     "--dir names a folder and --store cluster a cluster: give one of them"),
     (("help", "--completion", "tcsh"), 'flag --completion: "tcsh": expected one of bash, zsh, fish'),
 ])
 def test_wrong_usage_is_exit_2_with_one_line_that_says_what_to_do(words, text):
