@@ -42,10 +42,19 @@ struct held {
 
 struct write;
 
+// Writes that wait, in order of arrival.
+struct write_line {
+    struct write *first;
+    struct write *last;
+    size_t count;
+};
+
+// What a talk with a provider waits for goes before what tells of one.
+enum write_rank { RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
+
 struct writes {
-    struct write *first_waiting;
-    struct write *last_waiting;
-    size_t waiting;
+    struct write_line waiting[RANK_COUNT];
+    unsigned ahead; // sent since one from behind had its turn
     struct write *in_flight;
     size_t in_flight_count;
     unsigned window;    // at most so many in flight

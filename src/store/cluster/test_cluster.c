@@ -607,6 +607,70 @@ static void a_full_queue_tells_when_there_is_room(void **state)
     expect_told(bench, "room ");
 }
 
+static void on_apply(void *context, const struct store_reply *reply)
+{
+    struct bench *bench = context;
+    assert_true(reply->is_ok);
+    buffer_add_text(&bench->replies, "a");
+}
+
+static void on_status(void *context, const struct store_reply *reply)
+{
+    struct bench *bench = context;
+    assert_true(reply->is_ok);
+    buffer_add_text(&bench->replies, "s");
+}
+
+// So many statuses, behind them so many applies, one in flight at a time.
+static void queue_both(struct bench *bench, int statuses, int applies)
+{
+    bench->in_flight = 1;
+    make(bench, "Note", "a", "");
+    for (int i = 0; i < statuses; i++)
+        make(bench, "Note", arena_printf(bench->arena, "n%d", i), "");
+    start(bench);
+    const struct value *status = value_make(bench->arena, VALUE_MAP);
+    for (int i = 0; i < statuses; i++)
+        store_patch_status(bench->store, note(bench, arena_printf(bench->arena, "n%d", i)), status,
+                           on_status, bench);
+    for (int i = 0; i < applies; i++)
+        store_apply(bench->store,
+                    &(struct store_apply){.object = note(bench, "a"), .add_finalizer = true},
+                    on_apply, bench);
+    pass(bench, MINUTE);
+}
+
+static void what_a_talk_waits_for_goes_before_what_tells_of_one(void **state)
+{
+    struct bench *bench = *state;
+    queue_both(bench, 3, 4);
+    expect_replies(bench, "aaaasss");
+}
+
+static void what_waits_behind_has_a_turn_now_and_then(void **state)
+{
+    struct bench *bench = *state;
+    queue_both(bench, 3, 40);
+    expect_replies(bench, "aaaaaaaaaaaaaaasaaaaaaaaaaaaaaasaaaaaaaaaas");
+}
+
+static void statuses_that_wait_fill_the_queue_later(void **state)
+{
+    struct bench *bench = *state;
+    bench->in_flight = 1;
+    make(bench, "Note", "a", "");
+    start(bench);
+    const struct value *status = value_make(bench->arena, VALUE_MAP);
+    for (int i = 0; i < 1024; i++) {
+        assert_false(store_is_full(bench->store));
+        store_patch_status(bench->store, note(bench, "a"), status, on_reply, bench);
+    }
+    assert_true(store_is_full(bench->store));
+    buffer_clear(&bench->told);
+    pass(bench, 10 * MINUTE);
+    expect_told(bench, "room ");
+}
+
 static void a_queue_that_waits_for_a_lost_lease_has_room_again(void **state)
 {
     struct bench *bench = *state;
@@ -868,6 +932,9 @@ int main(void)
         TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
         TEST(a_standby_sends_no_write_however_many_wait),
         TEST(a_full_queue_tells_when_there_is_room),
+        TEST(what_a_talk_waits_for_goes_before_what_tells_of_one),
+        TEST(what_waits_behind_has_a_turn_now_and_then),
+        TEST(statuses_that_wait_fill_the_queue_later),
         TEST(a_queue_that_waits_for_a_lost_lease_has_room_again),
         TEST(what_went_while_nobody_watched_is_lost),
         TEST(one_that_was_replaced_while_nobody_watched_goes_and_comes),

@@ -11,9 +11,14 @@ enum {
     LIMIT_MAX_MS = 60000, // as long as that is listened to
     LIMIT_MS = 1000,      // where the server names no time
     GROW_AFTER = 16,      // successes
-    FULL = 128,           // so many wait: turns wait, too
-    ROOM = 64,
+    AHEAD_MAX = 15,       // in a row, while others wait behind
 };
+
+// So many wait: turns wait, too, until there is room.
+static const struct {
+    size_t full;
+    size_t room;
+} limits[RANK_COUNT] = {[RANK_AHEAD] = {128, 64}, [RANK_BEHIND] = {1024, 512}};
 
 enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_GET };
 
@@ -45,9 +50,29 @@ struct write {
     unsigned tries;
 };
 
+static const struct {
+    const char *method;
+    const char *subresource;
+    const char *query;
+    const char *content_type;
+    enum write_rank rank;
+} forms[] = {
+    [WRITE_APPLY] = {"PATCH", NULL, "?fieldManager=signpost&force=true",
+                     "application/apply-patch+yaml", RANK_AHEAD},
+    [WRITE_STATUS] = {"PATCH", "status", "?fieldManager=signpost", "application/merge-patch+json",
+                      RANK_BEHIND},
+    [WRITE_REMOVE_FINALIZER] = {"PATCH", NULL, "?fieldManager=signpost",
+                                "application/merge-patch+json", RANK_BEHIND},
+    [WRITE_GET] = {"GET", NULL, "", NULL, RANK_AHEAD},
+};
+
+static const char *method_of(const struct write *write)
+{
+    return forms[write->type].method;
+}
+
 static void pump(struct cluster *cluster);
 static void send_step(struct write *write);
-static const char *method_of(const struct write *write);
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -133,6 +158,44 @@ static void grow_window(struct cluster *cluster)
     writes->successes = 0;
 }
 
+// Those behind have a turn now and then, however many come ahead of them.
+static enum write_rank next_rank(const struct writes *writes)
+{
+    bool is_ahead = writes->waiting[RANK_AHEAD].first &&
+                    (writes->ahead < AHEAD_MAX || !writes->waiting[RANK_BEHIND].first);
+    return is_ahead ? RANK_AHEAD : RANK_BEHIND;
+}
+
+// NULL: none.
+static struct write *next_waiting(const struct writes *writes)
+{
+    return writes->waiting[next_rank(writes)].first;
+}
+
+static struct write *take_waiting(struct writes *writes)
+{
+    enum write_rank rank = next_rank(writes);
+    struct write_line *line = &writes->waiting[rank];
+    struct write *write = line->first;
+    line->first = write->next;
+    if (!line->first)
+        line->last = NULL;
+    line->count--;
+    writes->ahead = rank == RANK_AHEAD ? writes->ahead + 1 : 0;
+    return write;
+}
+
+static void add_waiting(struct writes *writes, struct write *write)
+{
+    struct write_line *line = &writes->waiting[forms[write->type].rank];
+    if (line->last)
+        line->last->next = write;
+    else
+        line->first = write;
+    line->last = write;
+    line->count++;
+}
+
 // A token bucket; 0 milliseconds: one may go now, and has been taken.
 static int64_t wait_for_token(struct cluster *cluster)
 {
@@ -149,7 +212,7 @@ static int64_t wait_for_token(struct cluster *cluster)
         writes->held_since_ms = now_ms;
     if (writes->tokens < 1)
         return 1 + (int64_t)((1 - writes->tokens) * 1000.0 / options->rate);
-    api_count_wait(cluster->api, method_of(writes->first_waiting), now_ms - writes->held_since_ms);
+    api_count_wait(cluster->api, method_of(next_waiting(writes)), now_ms - writes->held_since_ms);
     writes->held_since_ms = 0;
     writes->tokens -= 1;
     return 0;
@@ -168,22 +231,23 @@ static void refuse_standby(struct write *write)
     fail(write, &error);
 }
 
-static struct write *take_waiting(struct writes *writes)
+static bool is_full(const struct writes *writes)
 {
-    struct write *write = writes->first_waiting;
-    writes->first_waiting = write->next;
-    if (!writes->first_waiting)
-        writes->last_waiting = NULL;
-    writes->waiting--;
-    return write;
+    return writes->waiting[RANK_AHEAD].count >= limits[RANK_AHEAD].full ||
+           writes->waiting[RANK_BEHIND].count >= limits[RANK_BEHIND].full;
+}
+
+static bool has_room(const struct writes *writes)
+{
+    return writes->waiting[RANK_AHEAD].count <= limits[RANK_AHEAD].room &&
+           writes->waiting[RANK_BEHIND].count <= limits[RANK_BEHIND].room;
 }
 
 static void tell_room(struct cluster *cluster)
 {
     struct writes *writes = &cluster->writes;
-    if (writes->waiting >= FULL)
-        writes->is_full = true;
-    if (!writes->is_full || writes->waiting > ROOM)
+    writes->is_full = writes->is_full || is_full(writes);
+    if (!writes->is_full || !has_room(writes))
         return;
     writes->is_full = false;
     cluster->sink.room(cluster->sink.context);
@@ -192,7 +256,7 @@ static void tell_room(struct cluster *cluster)
 static void send_waiting(struct cluster *cluster)
 {
     struct writes *writes = &cluster->writes;
-    while (writes->first_waiting && writes->in_flight_count < writes->window) {
+    while (next_waiting(writes) && writes->in_flight_count < writes->window) {
         int64_t wait_ms = wait_for_token(cluster);
         if (wait_ms) {
             loop_timer_set(cluster->world.loop, &writes->timer, wait_ms);
@@ -228,13 +292,8 @@ static void enqueue(struct write *write)
 {
     struct cluster *cluster = write->cluster;
     struct writes *writes = &cluster->writes;
-    if (writes->last_waiting)
-        writes->last_waiting->next = write;
-    else
-        writes->first_waiting = write;
-    writes->last_waiting = write;
-    writes->waiting++;
-    writes->is_full = writes->is_full || writes->waiting >= FULL;
+    add_waiting(writes, write);
+    writes->is_full = writes->is_full || is_full(writes);
     writes->timer.call = pump_soon;
     writes->timer.context = cluster;
     if (writes->in_flight_count < writes->window)
@@ -356,25 +415,6 @@ static char *status_body(const struct write *write, const struct value *tree)
 }
 
 // ---- talking ------------------------------------------------------------------------------------
-
-static const struct {
-    const char *method;
-    const char *subresource;
-    const char *query;
-    const char *content_type;
-} forms[] = {
-    [WRITE_APPLY] = {"PATCH", NULL, "?fieldManager=signpost&force=true",
-                     "application/apply-patch+yaml"},
-    [WRITE_STATUS] = {"PATCH", "status", "?fieldManager=signpost", "application/merge-patch+json"},
-    [WRITE_REMOVE_FINALIZER] = {"PATCH", NULL, "?fieldManager=signpost",
-                                "application/merge-patch+json"},
-    [WRITE_GET] = {"GET", NULL, "", NULL},
-};
-
-static const char *method_of(const struct write *write)
-{
-    return forms[write->type].method;
-}
 
 static void replied(void *context, const struct api_reply *reply);
 
@@ -668,7 +708,7 @@ void writes_fence(struct cluster *cluster)
 void writes_done(struct cluster *cluster)
 {
     struct writes *writes = &cluster->writes;
-    while (writes->first_waiting)
+    while (next_waiting(writes))
         write_free(take_waiting(writes));
     for (struct write *write = writes->in_flight, *next; write; write = next) {
         next = write->next;
