@@ -224,7 +224,7 @@ func (load *load) patch(words []string) (string, error) {
 		select {
 		case arrived := <-heard:
 			times = append(times, arrived.Sub(begin))
-		case <-time.After(time.Minute):
+		case <-time.After(waited):
 			return "", errors.New("the provider did not hear of a change")
 		}
 		time.Sleep(time.Duration(at[2]) * time.Millisecond)
