@@ -49,7 +49,8 @@ struct lane_gather {
 struct gathered {
     const struct object *const *objects; // in age order
     size_t count;
-    bool is_synced; // false: absence proves nothing
+    bool is_synced;         // false: absence proves nothing
+    const char *unreadable; // why one that is wanted by identity cannot be read, for users; or NULL
 };
 
 // ---- the snapshot -------------------------------------------------------------------------------

@@ -394,14 +394,15 @@ bool gather_is_synced(const struct engine *engine, const struct controller *cont
     return true;
 }
 
-static bool knows(const struct engine *engine, const struct gather *gather, const char *wanted)
+static bool is_told(const struct store *store, const struct object_ref_key *key)
 {
-    struct object_ref_key key = identity_of(gather->kind, wanted);
-    return !key.name.at || store_knows(engine->options.store, &key);
+    return store_knows(store, key) || store_unreadable(store, key);
 }
 
-bool gather_is_known(struct engine *engine, const struct controller *controller,
-                     const struct object *subject)
+static bool is_each_wanted(struct engine *engine, const struct controller *controller,
+                           const struct object *subject,
+                           bool (*is_so)(const struct store *store,
+                                         const struct object_ref_key *key))
 {
     for (size_t i = 0; i < controller->gather_count; i++) {
         const struct gather *gather = &controller->gathers[i];
@@ -409,11 +410,25 @@ bool gather_is_known(struct engine *engine, const struct controller *controller,
             continue;
         arena_reset(engine->scratch);
         struct strings wants = wants_of(engine->scratch, gather->wants, subject);
-        for (size_t j = 0; j < wants.count; j++)
-            if (!knows(engine, gather, wants.items[j]))
+        for (size_t j = 0; j < wants.count; j++) {
+            struct object_ref_key key = identity_of(gather->kind, wants.items[j]);
+            if (key.name.at && !is_so(engine->options.store, &key))
                 return false;
+        }
     }
     return true;
+}
+
+bool gather_is_told(struct engine *engine, const struct controller *controller,
+                    const struct object *subject)
+{
+    return is_each_wanted(engine, controller, subject, is_told);
+}
+
+bool gather_is_known(struct engine *engine, const struct controller *controller,
+                     const struct object *subject)
+{
+    return is_each_wanted(engine, controller, subject, store_knows);
 }
 
 static int compare_age(const void *a, const void *b)
@@ -426,6 +441,7 @@ struct found {
     const struct object **items;
     size_t count;
     size_t capacity;
+    const char *unreadable;
 };
 
 static void found_add(struct found *found, const struct object *object)
@@ -448,11 +464,15 @@ static void find_by_identity(struct engine *engine, const struct kind *kind, con
                              struct found *found)
 {
     struct object_ref_key key = identity_of(kind, wanted);
+    if (!key.name.at)
+        return;
     const struct object *object =
-        key.name.at ? cache_find(engine->options.store->cache, kind, key.namespace_, key.name)
-                    : NULL;
+        cache_find(engine->options.store->cache, kind, key.namespace_, key.name);
+    const char *why = object ? NULL : store_unreadable(engine->options.store, &key);
     if (object)
         found_add(found, object);
+    if (why)
+        found->unreadable = arena_copy_text(engine->arena, why);
 }
 
 static struct gathered gather_one(struct engine *engine, struct join *join,
@@ -471,7 +491,8 @@ static struct gathered gather_one(struct engine *engine, struct join *join,
     }
     if (found.count > 1)
         qsort(found.items, found.count, sizeof(const struct object *), compare_age);
-    return (struct gathered){found.items, found.count, kind_is_synced(engine, gather->kind)};
+    return (struct gathered){found.items, found.count, kind_is_synced(engine, gather->kind),
+                             found.unreadable};
 }
 
 static void fill_lanes(struct engine *engine, const struct controller *controller,

@@ -416,7 +416,10 @@ void gather_wake_lane(struct engine *engine, const char *lane);
 // What the snapshot's subject gathers as a key of that controller.
 void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
-// Does the store know all that the subject wants by identity?
+// Does the store know all that the subject wants by identity, or why it never will?
+bool gather_is_told(struct engine *engine, const struct controller *controller,
+                    const struct object *subject);
+// Does it know all of that?
 bool gather_is_known(struct engine *engine, const struct controller *controller,
                      const struct object *subject);
 

@@ -433,7 +433,7 @@ void turn_take(struct engine *engine, uint32_t id)
     struct verdict verdict = {0};
     char trace[33];
     if (!gather_is_synced(engine, state->controller) ||
-        !gather_is_known(engine, state->controller, key_subject(&engine->keys[id])))
+        !gather_is_told(engine, state->controller, key_subject(&engine->keys[id])))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine_trace(engine, trace);

@@ -291,6 +291,11 @@ static bool dry_knows(const struct store *store, const struct object_ref_key *ke
     return store_knows(of_const(store)->below, key);
 }
 
+static const char *dry_unreadable(const struct store *store, const struct object_ref_key *key)
+{
+    return store_unreadable(of_const(store)->below, key);
+}
+
 static bool dry_is_full(const struct store *store)
 {
     return store_is_full(of_const(store)->below);
@@ -325,6 +330,7 @@ static const struct store_ops dry_ops = {
     .free = dry_free,
     .want = dry_want,
     .knows = dry_knows,
+    .unreadable = dry_unreadable,
     .is_full = dry_is_full,
 };
 

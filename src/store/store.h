@@ -29,7 +29,7 @@ struct store_sink {
     // (`why` says so). Absence is evidence only while synced.
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
     // An object that was asked for with store_want is known now: an event told of it before, or it
-    // is not there.
+    // is not there. Also told when it turns out that it cannot be read (store_unreadable).
     void (*known)(void *context, const struct object_ref_key *key);
     // We became, or ceased to be, the one who may write elsewhere. Ceased: nothing new begins.
     void (*leading)(void *context, bool is_leading);
@@ -94,10 +94,11 @@ struct store_ops {
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
     void (*free)(struct store *store);
-    // The rest may be NULL: all objects are there without being asked for, a lease can't run out,
-    // there is always room, nothing to give back, no metrics.
+    // The rest may be NULL: all objects are there without being asked for, and readable, a lease
+    // can't run out, there is always room, nothing to give back, no metrics.
     void (*want)(struct store *store, const struct object_ref_key *key, bool is_wanted);
     bool (*knows)(const struct store *store, const struct object_ref_key *key);
+    const char *(*unreadable)(const struct store *store, const struct object_ref_key *key);
     bool (*may_write)(const struct store *store);
     bool (*is_full)(const struct store *store);
     void (*leave)(struct store *store, void (*left)(void *context), void *context);
@@ -172,6 +173,13 @@ static inline void store_want(struct store *store, const struct object_ref_key *
 static inline bool store_knows(const struct store *store, const struct object_ref_key *key)
 {
     return !store->ops->knows || store->ops->knows(store, key);
+}
+// Why an object that was asked for and is not known cannot be read: the right that is missing, for
+// users. NULL: it is known, or still under way. Borrowed until the next turn of the loop.
+static inline const char *store_unreadable(const struct store *store,
+                                           const struct object_ref_key *key)
+{
+    return store->ops->unreadable ? store->ops->unreadable(store, key) : NULL;
 }
 // Asked right before each write elsewhere: does the lease still hold, by a clock that runs on while
 // the machine sleeps?

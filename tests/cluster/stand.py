@@ -30,6 +30,7 @@ class Stand:
         if proxy:
             self.operator.kubeconfig = proxy.kubeconfig(self.account)
         self.replica = None
+        self.classes = []
         cluster.api.apply(secret(self.namespace, KEY))
         if has_class:
             self.put_class()
@@ -39,7 +40,8 @@ class Stand:
             replica.program.kill()
         self.programs.end()
         with contextlib.suppress(OSError):  # the cluster may be broken
-            self.cluster.api.delete("DNSClass", self.namespace)
+            for name in self.classes:
+                self.cluster.api.delete("DNSClass", name)
             self.cluster.remove_namespace(self.namespace)
 
     def start(self, *words, **options):
@@ -48,10 +50,16 @@ class Stand:
 
     # ---- objects
 
-    def put_class(self):
+    def put_class(self, name=None, secret_name="dns"):
         url = f"http://{LOOPBACK}:{self.provider.port}"
-        self.cluster.api.apply(dns_class(self.namespace, url, self.namespace))
+        self.classes.append(name or self.namespace)
+        self.cluster.api.apply(dns_class(self.classes[-1], url, self.namespace, secret_name))
         return self
+
+    def wait_class(self, name, status="True", reason="ServerHealthy", seconds=20):
+        return self.cluster.api.wait(
+            "DNSClass", name, None, lambda found: is_condition(found, status, reason),
+            f"class {name} is {status} {reason}", seconds, [self.replica.program])
 
     def touch_class(self):
         self.cluster.api.merge("DNSClass", self.namespace, None,

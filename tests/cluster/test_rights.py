@@ -9,9 +9,9 @@ import yaml
 import api
 import harness
 from harness import wait_until
-from operators import QUICK_LEASE
+from operators import QUICK_LEASE, secret
 from proxy import Proxy
-from stand import Stand
+from stand import KEY, Stand
 
 RIGHTS = [(verb, resource) for resource, verbs in (
     ("dnsclasses", "get list watch"), ("dnsclasses/status", "patch"),
@@ -19,7 +19,8 @@ RIGHTS = [(verb, resource) for resource, verbs in (
     ("namespaces", "get list watch"), ("secrets", "get watch create patch"),
     ("leases", "get watch update create"), ("events", "create patch"),
     ("validatingwebhookconfigurations", "get watch patch")) for verb in verbs.split()]
-WATCHED = {"dnsclasses": "dns.homelab.mortenolsen.pro", "dnsrecords": "dns.homelab.mortenolsen.pro"}
+WATCHED = {"dnsclasses": "dnsclasses.dns.homelab.mortenolsen.pro",
+           "dnsrecords": "dnsrecords.dns.homelab.mortenolsen.pro", "secrets": "secrets"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_rights_that_come_back_are_found_within_a_minute(cluster, proxy, stand, 
             stands[resource] = one
         proxy.end_running("cut", path="watch=1")
         for resource, one in stands.items():
-            one.replica.wait_check(f"[-]watch-{resource}.{WATCHED[resource]} failed: forbidden: "
+            one.replica.wait_check(f"[-]watch-{WATCHED[resource]} failed: forbidden: "
                                    f"cannot watch {resource}", 30)
             wait_until(lambda one=one: one.replica.checks().count("[-]watch-") == 1,
                        lambda one=one: f"the others watch\n{one.replica.checks()}", 30)
@@ -109,6 +110,45 @@ def test_a_status_that_is_forbidden_is_logged_and_written_later(stand):
         assert "a right is missing (RBAC)" in told["error"]
     stand.wait("www", seconds=15)
     assert stand.effects() == (1, 0)
+
+
+def test_a_secret_that_may_not_be_read_holds_up_its_class_alone(stand):
+    stand.start().wait_class(stand.namespace)
+    dark = f"{stand.namespace}-dark"
+    stand.cluster.api.apply(secret(stand.namespace, KEY, "dark"))
+    with stand.lacking(("get", "secrets"), ("watch", "secrets")):
+        found = stand.put_class(dark, "dark").wait_class(dark, "False", "Forbidden", 40)
+        told = api.condition(found, "Ready")["message"]
+        assert told.startswith(f"Secret {stand.namespace}/dark cannot be read: forbidden: cannot ")
+        assert "secrets in namespace" in told and "to role signpost" in told
+        stand.put("www").wait("www")
+        assert harness.fetch(stand.replica.health_port, "/readyz")[0] == 200
+    stand.wait_class(dark, seconds=65)
+
+
+def test_the_status_of_a_class_that_is_forbidden_is_logged_and_written_later(stand):
+    stand.start().wait_class(stand.namespace)
+    other = f"{stand.namespace}-other"
+    with stand.lacking(("patch", "dnsclasses/status")):
+        stand.put_class(other)
+        told = stand.wait_line("cannot write to the store")[0]
+        assert other in told["object"] and "a right is missing (RBAC)" in told["error"]
+        stand.put("www").wait("www")
+    stand.wait_class(other, seconds=65)
+
+
+def test_a_lease_that_may_not_be_watched_is_kept_all_the_same(cluster, proxy, tmp_path_factory):
+    one = Stand(cluster, tmp_path_factory.mktemp("l"), proxy=proxy)
+    try:
+        one.start(*QUICK_LEASE).put("www").wait("www")
+        with one.lacking(("watch", "leases")):
+            proxy.end_running("cut", path="leases")
+            told = one.wait_line("cannot watch", 30)[0]
+            assert "forbidden: cannot watch leases" in told["error"]
+            one.put("next").wait("next")
+            assert len(one.lines("the lease could not be renewed")) == 0
+    finally:
+        one.end()
 
 
 def test_events_that_are_forbidden_hold_nothing_up(stand):

@@ -87,6 +87,11 @@ static void refuse_secret(struct turn *turn, enum reason reason, const char *wha
 static void secret_read(struct turn *turn)
 {
     const struct gathered *found = &turn->snapshot->gathers[0];
+    if (found->unreadable) {
+        refuse_secret(turn, REASON_FORBIDDEN,
+                      arena_printf(turn->arena, "cannot be read: %s", found->unreadable));
+        return;
+    }
     if (found->count == 0 && !found->is_synced) {
         refuse_secret(turn, REASON_PENDING, "has not been read yet");
         return;

@@ -23,6 +23,7 @@ static struct world {
     const char *status;
     const char *secret; // the Secret's fields, or NULL
     bool is_unsynced;
+    const char *unreadable;
     bool has_lane;
     struct lane_view lane;
     struct dnsclass_settings settings;
@@ -83,7 +84,8 @@ static const struct verdict *decide(void)
     struct strings wants = {.arena = world.arena};
     dnsclass_controller.gathers[0].wants(subject, &wants);
     const struct object *secrets[1];
-    struct gathered gathered = {.objects = secrets, .is_synced = !world.is_unsynced};
+    struct gathered gathered = {
+        .objects = secrets, .is_synced = !world.is_unsynced, .unreadable = world.unreadable};
     if (world.secret && wants.count) {
         assert_string_equal(wants.items[0], "dns/key");
         secrets[gathered.count++] = object_made(
@@ -245,6 +247,19 @@ static void a_secret_that_is_not_read_yet_is_not_called_missing(void **state)
     assert_null(verdict->question);
 }
 
+static void a_secret_that_cannot_be_read_is_not_called_missing(void **state)
+{
+    (void)state;
+    world.spec = HMAC;
+    world.unreadable = "forbidden: cannot get secrets; add verb get";
+    const struct verdict *verdict = decide();
+    assert_string_equal(READY(verdict), "False/Forbidden");
+    assert_string_equal(MESSAGE(verdict), "Secret dns/key cannot be read: forbidden: cannot get "
+                                          "secrets; add verb get");
+    assert_string_equal(verdict->lane->fault.reason, "Forbidden");
+    assert_null(verdict->question);
+}
+
 static void before_the_first_answer_the_class_is_pending(void **state)
 {
     (void)state;
@@ -400,6 +415,7 @@ int main(void)
         UNIT(what_is_missing_shuts_the_lane_and_is_told),
         UNIT(a_bad_url_opens_no_lane),
         UNIT(a_secret_that_is_not_read_yet_is_not_called_missing),
+        UNIT(a_secret_that_cannot_be_read_is_not_called_missing),
         UNIT(before_the_first_answer_the_class_is_pending),
         UNIT(after_a_restart_the_last_word_stands_until_the_next),
         UNIT(answers_become_reasons),

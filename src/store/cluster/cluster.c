@@ -125,6 +125,11 @@ static bool cluster_knows(const struct store *store, const struct object_ref_key
     return held_knows(of_const(store), key);
 }
 
+static const char *cluster_unreadable(const struct store *store, const struct object_ref_key *key)
+{
+    return held_unreadable(of_const(store), key);
+}
+
 static bool cluster_may_write(const struct store *store)
 {
     return cluster_may_write_now(of_const(store));
@@ -307,6 +312,7 @@ static const struct store_ops cluster_ops = {
     .free = cluster_free,
     .want = cluster_want,
     .knows = cluster_knows,
+    .unreadable = cluster_unreadable,
     .may_write = cluster_may_write,
     .is_full = cluster_is_full,
     .leave = cluster_leave,

@@ -18,14 +18,27 @@ static const struct object *object_of(const struct held *held)
     return cache_find(held->cluster->store.cache, key.kind, key.namespace_, key.name);
 }
 
+static bool is_of(const struct held *held, const struct object_ref_key *key)
+{
+    return held->type->kind == key->kind && text_is(key->namespace_, held->namespace_) &&
+           text_is(key->name, held->name);
+}
+
 static struct held **find(struct cluster *cluster, const struct object_ref_key *key)
 {
     struct held **link = &cluster->held;
-    while (*link &&
-           ((*link)->type->kind != key->kind || !text_is(key->namespace_, (*link)->namespace_) ||
-            !text_is(key->name, (*link)->name)))
+    while (*link && !is_of(*link, key))
         link = &(*link)->next;
     return link;
+}
+
+static const struct held *find_const(const struct cluster *cluster,
+                                     const struct object_ref_key *key)
+{
+    const struct held *held = cluster->held;
+    while (held && !is_of(held, key))
+        held = held->next;
+    return held;
 }
 
 static void become_known(struct held *held)
@@ -37,6 +50,15 @@ static void become_known(struct held *held)
         return;
     held->is_known = true;
     cluster->sink.known(cluster->sink.context, &key);
+}
+
+// Who waits for it may tell why.
+static void become_unreadable(struct held *held)
+{
+    struct cluster *cluster = held->cluster;
+    struct object_ref_key key = key_of(held);
+    if (!held->is_known)
+        cluster->sink.known(cluster->sink.context, &key);
 }
 
 static void drop_object(struct held *held)
@@ -82,6 +104,11 @@ static void on_batch_end(void *context)
     held->cluster->sink.batch_end(held->cluster->sink.context);
 }
 
+static void on_forbidden(void *context)
+{
+    become_unreadable(context);
+}
+
 static void begin_watch(struct held *held)
 {
     struct cluster *cluster = held->cluster;
@@ -99,6 +126,7 @@ static void begin_watch(struct held *held)
                                     .pass_end = on_pass_end,
                                     .object = on_object,
                                     .batch_end = on_batch_end,
+                                    .forbidden = on_forbidden,
                                     .context = held};
     held->watch = watch_new(&options, &sink);
     if (cluster->is_started)
@@ -135,6 +163,8 @@ static void looked(void *context, const struct api_reply *reply)
     held->fault = err;
     if (ok)
         become_known(held);
+    else if (err.fault == FAULT_AUTH)
+        become_unreadable(held);
 }
 
 static void look(void *context)
@@ -235,19 +265,29 @@ bool held_knows(const struct cluster *cluster, const struct object_ref_key *key)
     const struct store_kind *type = cluster_type(cluster, key->kind);
     if (!type || !type->is_by_name)
         return true;
-    for (const struct held *held = cluster->held; held; held = held->next)
-        if (held->type == type && text_is(key->namespace_, held->namespace_) &&
-            text_is(key->name, held->name))
-            return held->is_known;
-    return false;
+    const struct held *held = find_const(cluster, key);
+    return held && held->is_known;
 }
 
+const char *held_unreadable(const struct cluster *cluster, const struct object_ref_key *key)
+{
+    const struct held *held = find_const(cluster, key);
+    if (!held || held->is_known)
+        return NULL;
+    if (held->watch)
+        return watch_refusal(held->watch);
+    return held->fault.fault == FAULT_AUTH ? held->fault.text : NULL;
+}
+
+// What was never read holds up who wants it, and nobody else: users may name what they like.
 struct store_check held_check(struct held *held)
 {
-    if (held->watch)
-        return watch_check(held->watch);
-    return (struct store_check){
+    struct store_check check = {
         .name = "held", .is_ok = held->fault.fault == FAULT_NONE, .text = held->fault.text};
+    if (held->watch)
+        check = watch_check(held->watch);
+    check.is_advice = !held->is_known;
+    return check;
 }
 
 void held_start(struct cluster *cluster)

@@ -122,6 +122,7 @@ bool feed_has_told(const struct cluster *cluster, const struct store_kind *type,
 // held.c
 void held_want(struct cluster *cluster, const struct object_ref_key *key, bool is_wanted);
 bool held_knows(const struct cluster *cluster, const struct object_ref_key *key);
+const char *held_unreadable(const struct cluster *cluster, const struct object_ref_key *key);
 struct store_check held_check(struct held *held);
 void held_start(struct cluster *cluster);
 void held_sweep(void *context);

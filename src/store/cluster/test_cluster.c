@@ -862,6 +862,31 @@ static void want_crowd(struct bench *bench)
     buffer_clear(&bench->told);
 }
 
+static const char *unreadable(struct bench *bench, const char *name)
+{
+    const struct object_ref_key key = key_of(&key_kind, name);
+    return store_unreadable(bench->store, &key);
+}
+
+static void one_that_may_not_be_read_is_told(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Key", "k", "");
+    start(bench);
+    for (int i = 0; i < 3; i++)
+        model_server_fault(bench->server, MODEL_WATCH, i, MODEL_FORBIDDEN);
+    want(bench, "k", true);
+    pass(bench, SECOND);
+    assert_null(unreadable(bench, "k"));
+    pass(bench, 8 * SECOND);
+    expect_told(bench, "known:k ");
+    assert_non_null(strstr(unreadable(bench, "k"), "forbidden: cannot watch keys in namespace "));
+    assert_false(knows(bench, "k"));
+    pass(bench, 2 * MINUTE);
+    expect_told(bench, "+k known:k ");
+    assert_null(unreadable(bench, "k"));
+}
+
 static void the_33rd_is_looked_at_each_minute(void **state)
 {
     struct bench *bench = *state;
@@ -889,8 +914,11 @@ static void the_33rd_is_not_known_while_it_cannot_be_read(void **state)
     want(bench, "k", true);
     pass(bench, SECOND);
     assert_false(knows(bench, "k"));
+    assert_non_null(unreadable(bench, "k"));
+    expect_told(bench, "known:k ");
     model_api_allow_all(bench->api);
     pass(bench, MINUTE);
+    assert_null(unreadable(bench, "k"));
     expect_told(bench, "+k known:k ");
 }
 
@@ -945,6 +973,7 @@ int main(void)
         TEST(an_object_that_is_held_comes_changes_and_goes),
         TEST(one_that_nobody_wants_is_forgotten),
         TEST(one_that_is_wanted_again_at_once_is_known_again),
+        TEST(one_that_may_not_be_read_is_told),
         TEST(the_33rd_is_looked_at_each_minute),
         TEST(the_33rd_is_not_known_while_it_cannot_be_read),
         TEST(the_33rd_follows_a_server_that_was_restored),

@@ -156,8 +156,12 @@ static int64_t no_time(void *context)
 static void open_watch(struct bench *bench, const struct watch_options *wanted)
 {
     struct watch_options options = *wanted;
-    const struct watch_sink sink = {hear_begin,     hear_end,     hear_object,
-                                    hear_batch_end, hear_missing, bench};
+    const struct watch_sink sink = {.pass_begin = hear_begin,
+                                    .pass_end = hear_end,
+                                    .object = hear_object,
+                                    .batch_end = hear_batch_end,
+                                    .missing = hear_missing,
+                                    .context = bench};
     const struct log_sink log = {write_log, no_time, bench};
     bench->random.fill = fill;
     bench->world.loop = virtual_loop_new(0);

@@ -306,6 +306,8 @@ static void fail(struct watch *watch, enum watch_how how, const struct error *er
     try_in(watch, next_delay(watch, how, err));
     if (is_not_installed(watch) && watch->sink.missing)
         watch->sink.missing(watch->sink.context);
+    if (watch_refusal(watch) && watch->sink.forbidden)
+        watch->sink.forbidden(watch->sink.context);
 }
 
 static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)

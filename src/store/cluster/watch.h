@@ -31,6 +31,9 @@ struct watch_sink {
     // An optional kind is not installed, by several answers in a row: there is nothing of it. NULL:
     // nobody wants to know.
     void (*missing)(void *context);
+    // The right to read it is missing, by several answers in a row; watch_refusal() says which.
+    // NULL: nobody wants to know.
+    void (*forbidden)(void *context);
     void *context;
 };
 
@@ -56,6 +59,9 @@ void watch_free(struct watch *watch);            // accepts NULL; not from withi
 bool watch_is_synced(const struct watch *watch); // a complete pass was seen once
 // By the server's last word its kind is not installed. What was known of it stays.
 bool watch_is_missing(const struct watch *watch);
+// By its last words the server does not let us: what to do, for users; else NULL. Borrowed until
+// the next event.
+const char *watch_refusal(const struct watch *watch);
 // The stream's position; empty while none is known. Borrowed until the next event.
 struct text watch_position(const struct watch *watch);
 // One line of /readyz, named "watch-<plural>.<group>": ok, or what keeps it from watching and what

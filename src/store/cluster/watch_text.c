@@ -85,6 +85,11 @@ void watch_set_trouble(struct watch *watch, enum watch_how how, const struct err
         buffer_add_text(out, err->text);
 }
 
+const char *watch_refusal(const struct watch *watch)
+{
+    return watch->is_lasting && watch->refusals ? watch->trouble.at : NULL;
+}
+
 // The text of a string that stands at `at`; absent when it is none, or is cut off.
 static struct text read_string(const char *at, const char *end)
 {
