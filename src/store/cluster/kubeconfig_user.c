@@ -188,6 +188,8 @@ static bool read_extra(struct kube_access *access, const struct kubeconfig_secti
     value_each (item, extra.map) {
         const char **values;
         const char *key = arena_copy(access->arena, item->key.at, item->key.len);
+        if (strlen(key) != item->key.len)
+            return section_fail(&extra, item, key, err, "a NUL is not allowed");
         if (!section_list(&extra, key, LIST_MAX, &values, err) ||
             !check_all_plain(&extra, key, values, err))
             return false;

@@ -439,6 +439,8 @@ static void each_wrong_user_key_is_told_with_its_place(void **state)
         {"as-uid: '7'", "11:9", "as: is not set, but as-uid, as-groups or as-user-extra is"},
         {"as: a, as-groups: [7]", "11:29", "as-groups: expected a text, found a number: quote it"},
         {"as: a, as-user-extra: {k: v}", "11:36", "as-user-extra.k: expected a list, found a text"},
+        {"as: a, as-user-extra: {k: [a, b], \"k\\0\": []}", "11:51",
+         "as-user-extra.k: a NUL is not allowed"},
         {"as: \"a\\r\"", "11:14", "as: control characters are not allowed"},
         {"auth-provider: {name: oidc}", "11:25",
          "auth-provider: auth providers are not supported: use exec with a credential plugin"},
