@@ -239,11 +239,16 @@ static void hear_verdict(struct access *access, const struct api_reply *reply)
     go_on(access);
 }
 
-static void give_up(struct access *access, const struct error *error)
+// It may come to have a credential, and what was found missing may have been given by now.
+static void give_up(struct access *access, const struct api_reply *reply)
 {
+    bool is_unsent = reply->status == 0;
+    if (!access->has_given_up)
+        log_line(access->log, LOG_WARN, "rights cannot be checked",
+                 LOG_TEXT("error", reply->error.text), LOG_END);
     access->has_given_up = true;
-    log_line(access->log, LOG_WARN, "rights cannot be checked", LOG_TEXT("error", error->text),
-             LOG_END);
+    if (is_unsent || is_any_missing(access))
+        loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
 }
 
 static void hear(void *context, const struct api_reply *reply)
@@ -256,7 +261,7 @@ static void hear(void *context, const struct api_reply *reply)
         loop_timer_set(access->world.loop, &access->timer,
                        reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);
     else
-        give_up(access, &reply->error);
+        give_up(access, reply);
 }
 
 static void timer_fired(void *context)

@@ -26,7 +26,7 @@ struct access_options {
 struct access *access_new(const struct access_options *options);
 void access_start(struct access *access);
 void access_free(struct access *access); // accepts NULL
-// Was everything answered once, or given up?
+// Was everything answered once, or given up? (What was found missing is asked for even then.)
 bool access_is_over(const struct access *access);
 // One line for each missing verb, with the rule to add; texts live until the next call. Of Events
 // and of objects that ours name it is advice.

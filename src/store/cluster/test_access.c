@@ -49,6 +49,7 @@ struct bench {
     size_t count;
     const char *refused[4]; // parts of attributes
     int status;
+    bool is_nobody; // there is no credential to ask with
     char lines[8192];
 };
 
@@ -73,6 +74,8 @@ static void serve(void *context, const struct api_call *call, struct test_reply 
     assert_true(bench->count < ASKED_MAX);
     snprintf(bench->asked[bench->count++], sizeof bench->asked[0], "%s", attributes.at);
     reply->status = bench->status ? bench->status : 201;
+    if (bench->is_nobody)
+        *reply = (struct test_reply){.fault = FAULT_AUTH};
     buffer_printf(&reply->body, "{\"status\":{\"allowed\":%s}}",
                   is_refused(bench, attributes.at) ? "false" : "true");
 }
@@ -232,6 +235,34 @@ static void a_server_in_trouble_is_asked_again(void **state)
     assert_int_equal(bench->count, 7);
 }
 
+static void without_a_credential_it_is_asked_again(void **state)
+{
+    struct bench *bench = *state;
+    bench->is_nobody = true;
+    begin(bench, NULL);
+    pass(bench, 5000);
+    assert_true(access_is_over(bench->access));
+    bench->is_nobody = false;
+    pass(bench, 61000);
+    assert_int_equal(bench->count, 1 + 5);
+}
+
+static void a_right_that_is_given_is_noticed_though_questions_were_refused(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    bench->refused[0] = "leases";
+    begin(bench, NULL);
+    pass(bench, 100);
+    bench->status = 403;
+    pass(bench, 180000);
+    assert_int_equal(checks_of(bench, checks), 2);
+    bench->status = 0;
+    bench->refused[0] = NULL;
+    pass(bench, 61000);
+    assert_int_equal(checks_of(bench, checks), 0);
+}
+
 static void a_server_that_answers_no_such_question_allows_all(void **state)
 {
     struct bench *bench = *state;
@@ -254,6 +285,8 @@ int main(void)
         UNIT(a_missing_right_to_note_events_is_advice),
         UNIT(a_right_that_is_given_later_is_noticed),
         UNIT(a_server_in_trouble_is_asked_again),
+        UNIT(without_a_credential_it_is_asked_again),
+        UNIT(a_right_that_is_given_is_noticed_though_questions_were_refused),
         UNIT(a_server_that_answers_no_such_question_allows_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

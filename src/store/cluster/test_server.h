@@ -21,6 +21,7 @@ struct test_reply {
     struct buffer body;
     const char *code; // reason of a Status; or NULL
     int64_t retry_ms;
+    enum fault fault; // NONE: as the status has it
 };
 
 struct api_call {
@@ -100,6 +101,8 @@ static inline void test_call_end(struct api_call *call)
         error_set(&reply.error, test_fault(reply.status), "ServerError", "no luck: %d",
                   reply.status);
     reply.error.status = reply.status;
+    if (!is_lost && call->reply.fault)
+        reply.error.fault = call->reply.fault;
     if (!is_lost && call->reply.code)
         snprintf(reply.error.code, sizeof reply.error.code, "%s", call->reply.code);
     reply.error.retry_ms = is_lost ? 0 : call->reply.retry_ms;
