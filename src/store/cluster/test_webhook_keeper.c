@@ -34,6 +34,7 @@ struct api_call {
     api_done *done;
     void *context;
     int status;
+    enum fault fault;
     bool is_over;
     struct loop_timer timer;
 };
@@ -141,7 +142,7 @@ static void replied(void *context)
     struct api_call *call = context;
     struct api_reply reply = {.is_ok = call->status < 300, .status = call->status};
     if (!reply.is_ok)
-        error_set(&reply.error, FAULT_AGAIN, "", "status %d", call->status);
+        error_set(&reply.error, call->fault, "", "status %d", call->status);
     call->done(call->context, &reply);
 }
 
@@ -215,6 +216,17 @@ static int act(const struct api_request *request, struct value *body)
     return strstr(request->content_type, "json-patch") ? patch(body) : merge(body);
 }
 
+// As api.c has it.
+static enum fault fault_of(const struct api_request *request, int status)
+{
+    bool is_post = !strcmp(request->method, "POST");
+    if (status == 409 || (status == 404 && !is_post))
+        return FAULT_RACE;
+    if (status == 422 && !is_post && strstr(request->content_type, "json-patch"))
+        return FAULT_RACE;
+    return status < 500 ? FAULT_SPEC : FAULT_AGAIN;
+}
+
 struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,
                           void *context)
 {
@@ -226,6 +238,7 @@ struct api_call *api_send(struct api *api, const struct api_request *request, ap
     assert_non_null(strstr(request->path, "fieldManager=signpost"));
     assert_non_null(body);
     *call = (struct api_call){.done = done, .context = context, .status = act(request, body)};
+    call->fault = fault_of(request, call->status);
     bench.conflicts += call->status == 409 || call->status == 422;
     if (call->status < 300) {
         size_t kind = strstr(request->path, "/secrets/") ? SECRET : CONFIGURATION;
@@ -453,6 +466,22 @@ static void failures_rest_longer_each_time(void **state)
     assert_true(is_trusted(0));
 }
 
+static void a_secret_that_the_server_refuses_is_told_and_rests_longer_each_time(void **state)
+{
+    (void)state;
+    struct store_check check;
+    bench.fault = 422;
+    bench.faults = 1000;
+    start(0, true);
+    run(60000);
+    assert_true(bench.call_count >= 4 && bench.call_count <= 10);
+    webhook_keeper_checks(bench.replicas[0].keeper, &check, 1);
+    assert_string_equal(check.text, "status 422");
+    bench.faults = 0;
+    run(70000);
+    assert_true(is_trusted(0));
+}
+
 static void a_bundle_that_was_changed_is_put_right_and_told(void **state)
 {
     (void)state;
@@ -490,6 +519,7 @@ int main(void)
         TEST(a_rotation_never_leaves_a_door_that_is_not_trusted),
         TEST(another_leader_ends_a_rotation_that_was_begun),
         TEST(failures_rest_longer_each_time),
+        TEST(a_secret_that_the_server_refuses_is_told_and_rests_longer_each_time),
         TEST(a_bundle_that_was_changed_is_put_right_and_told),
         TEST(a_secret_that_was_deleted_is_made_again),
     };

@@ -207,9 +207,10 @@ static void written(void *context, const struct api_reply *reply)
     keeper->call = NULL;
     if (reply->is_ok) {
         keeper->retry_ms = 0;
+        error_clear(&keeper->fault);
         if (keeper->step == WEBHOOK_REPAIR_BUNDLE)
             note_repair(keeper);
-    } else if (reply->status == 409 || reply->status == 422 || reply->status == 404) {
+    } else if (reply->error.fault == FAULT_RACE) {
         log_line(keeper->options.log, LOG_DEBUG, "somebody else was first",
                  LOG_TEXT("error", reply->error.text), LOG_END);
     } else {
