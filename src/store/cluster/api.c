@@ -257,7 +257,8 @@ static void answered(void *context, const struct http_reply *reply)
 
 static void got_piece(void *context, struct text piece)
 {
-    const struct api_call *call = context;
+    struct api_call *call = context;
+    note_taken(call->api);
     call->request.piece(call->context, piece);
 }
 

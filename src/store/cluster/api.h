@@ -33,7 +33,7 @@ struct api_request {
     const char *accept;       // NULL: application/json
     struct text body;         // absent: none
     const char *agent;        // joins the User-Agent: "/leader-election"; or NULL
-    int64_t timeout_ms;       // whole request; 0: API_TIMEOUT_MS; API_FOREVER
+    int64_t timeout_ms;       // whole request; 0: API_TIMEOUT_MS, of a watch none; API_FOREVER
     bool is_watch;            // a connection of its own, with probes
     size_t max_body_octets;   // 0: 3 MiB
     void (*piece)(void *context, struct text piece); // body of a 2xx as it comes; may cancel
@@ -54,6 +54,12 @@ struct api_reply {
     const char *audit_id; // finds the request in the server's audit log; or "". For error logs
 };
 typedef void api_done(void *context, const struct api_reply *reply);
+// Does the server itself say that the object of this path is not there? A 404 without a Status is
+// that of a server that starts, or of a proxy.
+static inline bool api_reply_is_absent(const struct api_reply *reply)
+{
+    return reply->status == 404 && text_is(text_of(reply->error.code), "NotFound");
+}
 
 struct api_call;
 // `done` comes once, never from within api_send. A 401 asks for a fresh credential and is tried

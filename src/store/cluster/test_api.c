@@ -441,6 +441,17 @@ static void a_403_tells_who_said_no(void **state)
     }
 }
 
+static void only_a_status_says_that_an_object_is_not_there(void **state)
+{
+    struct bench *bench = *state;
+    ask(bench, "GET");
+    answer(bench, 404, STATUS("NotFound", "things \\\"a\\\" not found"));
+    assert_true(api_reply_is_absent(&bench->reply));
+    ask(bench, "GET");
+    answer(bench, 404, "404 page not found\n");
+    assert_false(api_reply_is_absent(&bench->reply));
+}
+
 static void what_is_no_status_comes_from_something_else(void **state)
 {
     struct bench *bench = *state;
@@ -546,6 +557,21 @@ static void refused_credentials_back_off_to_half_a_minute_in_one_line_a_minute(v
     answer(bench, 200, "{}");
     assert_true(api_check(bench->api).is_ok);
     assert_int_equal(count_lines(bench, "takes our credential again"), 1);
+}
+
+static void a_watch_that_begins_to_tell_has_its_credential_taken(void **state)
+{
+    struct bench *bench = *state;
+    struct api_request request = {
+        .method = "GET", .path = "/api/v1/things", .is_watch = true, .piece = keep_piece};
+    ask(bench, "GET");
+    answer(bench, 401, "");
+    assert_false(api_check(bench->api).is_ok);
+    send_request(bench, &request);
+    const struct http_call *call = &bench->sent[bench->sent_count - 1];
+    call->request.piece(call->context, TEXT("{"));
+    assert_true(api_check(bench->api).is_ok);
+    assert_string_equal(bench->pieces, "{");
 }
 
 static void a_token_file_that_cannot_be_read_fails_later_than_the_call(void **state)
@@ -689,12 +715,14 @@ int main(void)
         ROW(a_status_tells_its_first_cause_and_when_to_retry),
         ROW(retry_after_decides_and_is_capped),
         ROW(a_403_tells_who_said_no),
+        ROW(only_a_status_says_that_an_object_is_not_there),
         ROW(what_is_no_status_comes_from_something_else),
         ROW(silence_leaves_the_fate_of_a_write_open),
         ROW(a_401_is_tried_once_more_with_a_new_token),
         ROW(a_401_with_nothing_fresher_is_told_at_once),
         ROW(a_second_401_is_not_tried_again),
         ROW(refused_credentials_back_off_to_half_a_minute_in_one_line_a_minute),
+        ROW(a_watch_that_begins_to_tell_has_its_credential_taken),
         ROW(a_token_file_that_cannot_be_read_fails_later_than_the_call),
         ROW(calls_wait_for_a_plugin_and_go_out_together),
         ROW(a_call_waits_no_longer_for_a_plugin_than_for_the_server),
