@@ -139,7 +139,7 @@ static void begin_watch(struct held *held)
 static bool file_look(struct held *held, const struct api_reply *reply, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    if (reply->status == 404) {
+    if (api_reply_is_absent(reply)) {
         drop_object(held);
         return true;
     }

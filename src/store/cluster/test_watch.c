@@ -288,6 +288,13 @@ static void refuse(struct bench *bench, int status)
     refuse_for(bench, status, 0, "", "no");
 }
 
+// The server's own word for an object that is not there.
+static void miss(struct bench *bench)
+{
+    reply_with(bench, &(struct api_reply){
+                          .status = 404, .error = {FAULT_RACE, .code = "NotFound"}, .cause = ""});
+}
+
 static void cut(struct bench *bench)
 {
     refuse_for(bench, 0, 0, "", "connection reset by peer");
@@ -1349,7 +1356,7 @@ static void one_object_that_is_not_there_is_a_complete_pass(void **state)
     (void)state;
     BENCH bench = {.memory = {INT64_MAX}};
     open_secret(&bench);
-    refuse(&bench, 404);
+    miss(&bench);
     expect_heard(&bench, "begin end . ");
     expect_line(&bench, true, "ok");
     expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=0" SHORTEST);
@@ -1360,12 +1367,22 @@ static void one_object_that_is_not_there_is_a_complete_pass(void **state)
     expect_heard(&bench, "begin +key . +key . ");
 }
 
-static void a_position_never_learned_is_asked_for_again(void **state)
+static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
 {
     (void)state;
     BENCH bench = {.memory = {INT64_MAX}};
     open_secret(&bench);
     refuse(&bench, 404);
+    expect_heard(&bench, "");
+    expect_call_after(&bench, 800, "//ns/shop/secrets/key");
+}
+
+static void a_position_never_learned_is_asked_for_again(void **state)
+{
+    (void)state;
+    BENCH bench = {.memory = {INT64_MAX}};
+    open_secret(&bench);
+    miss(&bench);
     say(&bench, EVENT("ADDED", "key", "9"));
     end_body(&bench);
     expect_call(&bench, "//ns/shop/secrets/key");
@@ -1448,6 +1465,7 @@ int main(void)
         cmocka_unit_test(one_object_is_got_and_watched_from_its_version),
         cmocka_unit_test(one_object_whose_version_is_too_old_is_watched_from_the_cache),
         cmocka_unit_test(one_object_that_is_not_there_is_a_complete_pass),
+        cmocka_unit_test(a_404_that_is_not_the_servers_own_proves_no_absence),
         cmocka_unit_test(a_position_never_learned_is_asked_for_again),
         cmocka_unit_test(one_object_that_may_not_be_got_names_the_verb),
     };

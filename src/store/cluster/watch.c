@@ -165,7 +165,7 @@ static enum watch_how judge(const struct watch *watch, const struct api_reply *r
     if (reply->status == HTTP_FORBIDDEN)
         return HOW_FORBIDDEN;
     if (reply->status == HTTP_NOT_FOUND)
-        return HOW_MISSING;
+        return watch->phase == PHASE_GET ? HOW_AGAIN : HOW_MISSING;
     return HOW_AGAIN;
 }
 
@@ -184,7 +184,7 @@ static void hear_reply(void *context, const struct api_reply *reply)
 {
     struct watch *watch = context;
     watch->call = NULL;
-    bool is_absent = watch->phase == PHASE_GET && reply->status == HTTP_NOT_FOUND;
+    bool is_absent = watch->phase == PHASE_GET && api_reply_is_absent(reply);
     struct text body = reply->body;
     if (is_absent)
         body = (struct text){0};
