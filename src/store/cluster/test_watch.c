@@ -547,6 +547,32 @@ static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **s
     expect_call(&bench, AT_WATCH "25" SHORTEST);
 }
 
+static void a_full_list_that_expires_too_is_followed_by_a_wait(void **state)
+{
+    (void)state;
+    BENCH bench = {.memory = {INT64_MAX}};
+    open_zones(&bench);
+    give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
+    refuse(&bench, 410);
+    expect_call(&bench, AT_LAST "20");
+    refuse(&bench, 410);
+    expect_call_after(&bench, 800, AT_LIST);
+}
+
+static void a_server_that_pages_unasked_is_followed(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live_by_list(&bench);
+    say(&bench, EXPIRED);
+    expect_call(&bench, AT_LAST "20");
+    give(&bench, PAGE("40", "t1", OBJECT("a", "31")));
+    expect_call(&bench, AT_LIST "&continue=t1");
+    give(&bench, PAGE("40", "", OBJECT("b", "32")));
+    expect_heard(&bench, "begin +a . +b . end . ");
+    expect_call(&bench, AT_WATCH "40" SHORTEST);
+}
+
 static void a_relist_begins_at_the_last_version_without_pages(void **state)
 {
     (void)state;
@@ -1411,6 +1437,8 @@ int main(void)
         cmocka_unit_test(the_time_of_a_watch_is_drawn_between_5_and_10_minutes),
         cmocka_unit_test(pages_follow_their_token_alone),
         cmocka_unit_test(an_expired_page_is_followed_by_one_full_list_at_its_version),
+        cmocka_unit_test(a_full_list_that_expires_too_is_followed_by_a_wait),
+        cmocka_unit_test(a_server_that_pages_unasked_is_followed),
         cmocka_unit_test(a_relist_begins_at_the_last_version_without_pages),
         cmocka_unit_test(a_list_that_breaks_off_sweeps_nothing),
         cmocka_unit_test(a_list_is_given_a_minute_for_its_first_octet),

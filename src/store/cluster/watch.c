@@ -329,7 +329,8 @@ static enum watch_from from_behind(const struct watch *watch)
 
 static void expire(struct watch *watch, enum watch_how how, const struct error *err)
 {
-    bool is_late = watch->needs_pass && watch->from == FROM_ANY && !watch->page_token.len;
+    bool is_first = watch->from == FROM_ANY && !watch->page_token.len;
+    bool is_late = watch->needs_pass && (is_first || watch->from == FROM_PAGED);
     bool is_soon = !watch->needs_pass && watch->expired_ms &&
                    watch_now(watch) - watch->expired_ms < EXPIRED_PAUSE_MS;
     if (!watch->needs_pass)

@@ -21,7 +21,9 @@ static void open_page(struct watch *watch)
 {
     AUTO_BUFFER path = {0};
     watch_add_path(watch, &path);
-    if (watch->from == FROM_PAGED)
+    if (watch->page_token.len)
+        add_page(watch, &path);
+    else if (watch->from == FROM_PAGED)
         add_not_older(&path, buffer_text(&watch->page_position));
     else if (watch->from == FROM_LAST && watch->position.len)
         add_not_older(&path, buffer_text(&watch->position));
