@@ -1107,6 +1107,18 @@ static void a_deletion_that_cannot_be_read_asks_for_a_pass(void **state)
     expect_call_after(&bench, 800, AT_STREAM "20" SHORTEST);
 }
 
+static void a_deletion_that_cannot_be_read_is_not_forgotten_for_what_follows(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    AUTO_BUFFER events = {0};
+    go_live(&bench);
+    add_event_too_deep(&events, "DELETED");
+    buffer_add_text(&events, ERROR_EVENT("\"code\":429"));
+    say(&bench, events.at);
+    expect_call_after(&bench, 800, AT_STREAM "20" SHORTEST);
+}
+
 // ---- what keeps from watching ------------------------------------------------------------------
 
 static void a_forbidden_watch_says_which_verb_to_add_and_tries_on(void **state)
@@ -1476,6 +1488,7 @@ int main(void)
         cmocka_unit_test(what_is_too_deep_is_named_counted_and_holds_the_sweep),
         cmocka_unit_test(what_is_too_large_in_a_list_is_skipped_by_itself),
         cmocka_unit_test(a_deletion_that_cannot_be_read_asks_for_a_pass),
+        cmocka_unit_test(a_deletion_that_cannot_be_read_is_not_forgotten_for_what_follows),
         cmocka_unit_test(a_forbidden_watch_says_which_verb_to_add_and_tries_on),
         cmocka_unit_test(a_forbidden_list_in_a_namespace_says_so),
         cmocka_unit_test(a_server_that_starts_may_forbid_for_a_moment),

@@ -142,7 +142,8 @@ static void hear_piece(void *context, struct text piece)
 
 bool watch_stop(struct watch *watch, enum watch_how how)
 {
-    watch->how = how;
+    if (watch->how == HOW_NONE)
+        watch->how = how;
     return false;
 }
 

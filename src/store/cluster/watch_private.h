@@ -91,7 +91,7 @@ struct watch {
     struct buffer text;    // of the check
 };
 
-// Stops the documents of this piece: the call ends in this way.
+// Stops the documents of this piece: the call ends in this way. The first way counts.
 bool watch_stop(struct watch *watch, enum watch_how how);
 // The server says that its versions do not reach as far as was asked for. One that was asked for no
 // version is slow to read its own store: it is tried again later.
