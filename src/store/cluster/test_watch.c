@@ -1260,6 +1260,23 @@ static void a_kind_that_vanishes_keeps_its_objects_and_is_not_ready(void **state
     assert_true(watch_is_synced(bench.watch));
 }
 
+static void an_optional_kind_that_came_is_back_soon_after_one_404(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
+    refuse(&bench, 404);
+    expect_call_after(&bench, 800, AT_STREAM SHORTEST);
+    refuse(&bench, 404);
+    expect_call_after(&bench, 24000, AT_STREAM SHORTEST);
+    say(&bench, END_MARK("20"));
+    end_body(&bench);
+    buffer_clear(&bench.heard);
+    refuse(&bench, 404);
+    expect_heard(&bench, "");
+    expect_call_after(&bench, 1600, AT_WATCH "20" SHORTEST);
+}
+
 static void not_synced_after_2_min_is_not_ready_and_goes_on(void **state)
 {
     (void)state;
@@ -1498,6 +1515,7 @@ int main(void)
         cmocka_unit_test(an_optional_kind_is_probed_in_silence),
         cmocka_unit_test(probes_are_drawn_around_30_s),
         cmocka_unit_test(a_kind_that_vanishes_keeps_its_objects_and_is_not_ready),
+        cmocka_unit_test(an_optional_kind_that_came_is_back_soon_after_one_404),
         cmocka_unit_test(not_synced_after_2_min_is_not_ready_and_goes_on),
         cmocka_unit_test(a_watch_that_stays_down_is_not_ready_after_2_min),
         cmocka_unit_test(failures_in_a_row_are_logged_at_powers_of_two),

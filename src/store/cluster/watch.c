@@ -55,6 +55,7 @@ static void clear_trouble(struct watch *watch)
 void watch_mark_up(struct watch *watch)
 {
     watch->is_missing = false;
+    watch->absences = 0;
     if (!watch->healthy_ms)
         watch->healthy_ms = watch_now(watch);
     if (watch->phase != PHASE_LIVE && watch->phase != PHASE_FOLLOW)
