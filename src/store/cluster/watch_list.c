@@ -21,11 +21,10 @@ static void open_page(struct watch *watch)
 {
     AUTO_BUFFER path = {0};
     watch_add_path(watch, &path);
-    if (watch->page_token.len)
-        add_page(watch, &path);
-    else if (watch->from == FROM_PAGED)
+    bool is_first = watch->page_token.len == 0;
+    if (is_first && watch->from == FROM_PAGED)
         add_not_older(&path, buffer_text(&watch->page_position));
-    else if (watch->from == FROM_LAST && watch->position.len)
+    else if (is_first && watch->from == FROM_LAST && watch->position.len)
         add_not_older(&path, buffer_text(&watch->position));
     else
         add_page(watch, &path);
