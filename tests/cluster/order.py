@@ -1,6 +1,6 @@
 """Whose request came when: a provider's log, joined with those of replicas by trace id.
 
-A reign is the time from one line "leading" of a replica to its next. Each log is read in the order
+A reign is the time from one line "the lease is ours" of a replica to its next. Each log is read in the order
 in which its process wrote it, so no clocks are compared. All of them are at the level debug.
 """
 
@@ -13,7 +13,7 @@ def reigns(replica):
     """{trace id: (replica, how many times it had come to lead)} of all its talks."""
     found, count = {}, 0
     for row in replica.program.lines():
-        if row["msg"] == "leading" and "lease" in row:
+        if row["msg"] == "the lease is ours":
             count += 1
         elif row["msg"] == "talk begins":
             found[row["turn"]] = (replica.name, count)

@@ -66,7 +66,8 @@ static void tell_held(struct lease *lease)
 {
     lease->is_leading = true;
     lease->is_unfenced = true;
-    log_lease(lease, LOG_INFO, lease->is_elected ? "leading" : "leading without an election",
+    log_lease(lease, LOG_INFO,
+              lease->is_elected ? "the lease is ours" : "leading without an election",
               lease->holder);
     lease->sink.leading(lease->sink.context, true);
 }
