@@ -6,9 +6,11 @@
 #include "commands/check_live.h"
 #include "commands/check_set.h"
 #include "commands/commands.h"
+#include "commands/metrics_guard.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/setup.h"
+#include "commands/webhook.h"
 #include "io/disk.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "store/folder/document.h"
@@ -433,22 +435,27 @@ const struct command check_command = {
     .name = "check",
     .summary = "find every fault in manifests, without a network",
     .positional = "[PATH...]",
-    .doc = "Reads files and folders and prints one line for each fault: file, line, column, field, "
-           "what is wrong and what to do. Errors are what `signpost run` would refuse; lines "
-           "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
-           "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
-           "\n"
-           "Objects that others name and that are in none of the files are warned of.\n"
-           "\n"
-           "--live adds questions that change nothing: GET /health at the server of each DNSClass, "
-           "and in a cluster SelfSubjectAccessReviews and whether the kinds are there. Each answer "
-           "is a line that begins with `ok` or `error`; an error is exit code 1. Without PATH and "
-           "with a cluster as the store no file is read.",
+    .doc =
+        "Reads files and folders and prints one line for each fault: file, line, column, field, "
+        "what is wrong and what to do. Errors are what `signpost run` would refuse; lines "
+        "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
+        "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
+        "\n"
+        "Objects that others name and that are in none of the files are warned of.\n"
+        "\n"
+        "--live adds questions that change nothing: GET /health at the server of each DNSClass, "
+        "and in a cluster SelfSubjectAccessReviews and whether the kinds are there: for the rights "
+        "give the same options as to `signpost run`. Each answer is a line that begins with `ok` "
+        "or `error`; an error is exit code 1. Without PATH and with a cluster as the store no "
+        "file is read.",
     .examples = "signpost check\n"
                 "signpost check manifests/ extra.yaml\n",
     .groups = {{check_rows, COUNT_OF(check_rows)},
                {place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {lease_options, LEASE_OPTION_COUNT},
+               {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT},
+               {&metrics_guard_option, 1},
                {quiet_log_options, LOG_OPTION_COUNT}},
     .has_settings = true,
     .run = check_run,

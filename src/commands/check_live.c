@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/metrics_guard.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
-#include "commands/rights.h"
+#include "commands/webhook.h"
+#include "kinds/condition.h"
 #include "kinds/kinds.h"
 #include "store/cluster/access.h"
 #include "store/cluster/api.h"
@@ -81,21 +83,28 @@ static void tell_rights(struct live *live)
 {
     struct store_check checks[CHECKS_MAX];
     size_t count = access_checks(live->access, checks, CHECKS_MAX);
+    const char *fault = access_fault(live->access);
     for (size_t i = 0; i < count; i++)
         say(live, checks[i].is_advice, checks[i].name, checks[i].text);
-    if (!count)
+    if (fault)
+        say(live, false, "rights", fault);
+    else if (!count && access_is_over(live->access))
         say(live, true, "rights", "all that `signpost run` asks for");
 }
 
 static const struct kube_right *rights_of(const struct live *live)
 {
-    const struct rights_wish wish = {
-        .controllers = live->setup.controllers,
-        .controller_count = live->setup.controller_count,
-        .lease_name = "signpost",
-        .has_owner_id = option_is_set(live->invocation, "owner-id"),
+    const struct setup_store how = {
+        .keeps_certificates = webhook_makes_certificates(live->invocation, true),
+        .judges_bearers = option_flag(live->invocation, metrics_guard_option.name),
     };
-    return rights_make(live->invocation->arena, &wish);
+    return setup_rights(&live->setup, &how, live->invocation->arena);
+}
+
+static const char *lease_namespace(const struct live *live)
+{
+    const char *given = option_text(live->invocation, "leader-elect-resource-namespace");
+    return given ? given : live->setup.place.own_namespace;
 }
 
 static void look(void *context)
@@ -123,7 +132,7 @@ static void ask_cluster(struct live *live, struct kube_access *access)
         .world = world,
         .api = live->api,
         .rights = rights_of(live),
-        .own_namespace = live->setup.place.own_namespace,
+        .own_namespace = lease_namespace(live),
         .namespaces = place_namespaces(&live->setup.place),
     });
     live->timer = (struct loop_timer){.call = look, .context = live};
@@ -174,6 +183,8 @@ static bool check_classes(struct live *live, struct error *err)
     for (size_t i = 0; i < live->proposal.obstacle_count; i++) {
         const struct proposal_obstacle *obstacle = &live->proposal.obstacles[i];
         AUTO_BUFFER what = {0};
+        if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
+            continue;
         proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
         say(live, false, what.at, obstacle->message);
     }

@@ -43,6 +43,19 @@ const struct option place_options[PLACE_OPTION_COUNT] = {
             "published."},
 };
 
+const struct option lease_options[LEASE_OPTION_COUNT] = {
+    {.name = "leader-elect-resource-name",
+     .type = OPTION_TEXT,
+     .fallback = "signpost",
+     .placeholder = "NAME",
+     .doc = "Name of the Lease."},
+    {.name = "leader-elect-resource-namespace",
+     .alias = "leader-elect-namespace",
+     .type = OPTION_TEXT,
+     .placeholder = "NAME",
+     .doc = "Namespace of the Lease; our own when not given."},
+};
+
 const struct option writer_options[WRITER_OPTION_COUNT] = {
     {.name = "leader-elect",
      .type = OPTION_FLAG,
@@ -67,16 +80,6 @@ const struct option writer_options[WRITER_OPTION_COUNT] = {
      .placeholder = "DURATION",
      .min = 200,
      .doc = "How often the Lease is renewed or looked at."},
-    {.name = "leader-elect-resource-name",
-     .type = OPTION_TEXT,
-     .fallback = "signpost",
-     .placeholder = "NAME",
-     .doc = "Name of the Lease."},
-    {.name = "leader-elect-resource-namespace",
-     .alias = "leader-elect-namespace",
-     .type = OPTION_TEXT,
-     .placeholder = "NAME",
-     .doc = "Namespace of the Lease; our own when not given."},
     {.name = "kube-api-inflight",
      .type = OPTION_INT,
      .fallback = "16",

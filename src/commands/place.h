@@ -11,8 +11,10 @@
 // mean: a folder of manifests or a cluster.
 
 // Who only looks at what is stored has no use for the last row.
-enum { PLACE_LOOK_OPTION_COUNT = 6, PLACE_OPTION_COUNT = 7, WRITER_OPTION_COUNT = 9 };
+enum { PLACE_LOOK_OPTION_COUNT = 6, PLACE_OPTION_COUNT = 7 };
+enum { LEASE_OPTION_COUNT = 2, WRITER_OPTION_COUNT = 7 };
 extern const struct option place_options[PLACE_OPTION_COUNT];   // both
+extern const struct option lease_options[LEASE_OPTION_COUNT];   // which Lease it is
 extern const struct option writer_options[WRITER_OPTION_COUNT]; // of those that write to a cluster
 
 // What the options say; texts are borrowed from the invocation and the environment.

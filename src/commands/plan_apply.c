@@ -232,6 +232,7 @@ const struct command plan_apply_command = {
     .groups = {{apply_rows, COUNT_OF(apply_rows)},
                {place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {lease_options, LEASE_OPTION_COUNT},
                {writer_options, WRITER_OPTION_COUNT},
                {quiet_log_options, LOG_OPTION_COUNT}},
     .has_settings = true,

@@ -345,6 +345,7 @@ const struct command run_command = {
     .groups = {{place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
+               {lease_options, LEASE_OPTION_COUNT},
                {writer_options, WRITER_OPTION_COUNT},
                {&metrics_guard_option, 1},
                {webhook_options, WEBHOOK_OPTION_COUNT},

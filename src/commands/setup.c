@@ -156,8 +156,8 @@ static void add_writer(struct cluster_options *options, const struct setup *setu
     options->burst = (unsigned)option_int(invocation, "kube-api-burst");
 }
 
-static const struct kube_right *rights_of(const struct setup *setup, const struct setup_store *how,
-                                          struct arena *arena)
+const struct kube_right *setup_rights(const struct setup *setup, const struct setup_store *how,
+                                      struct arena *arena)
 {
     const struct rights_wish wish = {
         .controllers = setup->controllers,
@@ -192,7 +192,7 @@ static struct store *open_cluster(struct setup *setup, const struct setup_store 
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!how->is_reading) {
         add_writer(&options, setup);
-        options.rights = rights_of(setup, how, arena);
+        options.rights = setup_rights(setup, how, arena);
     }
     return cluster_new(how->world, &options, how->log);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "base/right.h"
 #include "commands/chosen.h"
 #include "commands/option.h"
 #include "commands/place.h"
@@ -36,6 +37,9 @@ struct setup_store {
     void (*failed)(void *context, const struct error *err);
     void *context;
 };
+// All that `signpost run` asks of its cluster, in the arena. Of `how` the rights count.
+const struct kube_right *setup_rights(const struct setup *setup, const struct setup_store *how,
+                                      struct arena *arena);
 // On a folder: every document that is refused, as "web.yaml:7:3: spec.ttl: ...", in the order of
 // the files; texts live in the arena. Nothing in a cluster, which keeps none.
 bool setup_each_refused(const struct setup *setup, struct arena *arena,

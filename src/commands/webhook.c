@@ -16,6 +16,12 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .variable = "ENABLE_WEBHOOKS",
      .type = OPTION_FLAG,
      .doc = "Judge objects before they are stored, for a cluster's API server or by hand."},
+    {.name = "webhook-cert-dir",
+     .alias = "webhook-cert-path",
+     .type = OPTION_TEXT,
+     .placeholder = "PATH",
+     .doc = "Folder with tls.crt and tls.key of the admission door; they may change at any time. "
+            "Without it they are made in a cluster."},
     {.name = "admission-strict",
      .type = OPTION_FLAG,
      .doc = "Deny what is only warned of else: a class or Secret that is missing, a name that "
@@ -28,12 +34,6 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .max = UINT16_MAX,
      .doc = "Where admission is served over HTTPS; 0: any free port. On a folder at 127.0.0.1 "
             "only."},
-    {.name = "webhook-cert-dir",
-     .alias = "webhook-cert-path",
-     .type = OPTION_TEXT,
-     .placeholder = "PATH",
-     .doc = "Folder with tls.crt and tls.key of the admission door; they may change at any time. "
-            "Without it they are made in a cluster."},
     {.name = "webhook-url",
      .type = OPTION_TEXT,
      .placeholder = "URL",

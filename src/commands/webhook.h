@@ -10,7 +10,8 @@
 // The admission door of `signpost run`, with its options: which kinds it judges, what it asks the
 // engine, where its certificate comes from.
 
-enum { WEBHOOK_OPTION_COUNT = 5 };
+// The first say whose certificates they are, and so which rights it takes.
+enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 5 };
 extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
 
 struct api;

@@ -716,6 +716,15 @@ def record(name, kind="A", values=("192.0.2.1",), subdomain=None, **more):
 
 # ---- a webhook server of our own ----------------------------------------------------------------
 
+def kubeconfig_text(server):
+    """Of a cluster whose API server is there."""
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "it",
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+        "users": [{"name": "it", "user": {"token": "t"}}],
+        "clusters": [{"name": "it", "cluster": {"server": server}}]})
+
+
 class Webhook:
     """A server of the protocol whose replies the test chooses.
 

@@ -1,8 +1,11 @@
 """`signpost check --live`: is what `signpost run` needs there?"""
 
+import json
+
 import pytest
 
-from harness import LOOPBACK, class_text, free_port, record_text, run, secret_text
+from harness import (LOOPBACK, class_text, free_port, kubeconfig_text, record_text, run,
+                     secret_text)
 
 
 def check(site, *words):
@@ -54,6 +57,13 @@ def test_each_class_is_asked(memory):
     assert (rows["DNSClass home"][0], rows["DNSClass other"][0]) == ("ok", "error")
 
 
+def test_a_record_that_somebody_paused_is_no_error(memory):
+    memory.write("web.yaml", record_text("web", "A", "web", ["192.0.2.1"], annotations={
+        "dns.homelab.mortenolsen.pro/paused": "true"}))
+    code, out, _ = check(memory)
+    assert code == 0, out
+
+
 @pytest.mark.parametrize("words", [(), ("--live",)])
 def test_faults_of_files_count_as_well(memory, words):
     memory.write("web.yaml", "kind: [")
@@ -65,3 +75,60 @@ def test_nothing_is_asked_without_being_told_to(webhook, site):
     made = site(server.url)
     assert run("check", "--dir", made.folder)[0] == 0
     assert server.seen == []
+
+
+# ---- a cluster that is made up ------------------------------------------------------------------
+
+@pytest.fixture
+def api_server(webhook, tmp_path):
+    """api_server(reviews): the words for one that serves our kinds, and answers access reviews so."""
+    def make(reviews):
+        def reply(request):
+            if request.path.endswith("/selfsubjectaccessreviews"):
+                return reviews(json.loads(request.body)["spec"]["resourceAttributes"])
+            return 200, b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[]}'
+        path = tmp_path / "kubeconfig"
+        path.write_text(kubeconfig_text(webhook(reply).url))
+        return ("check", "--live", "--kubeconfig", path, "--timeout", "2s")
+    return make
+
+
+def allow(attributes, *missing):
+    is_allowed = (attributes["verb"], attributes["resource"]) not in missing
+    return 201, json.dumps({"status": {"allowed": is_allowed}}).encode()
+
+
+@pytest.mark.parametrize("missing, words, is_needed", [
+    (("create", "secrets"), (), True),
+    (("create", "secrets"), ("--admission=false",), False),
+    (("create", "secrets"), ("--webhook-cert-dir", "/etc/ssl"), False),
+    (("create", "tokenreviews"), (), False),
+    (("create", "tokenreviews"), ("--metrics-secure",), True),
+])
+def test_rights_are_those_that_run_asks_for_with_the_same_options(api_server, missing, words,
+                                                                  is_needed):
+    _, out, err = run(*api_server(lambda attributes: allow(attributes, missing)), *words)
+    assert (f"error  may-{'-'.join(missing)}" in out) == is_needed, out + err
+    assert ("ok     rights: " in out) != is_needed
+
+
+def test_the_lease_is_the_one_that_run_would_hold(api_server):
+    seen = []
+
+    def reviews(attributes):
+        seen.append(attributes)
+        return allow(attributes)
+    run(*api_server(reviews), "--leader-elect-resource-name", "mine",
+        "--leader-elect-resource-namespace", "ours")
+    leases = [row for row in seen if row["resource"] == "leases"]
+    assert {row["namespace"] for row in leases} == {"ours"}
+    assert {row.get("name") for row in leases} == {"mine", None}
+
+
+@pytest.mark.parametrize("reply", [
+    (403, b'{"kind":"Status","message":"no reviews for you"}'), (503, b"{}")])
+def test_rights_that_nobody_knows_are_not_told_to_be_there(api_server, reply):
+    code, out, _ = run(*api_server(lambda _: reply))
+    assert code == 1
+    assert "ok     rights" not in out
+    assert "error  " in out

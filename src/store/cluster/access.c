@@ -33,7 +33,7 @@ struct access {
     size_t next;
     struct api_call *call;
     struct loop_timer timer;
-    bool has_given_up;
+    struct error fault;  // given up because of it
     struct arena *kept;  // rows, names of namespaces
     struct arena *texts; // of checks
 };
@@ -239,14 +239,19 @@ static void hear_verdict(struct access *access, const struct api_reply *reply)
     go_on(access);
 }
 
+const char *access_fault(const struct access *access)
+{
+    return access->fault.fault == FAULT_NONE ? NULL : access->fault.text;
+}
+
 // It may come to have a credential, and what was found missing may have been given by now.
 static void give_up(struct access *access, const struct api_reply *reply)
 {
     bool is_unsent = reply->status == 0;
-    if (!access->has_given_up)
+    if (!access_fault(access))
         log_line(access->log, LOG_WARN, "rights cannot be checked",
                  LOG_TEXT("error", reply->error.text), LOG_END);
-    access->has_given_up = true;
+    access->fault = reply->error;
     if (is_unsent || is_any_missing(access))
         loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
 }
@@ -271,7 +276,7 @@ static void timer_fired(void *context)
 
 bool access_is_over(const struct access *access)
 {
-    if (access->has_given_up)
+    if (access_fault(access))
         return true;
     for (size_t i = 0; i < access->count; i++)
         if (access->questions[i].verdict == NOT_ASKED)
