@@ -8,7 +8,7 @@
 #include "commands/process.h"
 #include "commands/rehearsal.h"
 
-enum { LOOK_MS = 500 };
+enum { LOOK_MS = 500, REST_FACTOR = 4 };
 
 struct apply {
     const struct invocation *invocation;
@@ -22,14 +22,16 @@ struct apply {
 static int64_t left_ms(const struct apply *apply)
 {
     int64_t now_ms = loop_mono_ms(apply->loop);
-    return apply->began_ms + option_ms(apply->invocation, "timeout") - now_ms;
+    int64_t end_ms = apply->began_ms + option_ms(apply->invocation, "timeout");
+    return end_ms > now_ms ? end_ms - now_ms : 0;
 }
 
 static bool make_plan(struct apply *apply, struct proposal *plan, struct error *err)
 {
+    int64_t left = left_ms(apply);
     const struct rehearsal rehearsal = {
         .setup = &apply->setup,
-        .timeout_ms = option_ms(apply->invocation, "timeout"),
+        .timeout_ms = left > LOOK_MS ? left : LOOK_MS,
     };
     return rehearse(&rehearsal, plan, err);
 }
@@ -124,31 +126,37 @@ static void pause_over(void *context)
     loop_stop(context);
 }
 
-static void pause_a_while(struct loop *loop)
+// A look reads all objects: of many they are taken rarely.
+static void pause_after(const struct apply *apply, int64_t looked_ms)
 {
-    struct loop_timer timer = {.call = pause_over, .context = loop};
-    loop_timer_set(loop, &timer, LOOK_MS);
-    loop_run(loop);
-    loop_timer_cancel(loop, &timer);
+    int64_t left = left_ms(apply);
+    int64_t rest_ms = looked_ms * REST_FACTOR > LOOK_MS ? looked_ms * REST_FACTOR : LOOK_MS;
+    struct loop_timer timer = {.call = pause_over, .context = apply->loop};
+    loop_timer_set(apply->loop, &timer, rest_ms < left ? rest_ms : left);
+    loop_run(apply->loop);
+    loop_timer_cancel(apply->loop, &timer);
 }
 
 // Whoever leads carries everything out at once: nothing has to be asked of it, but its outcome.
 static int wait_for_holder(struct apply *apply)
 {
     struct error err;
+    bool is_known = false; // what came of it, from an earlier look
     fprintf(stderr, "signpost: %s leads and carries the plan out; waiting for it\n",
             apply->carry.holder);
     for (;;) {
         CLEANUP(arena) struct arena *arena = arena_new();
         struct proposal now = {.arena = arena};
+        int64_t begun_ms = loop_mono_ms(apply->loop);
         bool is_read = make_plan(apply, &now, &err);
         bool is_over = is_read && compare(apply, &now);
         proposal_done(&now);
-        if (!is_read)
+        if (!is_read && !(is_known && !left_ms(apply)))
             return command_fail(1, "%s", err.text);
-        if (is_over || left_ms(apply) <= 0)
+        is_known = true;
+        if (is_over || !left_ms(apply))
             return tell(apply);
-        pause_a_while(apply->loop);
+        pause_after(apply, loop_mono_ms(apply->loop) - begun_ms);
     }
 }
 
