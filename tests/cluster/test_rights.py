@@ -9,7 +9,7 @@ import yaml
 import api
 import harness
 from harness import wait_until
-from operators import QUICK_LEASE, secret
+from operators import QUICK_LEASE, dns_class, secret
 from proxy import Proxy
 from stand import KEY, Stand
 
@@ -169,3 +169,21 @@ def test_a_lease_that_is_forbidden_ends_leading_until_it_is_allowed(stand):
     stand.wait("second")
     stand.replica.wait_ready()
     assert stand.effects() == (2, 0)
+
+
+def test_a_right_that_is_missing_is_named_behind_any_number_of_secrets(cluster, poor):
+    names = [f"{poor.namespace}-{number}" for number in range(80)]
+    for name in names:
+        cluster.api.apply(dns_class(name, "http://127.0.0.1:9", poor.namespace, secret_name=name))
+    try:
+        with poor.lacking(("create", "secrets")):
+            poor.start(is_ready=False)
+            try:
+                wait_until(lambda: poor.replica.checks().count("\n") > 80, "all are wanted", 20)
+                poor.replica.wait_check("cannot create secrets")
+                assert not poor.replica.is_ready()
+            finally:
+                poor.replica.program.kill()
+    finally:
+        for name in names:
+            cluster.api.delete("DNSClass", name)

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "io/http_server.h"
 
-enum { CHECKS_MAX = 64 };
+enum { CHECKS_FIRST = 64 };
 
 struct probes {
     struct probes_options options;
@@ -26,12 +26,20 @@ static void answer_text(struct http_exchange *exchange, int status, const char *
     http_answer(exchange, status, "text/plain; charset=utf-8", text_of(text), NULL, 0);
 }
 
-static size_t collect(const struct probes *probes, struct store_check *out)
+// All of them: the one that fails may be the last.
+static struct store_check *collect(const struct probes *probes, size_t *count)
 {
-    size_t count = 0;
-    if (probes->is_leaving)
-        out[count++] = (struct store_check){.name = "shutdown", .text = "shutting down"};
-    return count + probes->options.checks(probes->options.context, out + count, CHECKS_MAX - count);
+    const struct probes_options *options = &probes->options;
+    struct store_check *checks = NULL;
+    size_t capacity = 0;
+    size_t own = probes->is_leaving;
+    do {
+        mem_reserve(&checks, &capacity, capacity + CHECKS_FIRST);
+        *count = own + options->checks(options->context, checks + own, capacity - own);
+    } while (*count == capacity);
+    if (own)
+        checks[0] = (struct store_check){.name = "shutdown", .text = "shutting down"};
+    return checks;
 }
 
 static void write_check(struct buffer *out, const struct store_check *check)
@@ -45,8 +53,8 @@ static void write_check(struct buffer *out, const struct store_check *check)
 static void answer_ready(const struct probes *probes, struct http_exchange *exchange,
                          const char *only, bool is_verbose)
 {
-    struct store_check checks[CHECKS_MAX];
-    size_t count = collect(probes, checks);
+    size_t count;
+    autofree struct store_check *checks = collect(probes, &count);
     AUTO_BUFFER out = {0};
     bool is_ok = true;
     bool is_found = !*only;
