@@ -4,6 +4,7 @@
 #include "commands/commands.h"
 #include "commands/manifest.h"
 #include "commands/print.h"
+#include "store/cluster/cluster.h"
 #include "store/owner.h"
 
 #define DNS_LABEL "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
@@ -67,7 +68,7 @@ static const struct option install_rows[] = {
     {.name = "namespaced",
      .type = OPTION_FLAG,
      .doc = "Rights in the namespaces of --namespaces alone (its own if none are given), and for "
-            "the whole cluster only to what lies in no namespace."},
+            "the whole cluster only to what lies in no namespace. Up to eight."},
     {.name = "secret-namespaces",
      .type = OPTION_LIST,
      .placeholder = "NAMES",
@@ -189,6 +190,17 @@ static void take_namespaces(struct manifest *manifest)
     }
 }
 
+// More of them have one watch for the whole cluster, which Roles do not allow.
+static bool check_count(const struct manifest *manifest, struct error *err)
+{
+    if (!manifest->is_namespaced || manifest->namespace_count <= CLUSTER_NAMESPACES_MAX)
+        return true;
+    return error_set(err, FAULT_SPEC, "",
+                     "--namespaced goes with %d namespaces at most, and --namespaces names %zu: "
+                     "leave --namespaced out, or run more than one Signpost",
+                     CLUSTER_NAMESPACES_MAX, manifest->namespace_count);
+}
+
 static bool take_options(struct manifest *manifest, struct error *err)
 {
     const struct invocation *invocation = manifest->invocation;
@@ -197,7 +209,7 @@ static bool take_options(struct manifest *manifest, struct error *err)
     manifest->is_namespaced = option_flag(invocation, "namespaced");
     take_namespaces(manifest);
     return chosen_init(&manifest->controllers, invocation, err) && check_owner(invocation, err) &&
-           take_url(manifest, err) &&
+           take_url(manifest, err) && check_count(manifest, err) &&
            check_label(invocation, "namespace", manifest->namespace_, err) &&
            check_labels(invocation, "namespaces", manifest->namespaces, manifest->namespace_count,
                         err) &&

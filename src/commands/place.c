@@ -152,7 +152,8 @@ bool place_find(struct place *place, const struct invocation *invocation, struct
     bool has_folder = option_is_set(invocation, "dir");
     if (has_folder && place->source.is_cluster)
         return error_set(err, FAULT_SPEC, "",
-                         "--dir names a folder and --store cluster a cluster: give one of them");
+                         "%s names a folder, and %s a cluster: give one of them",
+                         option_source(invocation, "dir"), option_source(invocation, "store"));
     place->is_cluster = !has_folder && (place->source.is_cluster ||
                                         (!strcmp(option_text(invocation, "store"), "auto") &&
                                          kube_source_names_cluster(&place->source)));

@@ -59,7 +59,7 @@ def commands():
      "--state-dir belongs to a folder, and objects live in a cluster here: leave it out, or give "
      "--store folder"),
     (("status", "--store", "cluster", "--dir", "x"),
-     "--dir names a folder and --store cluster a cluster: give one of them"),
+     "flag --dir names a folder, and flag --store a cluster: give one of them"),
     (("help", "--completion", "tcsh"), 'flag --completion: "tcsh": expected one of bash, zsh, fish'),
 ])
 def test_wrong_usage_is_exit_2_with_one_line_that_says_what_to_do(words, text):
@@ -308,6 +308,15 @@ def test_namespaced_alone_means_the_own_namespace():
     objects = manifests("--rbac", "--deployment", "--namespaced")
     assert {"dnsrecords", "secrets"} <= set(rights(objects, "Role", "signpost"))
     assert "--namespaces=signpost" in container(objects)["args"]
+
+
+def test_namespaced_rights_end_where_one_watch_is_for_the_whole_cluster():
+    names = [f"n{number}" for number in range(9)]
+    assert manifests("--rbac", "--namespaced", "--namespaces", ",".join(names[:8]))
+    assert manifests("--rbac", "--namespaces", ",".join(names))
+    code, out, err = run("manifests", "--rbac", "--namespaced", "--namespaces", ",".join(names))
+    assert (code, out) == (2, "")
+    assert "8 namespaces at most" in err
 
 
 def container(objects):
