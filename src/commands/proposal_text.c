@@ -261,7 +261,7 @@ static void write_cell(struct buffer *out, struct text text)
     AUTO_BUFFER clean = {0};
     write_clean(&clean, text);
     for (size_t i = 0; i < clean.len; i++) {
-        if (strchr("\\`*_{}[]<>#|~", clean.at[i]))
+        if (strchr("\\`*_{}[]<>#|~&$", clean.at[i]))
             buffer_add_char(out, '\\');
         buffer_add_char(out, clean.at[i]);
     }

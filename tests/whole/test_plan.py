@@ -208,6 +208,12 @@ def test_markdown_is_a_table_whose_cells_no_value_can_end(three):
     assert "checksum `" in out
 
 
+def test_markdown_shows_a_value_as_it_is(settled):
+    settled.write("txt.yaml", record_text("txt", "TXT", "txt", ["a &amp; b $x$ c"]))
+    _, out, _ = plan(settled, "--output", "markdown")
+    assert "a \\&amp; b \\$x\\$ c" in out
+
+
 def test_the_checksum_is_that_of_the_changes_and_the_same_in_all_forms(three):
     document, _ = told(three)
     text = json.dumps(document["changes"], separators=(",", ":"), ensure_ascii=False)
