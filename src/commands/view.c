@@ -159,6 +159,7 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .path = arena_copy_text(view->arena, entry->path),
         .has_good = entry->has_good,
         .answer_text = "",
+        .order = view->count,
     };
     describe(view, &row, entry->tree);
     read_status(view, &row, entry->tree);
@@ -199,13 +200,25 @@ static int compare_rows(const void *left, const void *right)
 {
     const struct view_row *a = left;
     const struct view_row *b = right;
-    return strcmp(a->object, b->object);
+    int order = strcmp(a->object, b->object);
+    return order ? order : (a->order < b->order) - (a->order > b->order);
+}
+
+// A list that broke off is told again from its begin: what was told last counts.
+static void drop_doubles(struct view *view)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->count; i++)
+        if (!kept || strcmp(view->rows[kept - 1].object, view->rows[i].object) != 0)
+            view->rows[kept++] = view->rows[i];
+    view->count = kept;
 }
 
 void view_close(struct view *view)
 {
     if (view->count)
         qsort(view->rows, view->count, sizeof *view->rows, compare_rows);
+    drop_doubles(view);
 }
 
 static void take_entry(void *context, const struct folder_entry *entry)

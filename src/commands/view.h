@@ -37,6 +37,7 @@ struct view_row {
     uint64_t acted_hash; // of what has this generation, as far as news.h knows
     bool is_ahead;       // by news.h: the answer is newer than the failure that the status tells
     const char *told;    // by news.h; NULL: nothing yet
+    size_t order;        // in which it was added
 };
 
 struct view {

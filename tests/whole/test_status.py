@@ -19,8 +19,8 @@ import dns.rdatatype
 import dns.rrset
 import pytest
 
-from harness import (LOOPBACK, SIGNPOST, class_text, free_port, record_text, run, secret_text,
-                     wait_until)
+from harness import (GROUP, LOOPBACK, SIGNPOST, class_text, free_port, kubeconfig_text, record_text,
+                     run, secret_text, wait_until)
 
 KEY = b"test-secret"
 
@@ -600,3 +600,33 @@ def test_watch_with_answers_on_a_terminal_appends_lines_and_wraps_them(folder, a
     lines = plain(terminal.out).splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[-1].startswith(" " * 10) and not lines[-2].startswith(" ")
+
+
+# ---- a cluster that is made up ------------------------------------------------------------------
+
+def watch_event(kind, event, version, **metadata):
+    return json.dumps({"type": event, "object": {
+        "apiVersion": f"{GROUP}/v1alpha1", "kind": kind,
+        "metadata": {**metadata, "resourceVersion": version}}}).encode() + b"\n"
+
+
+def test_a_list_that_breaks_off_and_begins_again_shows_each_object_once(webhook, tmp_path):
+    heads = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+    end = watch_event("DNSRecord", "BOOKMARK", "9",
+                      annotations={"k8s.io/initial-events-end": "true"})
+    lists = []
+
+    def reply(request):
+        if "dnsrecords" not in request.path:
+            return heads + end
+        lists.append(request.path)
+        record = watch_event("DNSRecord", "ADDED", str(len(lists)), name="www", namespace="shop",
+                             uid="1")
+        return heads + record + (end if len(lists) > 1 else b"")
+
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(webhook(reply).url))
+    _, out, err = run("status", "--kubeconfig", path, "--output", "json")
+    assert out, err
+    assert len(lists) > 1
+    assert [row["name"] for row in json.loads(out)["objects"]] == ["www"]

@@ -21,6 +21,7 @@ struct cluster_read_options {
     const struct kind *const *kinds;
     size_t kind_count;
     int64_t timeout_ms;
+    // Once more where a list broke off and began again.
     void (*object)(void *context, const struct kind *kind, const struct value *tree);
     // Once, the last call: err NULL when all were told, else why not. Not freed from within.
     void (*done)(void *context, const struct error *err);
