@@ -41,8 +41,7 @@ static const struct dry *of_const(const struct store *store)
     return (const struct dry *)store;
 }
 
-// ---- attempts
-// --------------------------------------------------------------------------------------
+// ---- attempts -----------------------------------------------------------------------------------
 
 static struct attempt *attempt_new(struct dry *dry, const struct object *object, store_done *done,
                                    void *context)

@@ -99,7 +99,8 @@ static const struct field fields[] = {
      .doc = "Name to expect in the certificate; the server's host when absent."},
     {.path = "spec.tls.clientCertSecretRef",
      .type = FIELD_MAP,
-     .doc = "Secret of type kubernetes.io/tls with our client certificate."},
+     .doc = "Secret of type kubernetes.io/tls with our client certificate."
+            " Not supported by this version: a class that has it is refused."},
     {.path = "spec.tls.clientCertSecretRef.name",
      .type = FIELD_TEXT,
      .flags = FIELD_REQUIRED,
@@ -114,7 +115,8 @@ static const struct field fields[] = {
      .doc = "Namespace of the Secret."},
     {.path = "spec.tokenAuth",
      .type = FIELD_MAP,
-     .doc = "A ServiceAccount token as bearer of each request."},
+     .doc = "A ServiceAccount token as bearer of each request."
+            " Not supported by this version: a class that has it is refused."},
     {.path = "spec.tokenAuth.audience",
      .type = FIELD_TEXT,
      .min = 1,
@@ -140,7 +142,8 @@ static const struct field fields[] = {
      .type = FIELD_TEXT,
      .max = 16,
      .choices = drifts,
-     .doc = "What to do about a record that was changed at the server."},
+     .doc =
+         "What to do about a record that was changed at the server; this version takes Off alone."},
     {.path = "spec.drift.intervalSeconds",
      .type = FIELD_INT,
      .min = 30,
@@ -150,10 +153,12 @@ static const struct field fields[] = {
      .type = FIELD_TEXT,
      .max = 16,
      .choices = preflights,
-     .doc = "A look at what stands at the server before the first write; Off when absent."},
+     .doc = "A look at what stands at the server before the first write; Off when absent."
+            " This version takes Off alone."},
     {.path = "spec.verify",
      .type = FIELD_MAP,
-     .doc = "Asking the authoritative servers for what was published."},
+     .doc = "Asking the authoritative servers for what was published."
+            " Not supported by this version: a class that has it is refused."},
     {.path = "spec.verify.nameservers",
      .type = FIELD_LIST,
      .max = 8,
@@ -170,7 +175,8 @@ static const struct field fields[] = {
      .doc = "How long to ask often; 300 when absent."},
     {.path = "spec.namespaceSelector",
      .type = FIELD_MAP,
-     .doc = "Namespaces whose records may use the class; all when absent."},
+     .doc = "Namespaces whose records may use the class; all when absent."
+            " Not supported by this version: a class that has it is refused."},
     {.path = "spec.namespaceSelector.matchLabels",
      .type = FIELD_TEXT_MAP,
      .max = 64,
@@ -206,7 +212,8 @@ static const struct field fields[] = {
     {.path = "spec.domains",
      .type = FIELD_LIST,
      .max = 64,
-     .doc = "Domains below which records of the class may lie; all when absent."},
+     .doc = "Domains below which records of the class may lie; all when absent."
+            " Not supported by this version: a class that has it is refused."},
     {.path = "spec.domains[]", .type = FIELD_TEXT, .min = 1, .max = 254, .doc = "One domain."},
 
     {.path = "status", .type = FIELD_MAP, .doc = "What is known of the server."},
