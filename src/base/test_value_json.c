@@ -153,6 +153,10 @@ static void limits_hold_to_the_last_octet_and_level(void **state)
     assert_string_equal(err.text, "1:1: the document is larger than 8 octets");
     assert_null(value_read_json(*state, TEXT("[[[[]]]]"), &limits, &err));
     assert_string_equal(err.text, "1:4: lists and maps are nested too deep");
+    const struct value_limits few = {.octets = 16, .depth = 3, .nodes = 3};
+    assert_non_null(value_read_json(*state, TEXT("[1,2]"), &few, &err));
+    assert_null(value_read_json(*state, TEXT("[1,2,3]"), &few, &err));
+    assert_string_equal(err.text, "1:6: too many values in one document");
 }
 
 static void deepest_document_of_the_limit_is_read(void **state)

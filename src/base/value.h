@@ -47,6 +47,7 @@ struct value_limits {
     size_t octets;    // of the whole input; a larger one is refused
     unsigned depth;   // nesting of lists and maps
     unsigned aliases; // YAML alias uses per document
+    unsigned nodes;   // values per document, of about 100 octets each; 0: 2^20
 };
 extern const struct value_limits value_manifest_limits; // 16 MiB, 64, 64
 extern const struct value_limits value_reply_limits;    // 1 MiB, 16, 0

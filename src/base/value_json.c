@@ -427,7 +427,7 @@ static struct value *scan_one(struct scan *scan)
 static struct value *scan_value(struct scan *scan)
 {
     skip_blanks(scan);
-    if (scan->at == scan->end || ++scan->nodes > VALUE_NODES_MAX) {
+    if (scan->at == scan->end || ++scan->nodes > value_nodes_max(scan->limits)) {
         fail_here(scan, "too many values in one document");
         return NULL;
     }

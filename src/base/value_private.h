@@ -11,12 +11,16 @@
 // What the files behind value.h share with each other and with nobody else.
 
 enum {
-    VALUE_NODES_MAX = 1 << 20, // per document: a node costs about 100 octets
+    VALUE_NODES_MAX = 1 << 20, // per document, where the limits say nothing
     VALUE_SHOWN_MAX = 64,      // of foreign text in an error
     VALUE_DEPTH_MAX = 1024,    // the most that value_limits may ask for; reading recurses
     KEYS_MERGED_MAX = 1024,    // keys that one `<<` may bring
 };
 
+static inline size_t value_nodes_max(const struct value_limits *limits)
+{
+    return limits->nodes ? limits->nodes : VALUE_NODES_MAX;
+}
 // Puts an entry, its key set, behind the last; it must be in no other list or map.
 void value_link(struct value *parent, struct value *item);
 

@@ -126,7 +126,7 @@ static struct text copy_text(struct yaml_reader *reader, struct text text)
 static bool make_node(struct yaml_reader *reader, yaml_mark_t mark, struct value **out,
                       struct error *err)
 {
-    if (++reader->nodes > VALUE_NODES_MAX)
+    if (++reader->nodes > value_nodes_max(reader->limits))
         return fail_at(mark, err, "too many values in one document");
     *out = value_make(reader->arena, VALUE_NULL);
     (*out)->line = (uint32_t)mark.line + 1;

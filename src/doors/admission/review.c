@@ -2,9 +2,17 @@
 
 #include "base/value.h"
 
-enum { DEPTH_MAX = 80, WARNING_RUNES = 256, WARNINGS_RUNES = 4096, SHOWN_MAX = 100 };
+enum {
+    DEPTH_MAX = 80,
+    NODES_MAX = 1 << 17,
+    WARNING_RUNES = 256,
+    WARNINGS_RUNES = 4096,
+    SHOWN_MAX = 100
+};
 
-static const struct value_limits limits = {.octets = REVIEW_OCTETS_MAX, .depth = DEPTH_MAX};
+// Whoever reaches the port may send one: it must not take more memory than a Pod has.
+static const struct value_limits limits = {
+    .octets = REVIEW_OCTETS_MAX, .depth = DEPTH_MAX, .nodes = NODES_MAX};
 
 struct review {
     const struct review_rules *rules;

@@ -363,6 +363,19 @@ static void a_review_nested_without_end_is_refused(void **state)
     assert_int_equal(bench.err.status, 400);
 }
 
+static void a_review_of_more_values_than_memory_bears_is_refused(void **state)
+{
+    (void)state;
+    AUTO_BUFFER body = {0};
+    buffer_add_text(&body, "[0");
+    for (int i = 0; i < 1 << 17; i++)
+        buffer_add_text(&body, ",0");
+    buffer_add_text(&body, "]");
+    assert_false(answer(&dnsrecord_kind, buffer_text(&body).at));
+    assert_int_equal(bench.err.status, 400);
+    assert_has(text_of(bench.err.text), "too many values");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -382,6 +395,7 @@ int main(void)
         TEST(long_warnings_are_cut_only_when_all_of_them_are_too_long),
         TEST(what_is_no_review_is_refused_with_a_text),
         TEST(a_review_nested_without_end_is_refused),
+        TEST(a_review_of_more_values_than_memory_bears_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

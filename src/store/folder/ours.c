@@ -9,7 +9,7 @@
 
 enum { UID_OCTETS = 36 };
 
-const struct value_limits ours_limits = {64u << 20, 72, 64};
+const struct value_limits ours_limits = {64u << 20, 72, 64, 0};
 
 struct object_ref_key subject_key(const struct subject *subject)
 {
