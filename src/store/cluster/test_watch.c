@@ -822,6 +822,20 @@ static void an_older_version_on_a_stream_is_a_step_back(void **state)
     expect_position(&bench, "9");
 }
 
+static void versions_that_go_back_again_and_again_wait_longer_and_longer(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    int64_t delays[] = {0, 800, 1600, 3200};
+    for (size_t i = 0; i < COUNT_OF(delays); i++) {
+        say(&bench, BOOKMARK("7"));
+        if (delays[i])
+            expect_call_after(&bench, delays[i], AT_STREAM SHORTEST);
+        say(&bench, END_MARK("9"));
+    }
+}
+
 static void an_older_list_is_read_again_as_a_step_back(void **state)
 {
     (void)state;
@@ -1487,6 +1501,7 @@ int main(void)
         cmocka_unit_test(a_server_that_is_behind_its_own_store_is_tried_again_later),
         cmocka_unit_test(a_list_refused_as_too_new_does_the_same),
         cmocka_unit_test(an_older_version_on_a_stream_is_a_step_back),
+        cmocka_unit_test(versions_that_go_back_again_and_again_wait_longer_and_longer),
         cmocka_unit_test(an_older_list_is_read_again_as_a_step_back),
         cmocka_unit_test(versions_that_are_no_numbers_are_compared_by_no_one),
         cmocka_unit_test(a_watch_that_ended_in_time_is_opened_again_at_once),

@@ -24,6 +24,7 @@ enum {
     // Connecting and TLS are over by then: what was refused would have been heard.
     ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
+    BACK_PAUSE_MS = 60 * SECOND_MS,    // the same of versions that go back again
     LEAN_OCTETS = 64 * 1024,           // a buffer that grew beyond is given back
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
@@ -346,7 +347,10 @@ static void expire(struct watch *watch, enum watch_how how, const struct error *
 
 static void go_back(struct watch *watch, enum watch_how how, const struct error *err)
 {
-    bool is_again = watch->is_back;
+    int64_t now = watch_now(watch);
+    bool is_soon = watch->back_ms && now - watch->back_ms < BACK_PAUSE_MS;
+    bool is_again = watch->is_back || is_soon;
+    watch->back_ms = now;
     watch_log(watch, LOG_WARN, "the server's versions went back, reading everything anew",
               err->text);
     need_pass(watch, RELIST_TOO_LARGE, FROM_ANY);

@@ -74,6 +74,7 @@ struct watch {
     struct buffer page_token;
     struct buffer page_position; // of the first page
     int64_t expired_ms;          // when our position did last; 0: never
+    int64_t back_ms;             // when versions went back last; 0: never
 
     int64_t backoff_ms;
     int64_t healthy_ms; // since then nothing failed; 0: it did
