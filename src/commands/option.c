@@ -225,7 +225,9 @@ static bool take_words(struct invocation *out, int count, char **words, struct e
         }
     }
     if (out->argument_count && !out->command->positional && !out->wants_help)
-        return error_set(err, FAULT_SPEC, "", "unexpected argument %s", out->arguments[0]);
+        return error_set(err, FAULT_SPEC, "",
+                         "unexpected argument %s; `signpost help %s` lists options",
+                         out->arguments[0], out->command->name);
     return true;
 }
 

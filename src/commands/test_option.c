@@ -266,7 +266,8 @@ static void a_fault_names_the_flag(void **state)
     assert_refused(*state, "--watch=maybe", "flag --watch: \"maybe\": expected true or false");
     assert_refused(*state, "--dir", "flag --dir: expects PATH");
     assert_refused(*state, "--colour", "flag --colour: expects red|green");
-    assert_refused(*state, "stray", "unexpected argument stray");
+    assert_refused(*state, "stray",
+                   "unexpected argument stray; `signpost help plain` lists options");
 }
 
 static void a_fault_names_the_variable(void **state)

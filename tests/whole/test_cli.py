@@ -33,7 +33,7 @@ def commands():
     (("run", "--dri", "x"), "unknown flag --dri; did you mean --dir?"),
     (("status", "--wach"), "unknown flag --wach; did you mean --watch?"),
     (("check", "--quux"), "unknown flag --quux; `signpost help check` lists them"),
-    (("status", "extra"), "unexpected argument extra"),
+    (("status", "extra"), "unexpected argument extra; `signpost help status` lists options"),
     (("status", "-w"), "unknown flag -w; flags begin with two dashes"),
     (("status", "--output", "xml"), 'flag --output: "xml": expected one of text, json'),
     (("status", "--output"), "flag --output: expects text|json"),
