@@ -762,9 +762,9 @@ static void watches_of_several_namespaces_are_counted_together(void **state)
     model_api_meet(bench->api, NOTES, STREAM_EXPIRES);
     pass(bench, MINUTE);
     store_write_metrics(bench->store, &metrics);
-    assert_non_null(
-        strstr(metrics.at, "\nsignpost_relists_total{kind=\"Note\",reason=\"expired\"} 2\n"));
-    assert_null(strstr(metrics.at, "kind=\"Key\""));
+    assert_non_null(strstr(text_of_buffer(&metrics),
+                           "\nsignpost_relists_total{kind=\"Note\",reason=\"expired\"} 2\n"));
+    assert_null(strstr(text_of_buffer(&metrics), "kind=\"Key\""));
 }
 
 static void of_many_namespaces_the_others_are_not_seen(void **state)
