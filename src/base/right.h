@@ -13,6 +13,7 @@
 enum kube_scope {
     RIGHT_CLUSTER,       // the whole cluster, or what has no namespace
     RIGHT_OWN_NAMESPACE, // where we run
+    RIGHT_LEASE,         // where the Lease is: the same, unless users say otherwise
     RIGHT_OBJECTS,       // where the objects are: all watched namespaces
     RIGHT_EVENTS,        // the same, and `default`, which has the events of what has no namespace
     RIGHT_REFERENCED,    // where objects are that ours name: any namespace, or a given few

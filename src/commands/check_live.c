@@ -31,11 +31,16 @@ struct live {
     bool are_kinds_done;
 };
 
-static void say(struct live *live, bool is_ok, const char *what, const char *text)
+static void write_line(struct live *live, const char *level, const char *what, const char *text)
 {
-    buffer_printf(&live->text, "%-5s  %s: ", is_ok ? "ok" : "error", what);
+    buffer_printf(&live->text, "%-5s  %s: ", level, what);
     text_clean(&live->text, text_of(text), SIZE_MAX);
     buffer_add_char(&live->text, '\n');
+}
+
+static void say(struct live *live, bool is_ok, const char *what, const char *text)
+{
+    write_line(live, is_ok ? "ok" : "error", what, text);
     live->has_error = live->has_error || !is_ok;
 }
 
@@ -85,7 +90,10 @@ static void tell_rights(struct live *live)
     size_t count = access_checks(live->access, checks, CHECKS_MAX);
     const char *fault = access_fault(live->access);
     for (size_t i = 0; i < count; i++)
-        say(live, checks[i].is_advice, checks[i].name, checks[i].text);
+        if (checks[i].is_advice)
+            write_line(live, "warn", checks[i].name, checks[i].text);
+        else
+            say(live, false, checks[i].name, checks[i].text);
     if (fault)
         say(live, false, "rights", fault);
     else if (!count && access_is_over(live->access))
@@ -99,12 +107,6 @@ static const struct kube_right *rights_of(const struct live *live)
         .judges_bearers = option_flag(live->invocation, metrics_guard_option.name),
     };
     return setup_rights(&live->setup, &how, live->invocation->arena);
-}
-
-static const char *lease_namespace(const struct live *live)
-{
-    const char *given = option_text(live->invocation, "leader-elect-resource-namespace");
-    return given ? given : live->setup.place.own_namespace;
 }
 
 static void look(void *context)
@@ -132,7 +134,8 @@ static void ask_cluster(struct live *live, struct kube_access *access)
         .world = world,
         .api = live->api,
         .rights = rights_of(live),
-        .own_namespace = lease_namespace(live),
+        .own_namespace = live->setup.place.own_namespace,
+        .lease_namespace = setup_lease_namespace(&live->setup),
         .namespaces = place_namespaces(&live->setup.place),
     });
     live->timer = (struct loop_timer){.call = look, .context = live};

@@ -79,6 +79,14 @@ static void write_roles(const struct manifest *manifest, const struct kube_right
     }
 }
 
+static void write_own_role(const struct manifest *manifest, const struct kube_right *rights)
+{
+    struct role role = role_of(manifest, MANIFEST_NAME, manifest->namespace_);
+    add_rules(manifest, &role, rights, RIGHT_OWN_NAMESPACE);
+    add_rules(manifest, &role, rights, RIGHT_LEASE);
+    write_role(manifest, &role);
+}
+
 static void write_cluster_role(const struct manifest *manifest, const struct kube_right *rights)
 {
     struct role role = role_of(manifest, MANIFEST_NAME, NULL);
@@ -135,5 +143,5 @@ void manifest_write_rbac(const struct manifest *manifest)
         write_namespaced_roles(manifest, rights);
     write_roles(manifest, rights, RIGHT_REFERENCED, "signpost-secrets", manifest->secret_namespaces,
                 manifest->secret_namespace_count);
-    write_roles(manifest, rights, RIGHT_OWN_NAMESPACE, MANIFEST_NAME, &manifest->namespace_, 1);
+    write_own_role(manifest, rights);
 }

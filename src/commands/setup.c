@@ -140,12 +140,16 @@ static struct store *open_folder(const struct setup *setup, const struct setup_s
     return folder_new(how->world, &options, how->log, err);
 }
 
+const char *setup_lease_namespace(const struct setup *setup)
+{
+    const char *given = option_text(setup->invocation, "leader-elect-resource-namespace");
+    return given ? given : setup->place.own_namespace;
+}
+
 static void add_writer(struct cluster_options *options, const struct setup *setup)
 {
     const struct invocation *invocation = setup->invocation;
-    const char *given = option_text(invocation, "leader-elect-resource-namespace");
-    if (given)
-        options->own_namespace = given;
+    options->lease_namespace = setup_lease_namespace(setup);
     options->lease_name = option_text(invocation, "leader-elect-resource-name");
     options->lease_duration_ms = option_ms(invocation, "leader-elect-lease-duration");
     options->lease_renew_deadline_ms = option_ms(invocation, "leader-elect-renew-deadline");

@@ -37,6 +37,7 @@ struct setup_store {
     void (*failed)(void *context, const struct error *err);
     void *context;
 };
+const char *setup_lease_namespace(const struct setup *setup); // once the cluster's access is loaded
 // All that `signpost run` asks of its cluster, in the arena. Of `how` the rights count.
 const struct kube_right *setup_rights(const struct setup *setup, const struct setup_store *how,
                                       struct arena *arena);

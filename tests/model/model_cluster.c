@@ -54,7 +54,7 @@ static struct store *open_cluster(const struct world *world, const struct store_
         rows[i].is_required = true;
     }
     options->access = access_new();
-    options->own_namespace = NAMESPACE;
+    options->own_namespace = options->lease_namespace = NAMESPACE;
     options->instance = "signpost-0";
     options->kinds = rows;
     options->max_in_flight = IN_FLIGHT;

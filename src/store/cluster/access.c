@@ -65,8 +65,9 @@ static void add_verb(struct access *access, const struct access_options *options
 {
     enum kube_scope scope = question->right->scope;
     bool is_by_namespace = scope == RIGHT_OBJECTS || scope == RIGHT_EVENTS;
-    if (scope == RIGHT_OWN_NAMESPACE) {
-        add_place(access, *question, options->own_namespace);
+    if (scope == RIGHT_OWN_NAMESPACE || scope == RIGHT_LEASE) {
+        add_place(access, *question,
+                  scope == RIGHT_LEASE ? options->lease_namespace : options->own_namespace);
         return;
     }
     if (!is_by_namespace || !options->namespaces) {
@@ -234,8 +235,8 @@ static void hear_verdict(struct access *access, const struct api_reply *reply)
     const struct value *tree = value_read_json(arena, reply->body, &value_reply_limits, NULL);
     struct question *question = &access->questions[access->next++];
     const struct value *allowed = value_at(tree, "status.allowed", NULL);
-    if (allowed && allowed->type == VALUE_BOOL)
-        judge(access, question, allowed->boolean);
+    bool is_no_answer = !allowed || allowed->type != VALUE_BOOL;
+    judge(access, question, is_no_answer || allowed->boolean);
     go_on(access);
 }
 

@@ -21,6 +21,7 @@ struct access_options {
     struct api *api;
     const struct kube_right *rights; // the last has no resource; their texts outlive it
     const char *own_namespace;
+    const char *lease_namespace;
     const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
 };
 struct access *access_new(const struct access_options *options);

@@ -396,7 +396,7 @@ static void open_lease(struct cluster *cluster, const struct cluster_options *op
         .world = &cluster->world,
         .log = cluster->log,
         .api = cluster->api,
-        .namespace_ = options->own_namespace,
+        .namespace_ = options->lease_namespace,
         .name = options->lease_name,
         .holder = cluster->holder,
         .duration_ms = options->lease_duration_ms,
@@ -419,6 +419,7 @@ static void open_access(struct cluster *cluster, const struct cluster_options *o
         .api = cluster->api,
         .rights = options->rights,
         .own_namespace = options->own_namespace,
+        .lease_namespace = options->lease_namespace,
         .namespaces = (const char *const *)cluster->namespaces,
     };
     if (options->rights)

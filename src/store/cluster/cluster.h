@@ -19,7 +19,8 @@
 struct cluster_options {
     struct kube_access *access;    // taken over, also when opening fails
     const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
-    const char *own_namespace;     // where the Lease is
+    const char *own_namespace;     // where we run
+    const char *lease_namespace;   // where the Lease is
     const char *instance;          // name of this process, for events and the Lease: the pod's
     const struct store_kind *kinds;
     size_t kind_count;

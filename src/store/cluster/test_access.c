@@ -23,7 +23,7 @@ static const struct kube_right rights[] = {
     {.group = "coordination.k8s.io",
      .resource = "leases",
      .verbs = (const char *const[]){"get", "update", NULL},
-     .scope = RIGHT_OWN_NAMESPACE,
+     .scope = RIGHT_LEASE,
      .names = (const char *const[]){"signpost", NULL},
      .why = "Lease."},
     {.group = "events.k8s.io",
@@ -125,6 +125,7 @@ static void begin(struct bench *bench, const char *const *namespaces)
         .api = &bench->api,
         .rights = rights,
         .own_namespace = "dns",
+        .lease_namespace = "leases",
         .namespaces = namespaces,
     };
     bench->access = access_new(&options);
@@ -152,7 +153,7 @@ static void each_verb_is_asked_for_where_it_is_needed(void **state)
                                          "\"subresource\":\"status\",\"verb\":\"patch\"}");
     assert_string_equal(bench->asked[2],
                         "{\"group\":\"coordination.k8s.io\",\"resource\":\"leases\","
-                        "\"verb\":\"update\",\"namespace\":\"dns\",\"name\":\"signpost\"}");
+                        "\"verb\":\"update\",\"namespace\":\"leases\",\"name\":\"signpost\"}");
     assert_string_equal(bench->asked[4], "{\"resource\":\"namespaces\",\"verb\":\"list\"}");
     assert_int_equal(checks_of(bench, checks), 0);
     assert_string_equal(bench->lines, "");
@@ -186,7 +187,7 @@ static void a_missing_verb_is_one_line_with_the_rule_to_add(void **state)
                         "[\"things/status\"], verbs: [\"patch\"]}");
     assert_string_equal(checks[1].text,
                         "forbidden: cannot update leases.coordination.k8s.io signpost in namespace "
-                        "dns; add the rule {apiGroups: [\"coordination.k8s.io\"], resources: "
+                        "leases; add the rule {apiGroups: [\"coordination.k8s.io\"], resources: "
                         "[\"leases\"], resourceNames: [\"signpost\"], verbs: [\"update\"]}");
     assert_false(checks[0].is_ok || checks[0].is_advice || checks[1].is_advice);
     const char *first = strstr(bench->lines, "a right is missing");

@@ -161,6 +161,7 @@ static void open_store(struct bench *bench)
         .access = access_new(),
         .namespaces = bench->namespaces,
         .own_namespace = "signpost",
+        .lease_namespace = "signpost",
         .instance = "signpost-0",
         .kinds = kinds,
         .kind_count = COUNT_OF(kinds),
