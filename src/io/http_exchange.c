@@ -191,6 +191,7 @@ static void on_written(struct evhttp_request *request, void *context)
     struct http_exchange *exchange = context;
     struct evbuffer *input = bufferevent_get_input(exchange->stream);
     (void)request;
+    http_guard_let_go(exchange);
     exchange->request = NULL;
     exchange->phase = PHASE_IDLE;
     exchange->deadline_ms = 0;

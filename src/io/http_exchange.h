@@ -42,6 +42,7 @@ struct http_exchange {
     bool is_line_empty;    // of the head, as far as it is here
     bool has_line;         // the request line is here
     size_t head_octets;    // so far
+    size_t held_octets;    // of the request, so far
     int64_t deadline_ms;   // 0: none
     int64_t idle_since_ms; // that long its client has been waited for
     void *data;
@@ -58,6 +59,7 @@ struct http_server {
     int64_t armed_ms; // when `deadline` fires; 0: not set
     struct http_exchange *exchanges;
     size_t count;
+    size_t held_octets; // of all exchanges
     struct http_exchange **by_fd;
     size_t by_fd_size;
     SSL_CTX *tls; // for new connections; NULL until a certificate is set
@@ -76,6 +78,8 @@ void http_guard_on_time(void *context);
 // Begins to look at what comes and goes on a connection.
 void http_guard_watch(struct http_exchange *exchange);
 void http_guard_unwatch(struct http_exchange *exchange);
+// Its request is answered or dropped: nothing is held of it any more.
+void http_guard_let_go(struct http_exchange *exchange);
 // Octets of the next request are here already.
 void http_guard_begin(struct http_exchange *exchange);
 // Replaces the page that evhttp made for a request in PHASE_REFUSED.

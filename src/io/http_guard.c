@@ -106,17 +106,38 @@ static void begin_head(struct http_exchange *exchange, struct evbuffer *input, s
     scan_head(exchange, input, from, now_ms);
 }
 
+// Many large halves of requests would take all memory there is.
+static void hold(struct http_exchange *exchange, size_t octets)
+{
+    struct http_server *server = exchange->server;
+    exchange->held_octets += octets;
+    server->held_octets += octets;
+    if (server->held_octets > server->options.max_held_octets)
+        event_active(server->tidy, EV_TIMEOUT, 1);
+}
+
+void http_guard_let_go(struct http_exchange *exchange)
+{
+    exchange->server->held_octets -= exchange->held_octets;
+    exchange->held_octets = 0;
+}
+
 static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context)
 {
     struct http_exchange *exchange = context;
-    if (info->n_added == 0 || exchange->phase > PHASE_HEAD)
+    if (info->n_added == 0 || exchange->phase > PHASE_BODY)
+        return;
+    hold(exchange, info->n_added);
+    if (exchange->phase == PHASE_BODY)
         return;
     begin_head(exchange, input, evbuffer_get_length(input) - info->n_added);
 }
 
 void http_guard_begin(struct http_exchange *exchange)
 {
-    begin_head(exchange, bufferevent_get_input(exchange->stream), 0);
+    struct evbuffer *input = bufferevent_get_input(exchange->stream);
+    hold(exchange, evbuffer_get_length(input));
+    begin_head(exchange, input, 0);
 }
 
 // The status in a status line at the front, or 0. A client can make evhttp write "HTTP/1.13 400".
@@ -245,6 +266,7 @@ void http_guard_refuse(struct http_exchange *exchange)
                         refusal->status, refusal->text, type, body.len);
     evbuffer_add(output, body.at, body.len);
     exchange->phase = PHASE_REJECTED;
+    http_guard_let_go(exchange);
     // evhttp would close as soon as the page is written.
     bufferevent_setcb(exchange->stream, drop_input, NULL, on_refused_end, exchange);
     bufferevent_enable(exchange->stream, EV_READ | EV_WRITE);

@@ -13,6 +13,7 @@
 enum {
     DEFAULT_BODY_OCTETS = 1024 * 1024,
     DEFAULT_CONNECTIONS = 256,
+    DEFAULT_HELD_OCTETS = 32 * 1024 * 1024,
     DEFAULT_HEAD_MS = 10 * 1000,
     DEFAULT_BODY_MS = 30 * 1000,
     ACCEPT_PAUSE_MS = 100,
@@ -40,6 +41,7 @@ static void on_closed(struct evhttp_connection *connection, void *context)
     unlink_exchange(exchange);
     server->by_fd[bufferevent_getfd(exchange->stream)] = NULL;
     http_guard_unwatch(exchange);
+    http_guard_let_go(exchange);
     http_tls_close(exchange->tls);
     if (exchange->phase == PHASE_HANDLED) {
         if (server->options.gone)
@@ -110,6 +112,26 @@ static struct http_exchange *find_oldest_waiting(struct http_server *server)
     return oldest;
 }
 
+static struct http_exchange *find_largest_waiting(struct http_server *server)
+{
+    struct http_exchange *largest = NULL;
+    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+        if (waits_for_client(at) && at->held_octets > (largest ? largest->held_octets : 0))
+            largest = at;
+    }
+    return largest;
+}
+
+static void make_room(struct http_server *server)
+{
+    struct http_exchange *one;
+    while (server->count > server->options.max_connections && (one = find_oldest_waiting(server)))
+        http_exchange_cut(one);
+    while (server->held_octets > server->options.max_held_octets &&
+           (one = find_largest_waiting(server)))
+        http_exchange_cut(one);
+}
+
 // Those between two requests while draining, too; fresh ones may still bring their first.
 static bool is_over(const struct http_exchange *exchange)
 {
@@ -122,7 +144,6 @@ static bool is_over(const struct http_exchange *exchange)
 static void on_tidy(evutil_socket_t fd, short what, void *context)
 {
     struct http_server *server = context;
-    struct http_exchange *oldest;
     (void)fd, (void)what;
     for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
         next = at->next;
@@ -133,9 +154,7 @@ static void on_tidy(evutil_socket_t fd, short what, void *context)
         if (is_over(at))
             http_exchange_cut(at);
     }
-    while (server->count > server->options.max_connections &&
-           (oldest = find_oldest_waiting(server)))
-        http_exchange_cut(oldest);
+    make_room(server);
 }
 
 static void on_accept_error(struct evconnlistener *listener, void *context)
@@ -165,6 +184,8 @@ static void fill_options(struct http_server_options *out, const struct http_serv
         out->max_body_octets = DEFAULT_BODY_OCTETS;
     if (out->max_connections == 0)
         out->max_connections = DEFAULT_CONNECTIONS;
+    if (out->max_held_octets == 0)
+        out->max_held_octets = DEFAULT_HELD_OCTETS;
     if (out->head_timeout_ms == 0)
         out->head_timeout_ms = DEFAULT_HEAD_MS;
     if (out->body_timeout_ms == 0)

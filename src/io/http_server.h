@@ -11,8 +11,8 @@
 
 // HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
 // limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
-// max_connections (the one whose client has been waited for longest goes), TCP_NODELAY. One handler
-// gets every complete request.
+// max_connections (the one whose client has been waited for longest goes), at most max_held_octets
+// of requests, TCP_NODELAY. One handler gets every complete request.
 
 struct http_exchange; // one request waiting for its reply
 
@@ -21,8 +21,10 @@ struct http_server_options {
     uint16_t port;            // 0: any free one
     size_t max_body_octets;   // 0: 1 MiB; larger is answered 413
     unsigned max_connections; // 0: 256
-    int64_t head_timeout_ms;  // 0: 10 s
-    int64_t body_timeout_ms;  // 0: 30 s
+    // Of requests that are not complete, together; 0: 32 MiB. The largest of them is cut.
+    size_t max_held_octets;
+    int64_t head_timeout_ms; // 0: 10 s
+    int64_t body_timeout_ms; // 0: 30 s
     // TLS 1.2 or later, which counts towards head_timeout_ms. Until http_server_set_tls brings a
     // certificate, connections are closed as soon as they are accepted.
     bool is_tls;

@@ -809,6 +809,60 @@ static void half_requests_keep_nobody_out(void **state)
     }
 }
 
+// Half of a body of 100,000 octets.
+static void send_half(struct client *client, size_t octets)
+{
+    AUTO_BUFFER text = {0};
+    buffer_add_text(&text, "POST /half HTTP/1.1\r\nContent-Length: 100000\r\n\r\n");
+    for (size_t i = 0; i < octets; i++)
+        buffer_add_char(&text, 'x');
+    client_send(client, text.at);
+    wait_ms(client->story, 5);
+}
+
+static void send_more(struct client *client, size_t octets)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t i = 0; i < octets; i++)
+        buffer_add_char(&text, 'x');
+    client_send(client, text.at);
+}
+
+static void of_halves_that_are_too_much_together_the_largest_goes(void **state)
+{
+    struct story *story = *state;
+    struct client large, small;
+    story->options.max_held_octets = 110000;
+    start(story);
+    client_open(&large, story);
+    client_open(&small, story);
+    send_half(&large, 70000);
+    send_half(&small, 30000);
+    assert_false(large.is_closed || small.is_closed);
+    send_more(&small, 20000);
+    await_end(&large);
+    send_more(&small, 50000);
+    await(&small, "[POST /half 0 x");
+    client_close(&large);
+    client_close(&small);
+}
+
+static void what_is_answered_is_held_no_more(void **state)
+{
+    struct story *story = *state;
+    struct client client;
+    story->options.max_held_octets = 150000;
+    start(story);
+    client_open(&client, story);
+    for (int i = 0; i < 5; i++) {
+        buffer_clear(&client.input);
+        send_half(&client, 90000);
+        send_more(&client, 10000);
+        await(&client, "[POST /half 0 x");
+    }
+    client_close(&client);
+}
+
 static void without_idle_ones_a_new_connection_is_refused(void **state)
 {
     struct story *story = *state;
@@ -956,6 +1010,8 @@ int main(void)
         TEST(an_answer_may_take_its_time),
         TEST(the_oldest_idle_connection_makes_room),
         TEST(half_requests_keep_nobody_out),
+        TEST(of_halves_that_are_too_much_together_the_largest_goes),
+        TEST(what_is_answered_is_held_no_more),
         TEST(without_idle_ones_a_new_connection_is_refused),
         TEST(a_client_that_leaves_is_reported),
         TEST(freeing_reports_open_exchanges),
