@@ -965,6 +965,21 @@ static void a_server_that_says_when_is_heard(void **state)
     expect_call_after(&bench, 6400, AT_WATCH "20" SHORTEST);
 }
 
+static void who_is_told_when_comes_a_little_later(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    bench.seed = 7;
+    for (int i = 0; i < 20; i++) {
+        refuse_for(&bench, 429, 60000, "", "Too many requests, please try again later.");
+        pass_ms(&bench, 59999);
+        expect_none(&bench);
+        pass_ms(&bench, 15001);
+        assert_non_null(bench.api.open);
+    }
+}
+
 static void before_two_bookmarks_the_servers_own_time_is_waited_for(void **state)
 {
     (void)state;
@@ -1511,6 +1526,7 @@ int main(void)
         cmocka_unit_test(each_wait_is_drawn_up_to_its_double),
         cmocka_unit_test(two_minutes_without_failure_begin_anew),
         cmocka_unit_test(a_server_that_says_when_is_heard),
+        cmocka_unit_test(who_is_told_when_comes_a_little_later),
         cmocka_unit_test(before_two_bookmarks_the_servers_own_time_is_waited_for),
         cmocka_unit_test(after_two_bookmarks_150_s_of_silence_are_death),
         cmocka_unit_test(a_quiet_watch_wakes_nobody),

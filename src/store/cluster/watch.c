@@ -43,6 +43,13 @@ static int64_t draw(struct watch *watch, int64_t ms)
     return ms + (int64_t)random_below(watch->options.world->random, (uint64_t)ms);
 }
 
+// Lest all that were told to wait come back at once.
+static int64_t spread(struct watch *watch, int64_t ms)
+{
+    uint64_t most = (uint64_t)ms / 4;
+    return most ? (int64_t)random_below(watch->options.world->random, most) : 0;
+}
+
 static void clear_trouble(struct watch *watch)
 {
     if (watch->failures && watch->is_synced)
@@ -277,7 +284,7 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
     watch->backoff_ms = base * 2 < BACKOFF_MAX_MS ? base * 2 : BACKOFF_MAX_MS;
     int64_t told = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
     int64_t drawn = draw(watch, base);
-    return drawn > told ? drawn : told;
+    return drawn > told ? drawn : told + spread(watch, told);
 }
 
 static bool is_not_installed(const struct watch *watch)
