@@ -230,6 +230,10 @@ static int manifests_run(struct invocation *invocation)
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (asked & parts[i].part)
             parts[i].write(&manifest);
+    if (!text.len)
+        return command_fail(2,
+                            "--admission=false leaves nothing of --webhook to print: drop one of "
+                            "them");
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 

@@ -49,6 +49,8 @@ def commands():
      'flag --controllers: "dnsclas": no such controller; did you mean dnsclass?'),
     (("manifests", "--webhook", "--webhook-url", "http://127.0.0.1:9443"),
      'flag --webhook-url: "http://127.0.0.1:9443": an API server calls https URLs only'),
+    (("manifests", "--webhook", "--admission=false"),
+     "--admission=false leaves nothing of --webhook to print: drop one of them"),
     (("run", "--namespaces", "shop"),
      "--namespaces belongs to a cluster, and objects live in a folder here: leave it out, or give "
      "--store cluster"),
