@@ -589,6 +589,44 @@ def test_a_lost_answer_is_503_and_the_repeat_finds_what_stands_there(liar, name_
         assert upsert(label).message == "Record updated successfully"
 
 
+class Line:
+    """Before the real server: the first UPDATE waits until another one comes, or flush()."""
+
+    def __init__(self, port):
+        self.pass_on = relay(port, lambda query, reply: reply)
+        self.waiting = []
+        self.count = 0
+
+    def __call__(self, query):
+        if (query[2] >> 3) & 15 != 5:
+            return self.pass_on(query)
+        self.count += 1
+        if self.count == 1:
+            self.waiting.append(query)
+            return None
+        self.flush()
+        return self.pass_on(query)
+
+    def flush(self):
+        while self.waiting:
+            self.pass_on(self.waiting.pop())
+
+
+def test_a_removal_goes_behind_an_update_that_waits(liar, name_servers, provider, name):
+    server = name_servers("knot")
+    line = Line(server.port)
+    made = provider(backend=server.provider_words(port=liar(line).port))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        lost = pool.submit(made.client.upsert, "A", ZONE, name, ["192.0.2.1"])
+        wait_until(lambda: line.waiting, "the UPDATE waits")
+        made.kill().start()
+        with pytest.raises(OSError):
+            lost.result()
+    assert made.client.delete("A", ZONE, name).status in (200, 404)
+    line.flush()
+    assert server.ask(name, "A") == set()
+
+
 @pytest.mark.parametrize("spoil", [
     lambda reply: reply[:20],
     lambda reply: reply[:-1],

@@ -76,11 +76,18 @@ static bool add_wanted(struct update *update, const struct item *item, struct er
            update_add_set(update, item->name, set, err);
 }
 
+bool item_is_unseen_removal(const struct item *item)
+{
+    return item->change->op == CHANGE_REMOVE && !item->was_there && !item->delegation.at;
+}
+
 bool item_add(struct update *update, const struct item *item, struct error *err)
 {
     enum record_type type = item->change->set.type;
     if (item->change->op == CHANGE_SET)
         return add_wanted(update, item, err);
+    if (item_is_unseen_removal(item))
+        return update_delete_set(update, item->name, type, err);
     return update_require_present(update, item->name, type, err) &&
            (item->change->op == CHANGE_READ || update_delete_set(update, item->name, type, err));
 }

@@ -21,6 +21,9 @@ struct item {
 };
 
 bool item_is_open(const struct item *item);
+// A removal of what a query did not show. An UPDATE that was sent before us, by a process that died
+// or did not wait, may still stand in the server's line: ours goes behind it all the same.
+bool item_is_unseen_removal(const struct item *item);
 const char *item_about(struct arena *arena, const struct item *item); // "www.example.com A"
 
 // Joins the name; refuses what the zone can never hold.
@@ -30,8 +33,8 @@ bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_se
 size_t item_octets(const struct item *item);
 // What an UPDATE does for it. Name servers of the zone's apex never go as a set (RFC 2136 3.4.2.4):
 // the wanted ones are added, then `surplus` is deleted. REMOVE and READ hold only if the set is in
-// the zone (RFC 2136 2.4.1), which no wildcard and no delegation can feign or hide; READ changes
-// nothing.
+// the zone (RFC 2136 2.4.1), which no wildcard and no delegation can feign or hide, but for a
+// removal of what was not seen; READ changes nothing.
 bool item_add(struct update *update, const struct item *item, struct error *err);
 
 void item_fail(struct item *item, struct arena *arena, const struct error *error);

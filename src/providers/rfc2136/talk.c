@@ -407,7 +407,7 @@ static void hear_query(struct talk *talk, const struct answer *answer)
     item->was_there = held.set;
     if (is_hidden(&held))
         hear_hidden(talk, item, &held);
-    else if (item->change->op != CHANGE_SET && !held.set)
+    else if (item->change->op == CHANGE_READ && !held.set)
         take_absent(item);
     else if (item->change->op == CHANGE_READ)
         hear_found(talk, item, &held);
@@ -458,6 +458,20 @@ static void mark_sent(struct talk *talk)
             take_sent(talk, &talk->items[i]);
 }
 
+// Does a query tell enough where no UPDATE is taken? Then none stands in the server's line either.
+static bool is_shown(const struct item *item)
+{
+    return item->found || item_is_unseen_removal(item);
+}
+
+static void believe_query(struct item *item)
+{
+    if (item->found)
+        take_found(item);
+    else
+        take_absent(item);
+}
+
 static void end_item(struct talk *talk, struct item *item, unsigned rcode)
 {
     struct error err;
@@ -465,8 +479,8 @@ static void end_item(struct talk *talk, struct item *item, unsigned rcode)
         take_absent(item);
         return;
     }
-    if (rcode == RCODE_REFUSED && item->found) { // who may not update can still read
-        take_found(item);
+    if (rcode == RCODE_REFUSED && is_shown(item)) { // who may not update can still read
+        believe_query(item);
         return;
     }
     if (rcode == RCODE_REFUSED)
@@ -479,8 +493,8 @@ static void end_item(struct talk *talk, struct item *item, unsigned rcode)
 static void believe_queries(struct talk *talk)
 {
     for (size_t i = 0; i < talk->count; i++)
-        if (item_is_open(&talk->items[i]) && talk->items[i].found)
-            take_found(&talk->items[i]);
+        if (item_is_open(&talk->items[i]) && is_shown(&talk->items[i]))
+            believe_query(&talk->items[i]);
 }
 
 static void end_sent(struct talk *talk, unsigned rcode)
@@ -520,6 +534,7 @@ static void finish(struct talk *talk)
     item->change->outcome = (struct outcome){
         .is_done = true,
         .was_created = item->change->op == CHANGE_SET && !item->was_there,
+        .was_absent = item_is_unseen_removal(item),
     };
 }
 

@@ -387,16 +387,49 @@ static void record_that_exists_is_updated_even_if_equal(void **state)
     assert_false(bench->changes[0].outcome.was_created);
 }
 
-static void removing_what_is_absent_sends_no_update(void **state)
+static void begin_removal_of_what_is_not_seen(struct bench *bench)
 {
-    struct bench *bench = *state;
     want(bench, CHANGE_REMOVE, www());
     begin(bench);
     expect_query(bench, "www.example.com", A);
     say_rcode(bench, RCODE_NOERROR);
+    expect_removal(bench, 0, 1);
+}
+
+// An UPDATE of a process that was killed may still be on its way.
+static void removing_what_is_not_seen_is_sent_all_the_same(void **state)
+{
+    struct bench *bench = *state;
+    begin_removal_of_what_is_not_seen(bench);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "www.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
     expect_done(bench);
     assert_true(bench->changes[0].outcome.is_done);
     assert_true(bench->changes[0].outcome.was_absent);
+}
+
+static void what_is_not_seen_and_may_not_be_updated_is_absent(void **state)
+{
+    static const unsigned rcodes[] = {RCODE_REFUSED, RCODE_NOTAUTH, RCODE_NOTIMP};
+    struct bench *bench = *state;
+    for (size_t i = 0; i < COUNT_OF(rcodes); i++) {
+        bench->job.change_count = 0;
+        begin_removal_of_what_is_not_seen(bench);
+        say_rcode(bench, rcodes[i]);
+        expect_done(bench);
+        assert_true(bench->changes[0].outcome.was_absent);
+        rfc2136_provider.end(steal(bench->talk));
+    }
+}
+
+static void what_is_not_seen_is_tried_again_when_the_server_has_trouble(void **state)
+{
+    struct bench *bench = *state;
+    begin_removal_of_what_is_not_seen(bench);
+    say_rcode(bench, RCODE_SERVFAIL);
+    expect_done(bench);
+    check_change(bench, 0, 503, "SERVER_ERROR", "SERVFAIL");
 }
 
 static void removing_deletes_and_reads_back(void **state)
@@ -942,6 +975,10 @@ static void refused_query_fails_its_change_alone(void **state)
     say_rcode(bench, RCODE_REFUSED);
     expect_query(bench, "old.example.com", A);
     say_rcode(bench, RCODE_NXDOMAIN);
+    expect_removal(bench, 0, 1);
+    say_rcode(bench, RCODE_NOERROR);
+    expect_query(bench, "old.example.com", A);
+    say_rcode(bench, RCODE_NXDOMAIN);
     expect_done(bench);
     check_change(bench, 0, 500, "SERVER_ERROR", "REFUSED");
     assert_true(bench->changes[1].outcome.was_absent);
@@ -1368,7 +1405,9 @@ int main(void)
         TEST(fingerprint_tells_content_zone_and_server),
         TEST(new_record_is_queried_added_and_read_back),
         TEST(record_that_exists_is_updated_even_if_equal),
-        TEST(removing_what_is_absent_sends_no_update),
+        TEST(removing_what_is_not_seen_is_sent_all_the_same),
+        TEST(what_is_not_seen_and_may_not_be_updated_is_absent),
+        TEST(what_is_not_seen_is_tried_again_when_the_server_has_trouble),
         TEST(removing_deletes_and_reads_back),
         TEST(reading_asks_the_zone_itself_and_changes_nothing),
         TEST(data_that_a_wildcard_feigns_are_not_read),
