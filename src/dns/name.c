@@ -1,7 +1,7 @@
 #include <arpa/inet.h>
-#include <idn2.h>
 #include <string.h>
 
+#include "dns/idn.h"
 #include "dns/record.h"
 
 enum {
@@ -75,42 +75,11 @@ static bool label_add_ascii(struct buffer *out, struct text label, struct error 
     return true;
 }
 
-static bool refuse_idn(struct text label, int status, struct error *err)
-{
-    if (status == IDN2_TOO_BIG_LABEL || status == IDN2_TOO_BIG_DOMAIN ||
-        status == IDN2_PUNYCODE_BIG_OUTPUT)
-        return error_set(err, FAULT_SPEC, REASON,
-                         "label '%.*s' has over 63 octets as an A-label: shorten it",
-                         TEXT_ARGS(label));
-    return error_set(err, FAULT_SPEC, REASON, "label '%.*s' is not a valid international label: %s",
-                     TEXT_ARGS(label), idn2_strerror(status));
-}
-
-static void idn_cleanup(uint8_t **at)
-{
-    idn2_free(*at);
-}
-
 static bool label_add_idn(struct buffer *out, struct text label, struct error *err)
 {
-    if (!label_has_good_chars(label, err))
-        return false;
-    AUTO_BUFFER terminated = {0};
-    buffer_add(&terminated, label.at, label.len);
-    __attribute__((cleanup(idn_cleanup))) uint8_t *found = NULL;
-    int status = idn2_lookup_u8((const uint8_t *)terminated.at, &found,
-                                IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-    if (status != IDN2_OK)
-        return refuse_idn(label, status, err);
-    struct text mapped = text_of((const char *)found);
-    if (mapped.len == 0)
-        return error_set(err, FAULT_SPEC, REASON,
-                         "label '%.*s' has no visible character: remove it", TEXT_ARGS(label));
-    if (memchr(mapped.at, '.', mapped.len))
-        return error_set(err, FAULT_SPEC, REASON,
-                         "label '%.*s' contains a full stop of another script: write '.'",
-                         TEXT_ARGS(label));
-    return label_add_ascii(out, mapped, err);
+    AUTO_BUFFER ascii = {0};
+    return label_has_good_chars(label, err) && idn_add_label(&ascii, label, REASON, err) &&
+           label_add_ascii(out, buffer_text(&ascii), err);
 }
 
 static bool label_add(struct buffer *out, struct text label, size_t number, bool allow_wildcard,
