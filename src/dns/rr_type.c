@@ -1,0 +1,88 @@
+#include "dns/rr_type.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+struct row {
+    uint16_t number;
+    bool is_reserved;
+    const char *name;
+};
+
+// By number.
+static const struct row rows[] = {
+    {1, false, "A"},       {2, false, "NS"},       {5, false, "CNAME"},
+    {6, true, "SOA"},      {12, false, "PTR"},     {13, false, "HINFO"},
+    {15, false, "MX"},     {16, false, "TXT"},     {17, false, "RP"},
+    {18, false, "AFSDB"},  {24, true, "SIG"},      {25, false, "KEY"},
+    {28, false, "AAAA"},   {29, false, "LOC"},     {33, false, "SRV"},
+    {35, false, "NAPTR"},  {36, false, "KX"},      {37, false, "CERT"},
+    {39, false, "DNAME"},  {41, true, "OPT"},      {42, false, "APL"},
+    {43, false, "DS"},     {44, false, "SSHFP"},   {45, false, "IPSECKEY"},
+    {46, true, "RRSIG"},   {47, true, "NSEC"},     {48, false, "DNSKEY"},
+    {49, false, "DHCID"},  {50, true, "NSEC3"},    {51, true, "NSEC3PARAM"},
+    {52, false, "TLSA"},   {53, false, "SMIMEA"},  {55, false, "HIP"},
+    {59, false, "CDS"},    {60, false, "CDNSKEY"}, {61, false, "OPENPGPKEY"},
+    {62, false, "CSYNC"},  {63, true, "ZONEMD"},   {64, false, "SVCB"},
+    {65, false, "HTTPS"},  {99, false, "SPF"},     {104, false, "NID"},
+    {105, false, "L32"},   {106, false, "L64"},    {107, false, "LP"},
+    {108, false, "EUI48"}, {109, false, "EUI64"},  {249, true, "TKEY"},
+    {250, true, "TSIG"},   {251, true, "IXFR"},    {252, true, "AXFR"},
+    {253, true, "MAILB"},  {254, true, "MAILA"},   {255, true, "ANY"},
+    {256, false, "URI"},   {257, false, "CAA"},    {32768, false, "TA"},
+    {32769, false, "DLV"},
+};
+
+static const struct row *find(uint16_t type)
+{
+    size_t low = 0;
+    size_t high = COUNT_OF(rows);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (rows[middle].number == type)
+            return &rows[middle];
+        if (rows[middle].number < type)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static bool read_number(struct text text, uint16_t *type)
+{
+    int64_t number;
+    struct text digits = {text.at + 4, text.len - 4};
+    if (text.len < 5 || text.len > 9 || !text_equal_nocase((struct text){text.at, 4}, TEXT("TYPE")))
+        return false;
+    if (!text_to_int64(digits, &number) || number < 0 || number > UINT16_MAX)
+        return false;
+    *type = (uint16_t)number;
+    return true;
+}
+
+bool rr_type_read(struct text text, uint16_t *type)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (text_equal_nocase(text, text_of(rows[i].name))) {
+            *type = rows[i].number;
+            return true;
+        }
+    return read_number(text, type);
+}
+
+const char *rr_type_write(uint16_t type, char out[10])
+{
+    const struct row *row = find(type);
+    if (row)
+        return row->name;
+    snprintf(out, 10, "TYPE%u", type);
+    return out;
+}
+
+bool rr_type_is_reserved(uint16_t type)
+{
+    const struct row *row = find(type);
+    return type == 0 || (row && row->is_reserved);
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+// RR types by number and by mnemonic (the IANA registry of DNS parameters).
+
+enum rr_type {
+    RR_A = 1,
+    RR_NS = 2,
+    RR_CNAME = 5,
+    RR_SOA = 6,
+    RR_PTR = 12,
+    RR_MX = 15,
+    RR_TXT = 16,
+    RR_AAAA = 28,
+    RR_SRV = 33,
+    RR_DNAME = 39,
+    RR_DS = 43,
+    RR_DNSKEY = 48,
+    RR_CDS = 59,
+    RR_CDNSKEY = 60,
+    RR_SVCB = 64,
+    RR_HTTPS = 65,
+    RR_SPF = 99,
+    RR_CAA = 257,
+    RR_TA = 32768,
+};
+
+// A mnemonic in any case, or TYPE<0-65535> (RFC 3597 5), which is folded to the mnemonic's number.
+bool rr_type_read(struct text text, uint16_t *type);
+// "A", or "TYPE65280" in `out` for one without mnemonic.
+const char *rr_type_write(uint16_t type, char out[10]);
+// Made by whoever serves the zone, about questions, or of one message alone: nobody's to write.
+bool rr_type_is_reserved(uint16_t type);
