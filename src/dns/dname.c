@@ -262,10 +262,7 @@ void dname_write(struct buffer *out, struct dname name)
     }
 }
 
-enum { LABELS_MAX = DNAME_MAX / 2 };
-
-// Where each label begins, the first one first.
-static size_t find_labels(struct dname name, const uint8_t *labels[LABELS_MAX])
+size_t dname_labels(struct dname name, const uint8_t *labels[DNAME_LABELS_MAX])
 {
     size_t count = 0;
     for (const uint8_t *label = name.at; *label; label += *label + 1)
@@ -276,9 +273,9 @@ static size_t find_labels(struct dname name, const uint8_t *labels[LABELS_MAX])
 // Zero ends a label, so that a shorter one is before its longer neighbours; 0 and 1 make room.
 size_t dname_write_key(struct dname name, uint8_t out[DNAME_KEY_MAX])
 {
-    const uint8_t *labels[LABELS_MAX];
+    const uint8_t *labels[DNAME_LABELS_MAX];
     size_t len = 0;
-    for (size_t i = find_labels(name, labels); i-- > 0;) {
+    for (size_t i = dname_labels(name, labels); i-- > 0;) {
         for (size_t j = 1; j <= *labels[i]; j++) {
             uint8_t octet = labels[i][j];
             if (octet <= 1)
@@ -306,10 +303,10 @@ static int compare_labels(const uint8_t *a, const uint8_t *b)
 
 int dname_compare(struct dname a, struct dname b)
 {
-    const uint8_t *left[LABELS_MAX];
-    const uint8_t *right[LABELS_MAX];
-    size_t left_count = find_labels(a, left);
-    size_t right_count = find_labels(b, right);
+    const uint8_t *left[DNAME_LABELS_MAX];
+    const uint8_t *right[DNAME_LABELS_MAX];
+    size_t left_count = dname_labels(a, left);
+    size_t right_count = dname_labels(b, right);
     while (left_count && right_count) {
         int order = compare_labels(left[--left_count], right[--right_count]);
         if (order)
@@ -330,8 +327,8 @@ bool dname_is_within(struct dname name, struct dname zone)
 
 size_t dname_label_count(struct dname name)
 {
-    const uint8_t *labels[LABELS_MAX];
-    return find_labels(name, labels);
+    const uint8_t *labels[DNAME_LABELS_MAX];
+    return dname_labels(name, labels);
 }
 
 struct dname dname_parent(struct dname name)
@@ -345,20 +342,15 @@ bool dname_is_root(struct dname name)
     return name.len == 1;
 }
 
-static bool is_star(const uint8_t *label)
-{
-    return label[0] == 1 && label[1] == '*';
-}
-
 bool dname_is_wildcard(struct dname name)
 {
-    return is_star(name.at);
+    return dname_label_is_star(name.at);
 }
 
 bool dname_has_inner_asterisk(struct dname name)
 {
     for (const uint8_t *label = name.at; *label; label += *label + 1)
-        if (memchr(label + 1, '*', *label) && !(label == name.at && is_star(label)))
+        if (memchr(label + 1, '*', *label) && !(label == name.at && dname_label_is_star(label)))
             return true;
     return false;
 }

@@ -11,10 +11,11 @@
 // up to and with the root's empty label. So two names are equal when their octets are.
 
 enum {
-    DNAME_MAX = 255,       // octets, with the root's label
-    DNAME_LABEL_MAX = 63,  // octets
-    DNAME_KEY_MAX = 512,   // of dname_write_key
-    DNAME_TEXT_MAX = 1024, // of dname_write, with a NUL
+    DNAME_MAX = 255,        // octets, with the root's label
+    DNAME_LABEL_MAX = 63,   // octets
+    DNAME_LABELS_MAX = 127, // without the root's
+    DNAME_KEY_MAX = 512,    // of dname_write_key
+    DNAME_TEXT_MAX = 1024,  // of dname_write, with a NUL
 };
 
 struct dname {
@@ -52,7 +53,13 @@ size_t dname_write_key(struct dname name, uint8_t out[DNAME_KEY_MAX]);
 bool dname_equal(struct dname a, struct dname b);
 int dname_compare(struct dname a, struct dname b);          // in canonical order
 bool dname_is_within(struct dname name, struct dname zone); // equal to it, or below it
-size_t dname_label_count(struct dname name);                // without the root's
+// Where each label begins, with its length octet, the first one first; without the root's.
+size_t dname_labels(struct dname name, const uint8_t *labels[DNAME_LABELS_MAX]);
+size_t dname_label_count(struct dname name);
+static inline bool dname_label_is_star(const uint8_t *label)
+{
+    return label[0] == 1 && label[1] == '*';
+}
 // Without its first label; the root has none.
 struct dname dname_parent(struct dname name);
 bool dname_is_root(struct dname name);

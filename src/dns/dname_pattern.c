@@ -2,24 +2,21 @@
 
 #include <string.h>
 
-enum { LABELS_MAX = DNAME_MAX / 2 };
-
 struct labels {
-    const uint8_t *at[LABELS_MAX];
+    const uint8_t *at[DNAME_LABELS_MAX];
     size_t count;
 };
 
-static struct labels labels_of(const uint8_t *octets)
+static struct labels labels_of(struct dname name)
 {
-    struct labels labels = {.count = 0};
-    for (const uint8_t *label = octets; *label; label += *label + 1)
-        labels.at[labels.count++] = label;
+    struct labels labels;
+    labels.count = dname_labels(name, labels.at);
     return labels;
 }
 
-static bool is_star(const uint8_t *label)
+static struct dname name_of(const struct dname_pattern *pattern)
 {
-    return label[0] == 1 && label[1] == '*';
+    return (struct dname){pattern->octets, pattern->len};
 }
 
 // head*tail: no octet counts for both.
@@ -45,9 +42,9 @@ static bool are_labels_met(const struct labels *pattern, const struct labels *na
 
 bool dname_pattern_matches(const struct dname_pattern *pattern, struct dname name)
 {
-    struct labels wanted = labels_of(pattern->octets);
-    struct labels found = labels_of(name.at);
-    bool may_be_longer = wanted.count && is_star(wanted.at[0]);
+    struct labels wanted = labels_of(name_of(pattern));
+    struct labels found = labels_of(name);
+    bool may_be_longer = wanted.count && dname_label_is_star(wanted.at[0]);
     if (found.count < wanted.count || (found.count > wanted.count && !may_be_longer))
         return false;
     return are_labels_met(&wanted, &found, wanted.count);
@@ -55,11 +52,11 @@ bool dname_pattern_matches(const struct dname_pattern *pattern, struct dname nam
 
 bool dname_pattern_matches_loosely(const struct dname_pattern *pattern, struct dname name)
 {
-    struct labels wanted = labels_of(pattern->octets);
-    struct labels found = labels_of(name.at);
+    struct labels wanted = labels_of(name_of(pattern));
+    struct labels found = labels_of(name);
     for (size_t i = 1; i <= wanted.count && i <= found.count; i++) {
         const uint8_t *label = wanted.at[wanted.count - i];
-        if (is_star(label))
+        if (dname_label_is_star(label))
             return true;
         if (!is_label_met(label, found.at[found.count - i]))
             return false;

@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 
-// RR types by number and by mnemonic (the IANA registry of DNS parameters).
+// RR types by number and by mnemonic (the IANA registry of DNS parameters): all that a zone may
+// hold. The few that a DNSRecord may have are record.h's enum record_type.
 
 enum rr_type {
     RR_A = 1,
