@@ -236,6 +236,7 @@ static void hear_verdict(struct access *access, const struct api_reply *reply)
     struct question *question = &access->questions[access->next++];
     const struct value *allowed = value_at(tree, "status.allowed", NULL);
     bool is_no_answer = !allowed || allowed->type != VALUE_BOOL;
+    error_clear(&access->fault);
     judge(access, question, is_no_answer || allowed->boolean);
     go_on(access);
 }

@@ -50,6 +50,7 @@ struct bench {
     const char *refused[4]; // parts of attributes
     int status;
     bool is_nobody; // there is no credential to ask with
+    bool is_mute;   // answers hold no verdict
     char lines[8192];
 };
 
@@ -76,8 +77,11 @@ static void serve(void *context, const struct api_call *call, struct test_reply 
     reply->status = bench->status ? bench->status : 201;
     if (bench->is_nobody)
         *reply = (struct test_reply){.fault = FAULT_AUTH};
-    buffer_printf(&reply->body, "{\"status\":{\"allowed\":%s}}",
-                  is_refused(bench, attributes.at) ? "false" : "true");
+    if (bench->is_mute)
+        buffer_add_text(&reply->body, "{}");
+    else
+        buffer_printf(&reply->body, "{\"status\":{\"allowed\":%s}}",
+                      is_refused(bench, attributes.at) ? "false" : "true");
 }
 
 static void on_line(void *context, struct text line)
@@ -236,6 +240,18 @@ static void a_server_in_trouble_is_asked_again(void **state)
     assert_int_equal(bench->count, 7);
 }
 
+static void an_answer_without_verdict_allows(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    bench->is_mute = true;
+    begin(bench, NULL);
+    pass(bench, 100);
+    assert_int_equal(bench->count, 5);
+    assert_true(access_is_over(bench->access));
+    assert_int_equal(checks_of(bench, checks), 0);
+}
+
 static void without_a_credential_it_is_asked_again(void **state)
 {
     struct bench *bench = *state;
@@ -243,9 +259,11 @@ static void without_a_credential_it_is_asked_again(void **state)
     begin(bench, NULL);
     pass(bench, 5000);
     assert_true(access_is_over(bench->access));
+    assert_non_null(access_fault(bench->access));
     bench->is_nobody = false;
     pass(bench, 61000);
     assert_int_equal(bench->count, 1 + 5);
+    assert_null(access_fault(bench->access));
 }
 
 static void a_right_that_is_given_is_noticed_though_questions_were_refused(void **state)
@@ -286,6 +304,7 @@ int main(void)
         UNIT(a_missing_right_to_note_events_is_advice),
         UNIT(a_right_that_is_given_later_is_noticed),
         UNIT(a_server_in_trouble_is_asked_again),
+        UNIT(an_answer_without_verdict_allows),
         UNIT(without_a_credential_it_is_asked_again),
         UNIT(a_right_that_is_given_is_noticed_though_questions_were_refused),
         UNIT(a_server_that_answers_no_such_question_allows_all),
