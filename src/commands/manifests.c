@@ -67,8 +67,8 @@ static const struct option install_rows[] = {
      .doc = "Image of the Deployment, whose entry point is this program."},
     {.name = "namespaced",
      .type = OPTION_FLAG,
-     .doc = "Rights in the namespaces of --namespaces alone (its own if none are given), and for "
-            "the whole cluster only to what lies in no namespace. Up to eight."},
+     .doc = "Rights in the namespaces of --namespaces alone (eight at most; its own if none are "
+            "given), and for the whole cluster only to what lies in no namespace."},
     {.name = "secret-namespaces",
      .type = OPTION_LIST,
      .placeholder = "NAMES",
