@@ -1,0 +1,95 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/zone_compiler.h"
+#include "kinds/condition.h"
+#include "store/object.h"
+
+// All Zones and Records as one: which zone lies below which, which of several with one name is
+// live, which record belongs to which zone and may be there, and what each zone comes to. Resident.
+// It is told of each object that came, changed or went, and settles what that changes; what it then
+// says is the same as that of a new forest that was given all objects at once.
+
+// Who may own zones that lie in no other (the zones configuration).
+struct forest_claim {
+    const char *const *patterns; // "example.org.", "*.example.org."
+    size_t pattern_count;
+    const char *const *namespaces;
+    size_t namespace_count;
+};
+struct forest_settings {
+    bool is_open; // every zone is live and every sub-zone may be, as in Kubizone
+    const struct forest_claim *claims; // NULL: anybody
+    size_t claim_count;
+    const struct zone_nameserver *fallbacks; // of zones that have none
+    size_t fallback_count;
+    // Is there a server group of that name? Of a zone that names one.
+    bool (*has_group)(const void *context, struct text name);
+    const void *context;
+};
+
+enum { FOREST_WARNINGS_MAX = 24 };
+struct forest_warning {
+    enum reason reason;
+    const char *text;
+};
+
+// What one Zone comes to. Texts and lists live in the arena that was handed in.
+struct forest_zone {
+    const struct object *object;
+    bool has_fqdn;
+    struct dname fqdn; // borrowed from the forest
+    bool is_live;
+    const struct object *parent; // whose label it gets; or NULL
+    enum reason accepted;        // REASON_ACCEPTED, else why not
+    const char *accepted_text;
+    enum reason ready; // REASON_COMPILED, else why not
+    const char *ready_text;
+    struct forest_warning warnings[FOREST_WARNINGS_MAX];
+    size_t warning_count;
+    // Of live ones; NULL when it never was. Settled.
+    struct zone_compiler *compiler;
+};
+struct forest_record {
+    const struct object *object;
+    bool has_fqdn;
+    struct dname fqdn;
+    const struct object *zone; // that adopted it; or NULL
+    enum reason accepted;      // REASON_ADOPTED, else why not
+    const char *accepted_text;
+    enum reason conflicted; // REASON_NO_CONFLICT, else why
+    const char *conflicted_text;
+    bool is_in; // it is part of its zone's content
+    struct forest_warning warnings[FOREST_WARNINGS_MAX];
+    size_t warning_count;
+};
+
+struct forest;
+struct forest *forest_new(const struct forest_settings *settings); // borrowed, while it lives
+void forest_free(struct forest *forest);
+// A Zone or Record; takes a reference of its own. An earlier state is replaced.
+void forest_put(struct forest *forest, const struct object *object);
+void forest_remove(struct forest *forest, const struct object *object);
+// The settings are others now: all is worked out again.
+void forest_set_settings(struct forest *forest, const struct forest_settings *settings);
+
+// Works out what came. `changed` is called once for each object whose outcome may be another now:
+// Zones and Records, in no order; for those put since the last time always. It may not call back.
+// `content` for each live zone whose content may be another, and `gone` for each that is no longer.
+struct forest_told {
+    void (*changed)(void *context, const struct object *object);
+    void (*content)(void *context, const struct object *zone);
+    void (*gone)(void *context, const struct object *zone, struct dname fqdn);
+    void *context;
+};
+void forest_settle(struct forest *forest, const struct forest_told *told);
+
+// After a settle. False: it is not there.
+bool forest_zone(const struct forest *forest, struct arena *arena, const struct object *object,
+                 struct forest_zone *out);
+bool forest_record(const struct forest *forest, struct arena *arena, const struct object *object,
+                   struct forest_record *out);
+size_t forest_octets(const struct forest *forest);

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/kind.h"
+#include "base/memory.h"
+#include "dns/serial.h"
+#include "kinds/condition.h"
+#include "kinds/zone_ref.h"
+
+// Zone (kubi.zone/v1alpha1): a DNS zone, and what of it is delegated to whom.
+
+extern const struct kind zone_kind;
+
+struct zone_delegation_records {
+    struct text pattern;
+    struct text *types; // none: all
+    size_t type_count;
+};
+struct zone_delegation {
+    struct text *namespaces; // none: all
+    size_t namespace_count;
+    struct text *zones; // patterns
+    size_t zone_count;
+    struct zone_delegation_records *records;
+    size_t record_count;
+};
+struct zone_spec_nameserver {
+    struct text name;
+    struct text *addresses;
+    size_t address_count;
+};
+
+// The spec as written, defaults filled in. Borrowed from what it was read from.
+struct zone_spec {
+    struct text domain_name;
+    struct zone_ref ref;
+    struct zone_delegation *delegations;
+    size_t delegation_count;
+    int64_t ttl_s;
+    int64_t refresh_s;
+    int64_t retry_s;
+    int64_t expire_s;
+    int64_t minimum_s; // negativeResponseCache
+    struct zone_spec_nameserver *nameservers;
+    size_t nameserver_count;
+    struct text mname; // absent: not given
+    struct text rname;
+    enum serial_policy serial_policy;
+    bool has_minimum_serial;
+    uint32_t minimum_serial;
+    struct text servers; // "default"
+};
+
+enum zone_server_state {
+    SERVER_UNKNOWN,
+    SERVER_CURRENT,
+    SERVER_BEHIND,
+    SERVER_AHEAD,
+    SERVER_UNREACHABLE,
+    SERVER_REFUSED,
+};
+const char *zone_server_state_name(enum zone_server_state state); // "Current"
+struct zone_status_server {
+    struct text name;
+    bool has_serial;
+    uint32_t serial;
+    bool has_fetched;
+    uint32_t fetched_serial;
+    enum zone_server_state state;
+};
+struct zone_status_entry { // absent fields: none
+    struct text fqdn;
+    struct text type;
+    struct text class_;
+    uint32_t ttl_s;
+    struct text rdata;
+};
+// What stands in the object because we wrote it.
+struct zone_status {
+    struct text fqdn; // absent: none
+    struct text hash;
+    bool has_serial;
+    uint32_t serial;
+    // Not kept in the cache: of a whole object's tree only.
+    struct zone_status_entry *entries;
+    size_t entry_count;
+    bool entries_complete;
+    int64_t entries_total; // entryCount
+    int64_t excluded_count;
+    struct text *nameservers;
+    size_t nameserver_count;
+    struct zone_status_server *servers;
+    size_t server_count;
+    int64_t observed_generation;
+    struct conditions conditions; // without messages when unpacked
+    struct text parent_label;     // of metadata; absent: none
+    struct text file_label;
+};
+
+void zone_unpack(struct arena *arena, struct text spec, struct text ours, struct zone_spec *out,
+                 struct zone_status *out_status); // out_status may be NULL
+void zone_decode(struct arena *arena, const struct value *object, struct zone_spec *out);
+// Also the entries.
+void zone_status_decode(struct arena *arena, const struct value *object, struct zone_status *out);
+// All fields, null where one is to go.
+const struct value *zone_status_encode(struct arena *arena, const struct zone_status *status);
