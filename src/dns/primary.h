@@ -11,6 +11,10 @@
 // TSIG (RFC 8945). Octets in, octets out: a transfer is made message by message, as fast as the
 // peer reads, of one version from beginning to end.
 
+// What one RR may have for rdata, so that it fits a message with an SOA, a question and a TSIG
+// record. A zone with a larger one cannot be transferred: SERVFAIL when its turn comes.
+enum { PRIMARY_RDATA_MAX = 64000 };
+
 enum primary_kind { PRIMARY_SOA, PRIMARY_AXFR, PRIMARY_IXFR, PRIMARY_OTHER };
 
 struct primary_request {
@@ -38,7 +42,9 @@ struct primary_answer *primary_answer_new(const struct primary_request *request,
                                           const struct primary_calls *calls);
 void primary_answer_free(struct primary_answer *answer);
 DEFINE_CLEANUP(primary_answer, primary_answer_free)
-// The next message, appended without TCP length; false: that was the last. `unix_s` is for TSIG.
+// The next message, appended without TCP length. False: there is none left, nothing was appended;
+// after SERVFAIL in the middle of a transfer the connection had better be closed. `unix_s` is for
+// TSIG.
 bool primary_answer_next(struct primary_answer *answer, int64_t unix_s, struct buffer *out);
 // What it is: for logs, metrics and the fact that a server fetched a serial.
 struct primary_told {

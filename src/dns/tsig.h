@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "dns/dname.h"
 
 // TSIG (RFC 8945), both sides: sign and verify with the time handed in. ldns's own reads the clock
 // and skips the fudge check, so only the name encoding is shared with it.
@@ -36,6 +37,11 @@ enum { TSIG_FUDGE_S = 300 };
 bool tsig_sign(struct buffer *message, const struct tsig_key *key, int64_t unix_s,
                const struct tsig_mac *request_mac, struct tsig_mac *mac, struct error *err);
 
+// A reply of several messages (RFC 8945 5.3.1): tsig_sign makes the first, this one the later ones.
+// *mac is that of the message before, and becomes this one's.
+bool tsig_sign_later(struct buffer *message, const struct tsig_key *key, int64_t unix_s,
+                     struct tsig_mac *mac, struct error *err);
+
 enum tsig_verdict {
     TSIG_GOOD,
     TSIG_ABSENT,
@@ -51,4 +57,28 @@ enum tsig_verdict {
 enum tsig_verdict tsig_verify(struct text message, const struct tsig_key *key, int64_t unix_s,
                               const struct tsig_mac *request_mac, size_t *stripped_len,
                               struct tsig_mac *mac, unsigned *peer_error);
+// A later message of a reply of several. *mac is that of the signed message before; this one's
+// takes its place when it is GOOD. `between`: the unsigned messages since then, one behind the
+// other, as they came.
+enum tsig_verdict tsig_verify_later(struct text message, const struct tsig_key *key, int64_t unix_s,
+                                    struct text between, struct tsig_mac *mac,
+                                    unsigned *peer_error);
+
+// Whom a request says that it is from, when its key is not known yet.
+struct tsig_found {
+    uint8_t name[DNAME_MAX]; // of the key
+    size_t name_len;
+    uint8_t algorithm[DNAME_MAX];
+    size_t algorithm_len;
+    uint64_t time_s;
+};
+// GOOD: there is a TSIG record, and it is whole; or ABSENT or MALFORMED.
+enum tsig_verdict tsig_find(struct text message, struct tsig_found *found);
+
+enum { TSIG_ERROR_BADSIG = 16, TSIG_ERROR_BADKEY = 17, TSIG_ERROR_BADTIME = 18 };
+// Appends to the reply to such a request the TSIG record that says why it is refused: unsigned, or,
+// for BADTIME, signed with `key`, with the request's time and our own in it (RFC 8945 5.2.3).
+bool tsig_refuse(struct buffer *reply, const struct tsig_found *found, unsigned error,
+                 const struct tsig_key *key, const struct tsig_mac *request_mac, int64_t unix_s,
+                 struct error *err);
 const char *tsig_error_name(unsigned code); // 16 "BADSIG", 17 "BADKEY", 18 "BADTIME"

@@ -88,6 +88,50 @@ ldns_rdf *wire_read_name(struct wire *wire)
     return name;
 }
 
+// Behind the pointer at *at, which must lead back, behind nothing that was read.
+static bool follow(const struct wire *wire, size_t *at, size_t *run_start)
+{
+    if (*at + 2 > wire->len)
+        return false;
+    *at = (size_t)(wire->at[*at] & 0x3f) << 8 | wire->at[*at + 1];
+    if (*at >= *run_start)
+        return false;
+    *run_start = *at;
+    return true;
+}
+
+static void take_label(uint8_t *out, const uint8_t *label)
+{
+    out[0] = label[0];
+    for (size_t i = 1; i <= label[0]; i++)
+        out[i] = label[i] >= 'A' && label[i] <= 'Z' ? label[i] | 0x20 : label[i];
+}
+
+bool wire_take_name(struct wire *wire, uint8_t out[DNAME_MAX], struct dname *name)
+{
+    size_t at = wire->position, run_start = at, end = 0, len = 0, pointers = 0;
+    while (at < wire->len) {
+        size_t label = wire->at[at];
+        if (label >= POINTER_MARK) {
+            end = end ? end : at + 2;
+            if (++pointers > POINTERS_MAX || !follow(wire, &at, &run_start))
+                return false;
+            continue;
+        }
+        if (label > DNAME_LABEL_MAX || at + label >= wire->len || len + 1 + label > DNAME_MAX)
+            return false;
+        take_label(out + len, wire->at + at);
+        at += 1 + label;
+        len += 1 + label;
+        if (label)
+            continue;
+        *name = (struct dname){out, len};
+        wire->position = end ? end : at;
+        return true;
+    }
+    return false;
+}
+
 void wire_add_u16(struct buffer *out, unsigned number)
 {
     uint8_t octets[2] = {(uint8_t)(number >> 8), (uint8_t)number};

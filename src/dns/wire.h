@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "dns/dname.h"
 
 // DNS wire format as message.c and tsig.c share it: a cursor over foreign octets that never leaves
 // them, and names through ldns. Private to dns.
@@ -27,6 +28,9 @@ bool wire_skip(struct wire *wire, size_t len);
 bool wire_skip_name(struct wire *wire);
 // Decompresses the name at the cursor and moves behind it; NULL when it is malformed. Caller frees.
 ldns_rdf *wire_read_name(struct wire *wire);
+// The same without ldns and in lower case, into `out`, which *name points to. False: malformed; the
+// cursor stays.
+bool wire_take_name(struct wire *wire, uint8_t out[DNAME_MAX], struct dname *name);
 
 void wire_add_u16(struct buffer *out, unsigned number);
 
