@@ -121,6 +121,7 @@ struct kind {
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
     bool is_secret;   // its objects hold secrets: bodies are cleansed, last good spec goes aside
     const char *const *annotations; // those that are read below "<group>/"; NULL-terminated or NULL
+    const char *const *own_labels;  // that only we write: those of users count for nothing
     const char *const *condition_types; // those in status that are ours, the others are kept
     const struct field *fields;
     size_t field_count;

@@ -197,19 +197,20 @@ struct verdict_line { // a log line, told as the notes are
 
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
 
-struct verdict_annotation {
+struct verdict_mark { // a label or an annotation
     const char *key;
     const char *value; // NULL removes
+    bool is_label;
 };
 
-enum { VERDICT_ANNOTATIONS_MAX = 4, VERDICT_NOTES_MAX = 8, VERDICT_CLAIMS_MAX = 16 };
+enum { VERDICT_MARKS_MAX = 4, VERDICT_NOTES_MAX = 8, VERDICT_CLAIMS_MAX = 16 };
 
 // Zeroed by the engine before decide(). Everything points into the snapshot's arena.
 struct verdict {
-    // Write-ahead: finalizer and annotations in one guarded write, before anything else.
+    // Write-ahead: finalizer, labels and annotations in one guarded write, before anything else.
     enum finalizer_want finalizer;
-    struct verdict_annotation annotations[VERDICT_ANNOTATIONS_MAX];
-    size_t annotation_count;
+    struct verdict_mark marks[VERDICT_MARKS_MAX];
+    size_t mark_count;
     // All claims of this key; what is not named any more is forgotten.
     struct claim_want claims[VERDICT_CLAIMS_MAX];
     size_t claim_count;

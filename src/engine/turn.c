@@ -286,19 +286,19 @@ static bool write_ahead(struct engine *engine, uint32_t id, const struct verdict
 {
     const struct object *object = engine->keys[id].object;
     bool adds = adds_finalizer(object, verdict);
-    if (!adds && !verdict->annotation_count)
+    if (!adds && !verdict->mark_count)
         return false;
-    struct store_annotation annotations[VERDICT_ANNOTATIONS_MAX];
-    for (size_t i = 0; i < verdict->annotation_count; i++)
-        annotations[i] =
-            (struct store_annotation){verdict->annotations[i].key, verdict->annotations[i].value};
+    struct store_mark marks[VERDICT_MARKS_MAX];
+    for (size_t i = 0; i < verdict->mark_count; i++)
+        marks[i] = (struct store_mark){verdict->marks[i].key, verdict->marks[i].value,
+                                       verdict->marks[i].is_label};
     struct write *write = write_new(engine, id, verdict);
     write->wants_turn = write->is_ahead = true;
     store_apply(engine->options.store,
                 &(struct store_apply){.object = object,
                                       .add_finalizer = adds,
-                                      .annotations = annotations,
-                                      .annotation_count = verdict->annotation_count},
+                                      .marks = marks,
+                                      .mark_count = verdict->mark_count},
                 write_done, write);
     return true;
 }
@@ -383,7 +383,7 @@ static bool is_held_back(const struct engine *engine, const struct key *key)
 // What was refused took effect all the same, or nothing of it is wanted any more.
 static bool is_refusal_over(const struct key *key, const struct verdict *verdict)
 {
-    return key->extra && key->extra->refused && !verdict->annotation_count &&
+    return key->extra && key->extra->refused && !verdict->mark_count &&
            !adds_finalizer(key->object, verdict) && !removes_finalizer(key->object, verdict);
 }
 

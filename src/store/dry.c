@@ -14,8 +14,8 @@ struct attempt {
     struct loop_timer timer; // where nothing has to be read for it
     const struct object *object;
     bool has_finalizer; // afterwards
-    struct store_annotation *annotations;
-    size_t annotation_count;
+    struct store_mark *marks;
+    size_t mark_count;
     store_done *done;
     void *context;
 };
@@ -84,20 +84,26 @@ static void attempt_soon(struct attempt *attempt, loop_call *call)
 
 // ---- what a write comes to ----------------------------------------------------------------------
 
-static void annotate(struct attempt *attempt, struct value *tree)
+static struct value *marks_in(struct attempt *attempt, struct value *tree, const char *name)
 {
     struct value *metadata = value_find(tree, "metadata");
-    struct value *map = value_find(metadata, "annotations");
+    struct value *map = value_find(metadata, name);
     if (!map) {
         map = value_make(attempt->arena, VALUE_MAP);
-        value_set(metadata, TEXT("annotations"), map);
+        value_set(metadata, text_of(name), map);
     }
-    for (size_t i = 0; i < attempt->annotation_count; i++) {
-        const struct store_annotation *annotation = &attempt->annotations[i];
-        value_remove(map, annotation->key);
-        if (annotation->value)
-            value_set(map, text_of(annotation->key),
-                      value_make_text(attempt->arena, text_of(annotation->value)));
+    return map;
+}
+
+static void put_marks(struct attempt *attempt, struct value *tree)
+{
+    for (size_t i = 0; i < attempt->mark_count; i++) {
+        const struct store_mark *mark = &attempt->marks[i];
+        struct value *map = marks_in(attempt, tree, mark->is_label ? "labels" : "annotations");
+        value_remove(map, mark->key);
+        if (mark->value)
+            value_set(map, text_of(mark->key),
+                      value_make_text(attempt->arena, text_of(mark->value)));
     }
 }
 
@@ -118,7 +124,7 @@ static void answer_applied(struct attempt *attempt, const struct value *tree)
 {
     struct store_reply reply = {.is_ok = true};
     struct value *copy = value_copy(attempt->arena, tree);
-    annotate(attempt, copy);
+    put_marks(attempt, copy);
     renew_version(attempt, copy);
     struct object *next = object_new(attempt->object->kind, NULL, copy);
     next->has_finalizer = attempt->has_finalizer;
@@ -231,15 +237,15 @@ static void dry_get(struct store *store, const struct object_ref_key *key, store
     store_get(of(store)->below, key, done, context);
 }
 
-static void copy_annotations(struct attempt *attempt, const struct store_apply *apply)
+static void copy_marks(struct attempt *attempt, const struct store_apply *apply)
 {
-    attempt->annotations =
-        arena_new_array(attempt->arena, struct store_annotation, apply->annotation_count + 1);
-    for (size_t i = 0; i < apply->annotation_count; i++) {
-        const struct store_annotation *given = &apply->annotations[i];
-        attempt->annotations[attempt->annotation_count++] = (struct store_annotation){
-            arena_copy_text(attempt->arena, given->key),
-            given->value ? arena_copy_text(attempt->arena, given->value) : NULL,
+    attempt->marks = arena_new_array(attempt->arena, struct store_mark, apply->mark_count + 1);
+    for (size_t i = 0; i < apply->mark_count; i++) {
+        const struct store_mark *given = &apply->marks[i];
+        attempt->marks[attempt->mark_count++] = (struct store_mark){
+            .key = arena_copy_text(attempt->arena, given->key),
+            .value = given->value ? arena_copy_text(attempt->arena, given->value) : NULL,
+            .is_label = given->is_label,
         };
     }
 }
@@ -252,7 +258,7 @@ static void dry_apply(struct store *store, const struct store_apply *apply, stor
     const struct object_ref_key key = {object->kind, object_namespace(attempt->object),
                                        object_name(attempt->object)};
     attempt->has_finalizer = object->has_finalizer || apply->add_finalizer;
-    copy_annotations(attempt, apply);
+    copy_marks(attempt, apply);
     store_get(of(store)->below, &key, applied, attempt);
 }
 

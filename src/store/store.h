@@ -50,18 +50,20 @@ struct store_reply {
 };
 typedef void store_done(void *context, const struct store_reply *reply);
 
-struct store_annotation {
+// A label or an annotation.
+struct store_mark {
     const char *key;
     const char *value; // NULL removes it
+    bool is_label;
 };
 
-// Finalizer and the annotations that belong to it, in one guarded write (write-ahead): the 200, or
+// Finalizer and the marks that belong to it, in one guarded write (write-ahead): the 200, or
 // the journal entry on disk, is the proof.
 struct store_apply {
     const struct object *object; // the state that we saw: its uid guards
     bool add_finalizer;
-    const struct store_annotation *annotations; // all that we keep there
-    size_t annotation_count;
+    const struct store_mark *marks; // all that we keep there
+    size_t mark_count;
 };
 
 struct store_note { // an Event

@@ -17,17 +17,21 @@ static struct text behind_mark(struct text key)
     return (struct text){key.at + 2, key.len - 2};
 }
 
-// Is there another manager's annotation of another value?
+// Is there another manager's label or annotation of another value?
 static bool has_conflict(const struct model_object *object, const struct value *before,
                          const struct value *metadata, const char *manager, struct arena *arena,
                          const char **key)
 {
-    const struct value *annotations = value_at(before, "metadata.annotations", NULL);
-    value_each (item, value_find(metadata, "annotations")) {
-        const struct value *now = value_find_text(annotations, item->key);
-        *key = arena_printf(arena, "a:%.*s", TEXT_ARGS(item->key));
-        if (now && !value_equal(now, item) &&
-            model_claims_has(&object->claims, manager, text_of(*key)))
+    value_each (item, model_claims_keys(arena, metadata)) {
+        const char *map = model_claims_map(item->text);
+        struct text name = behind_mark(item->text);
+        *key = arena_copy(arena, item->text.at, item->text.len);
+        if (!map)
+            continue;
+        const struct value *now =
+            value_find_text(value_find(value_find(before, "metadata"), map), name);
+        if (now && !value_equal(now, value_find_text(value_find(metadata, map), name)) &&
+            model_claims_has(&object->claims, manager, item->text))
             return true;
     }
     return false;
@@ -36,7 +40,8 @@ static bool has_conflict(const struct model_object *object, const struct value *
 static void refuse_conflict(struct http_call *call, const struct model_target *target,
                             const char *key, struct arena *arena)
 {
-    const char *path = arena_printf(arena, ".metadata.annotations.%s", key + 2);
+    const char *path =
+        arena_printf(arena, ".metadata.%s.%s", model_claims_map(text_of(key)), key + 2);
     model_refuse(call,
                  &(struct model_status){.code = 409,
                                         .reason = "Conflict",
@@ -51,8 +56,9 @@ static void remove_key(struct value *tree, struct text key, struct arena *arena)
 {
     struct value *metadata = model_metadata(tree, arena);
     struct text name = behind_mark(key);
-    if (text_starts(key, "a:")) {
-        value_remove(value_find(metadata, "annotations"), arena_copy(arena, name.at, name.len));
+    const char *map = model_claims_map(key);
+    if (map) {
+        value_remove(value_find(metadata, map), arena_copy(arena, name.at, name.len));
         return;
     }
     struct value *kept = value_make(arena, VALUE_LIST);
@@ -96,7 +102,7 @@ static void claim(struct model_claims *claims, const struct value *keys, const c
         if (is_left_out(&claims->items[i], keys, manager))
             model_claims_drop(claims, i);
     value_each (key, keys) {
-        if (text_starts(key->text, "a:") && is_forced)
+        if (model_claims_map(key->text) && is_forced)
             model_claims_take(claims, manager, key->text);
         model_claims_add(claims, manager, key->text, true);
     }

@@ -76,6 +76,9 @@ struct value *model_claims_keys(struct arena *arena, const struct value *metadat
     value_each (item, value_find(metadata, "annotations"))
         value_append(keys, value_make_text(arena, text_of(arena_printf(arena, "a:%.*s",
                                                                        TEXT_ARGS(item->key)))));
+    value_each (item, value_find(metadata, "labels"))
+        value_append(keys, value_make_text(arena, text_of(arena_printf(arena, "l:%.*s",
+                                                                       TEXT_ARGS(item->key)))));
     return keys;
 }
 
@@ -87,14 +90,19 @@ static bool holds(const struct value *list, struct text item)
     return false;
 }
 
-static bool is_same_annotation(const struct value *before, const struct value *after,
-                               struct text key)
+const char *model_claims_map(struct text key)
+{
+    return text_starts(key, "a:") ? "annotations" : text_starts(key, "l:") ? "labels" : NULL;
+}
+
+static bool is_same_mark(const struct value *before, const struct value *after, struct text key)
 {
     const struct text name = {key.at + 2, key.len - 2};
-    if (!text_starts(key, "a:"))
+    const char *map = model_claims_map(key);
+    if (!map)
         return true;
-    return value_equal(value_find_text(value_find(before, "annotations"), name),
-                       value_find_text(value_find(after, "annotations"), name));
+    return value_equal(value_find_text(value_find(before, map), name),
+                       value_find_text(value_find(after, map), name));
 }
 
 void model_claims_follow(struct model_claims *claims, const char *manager,
@@ -107,7 +115,7 @@ void model_claims_follow(struct model_claims *claims, const char *manager,
         if (!holds(now, key->text))
             model_claims_take(claims, NULL, key->text);
     value_each (key, now) {
-        if (holds(old, key->text) && is_same_annotation(before, after, key->text))
+        if (holds(old, key->text) && is_same_mark(before, after, key->text))
             continue;
         model_claims_take(claims, manager, key->text);
         model_claims_add(claims, manager, key->text, false);

@@ -37,8 +37,10 @@ void model_claims_drop(struct model_claims *claims, size_t at);
 bool model_claims_has(const struct model_claims *claims, const char *manager, struct text key);
 // Takes the key from all but `manager`; from all when that is NULL.
 void model_claims_take(struct model_claims *claims, const char *manager, struct text key);
-// "f:..." or "a:..." of all that stands in the metadata, as a list in the arena.
+// "f:...", "a:..." or "l:..." of all that stands in the metadata, as a list in the arena.
 struct value *model_claims_keys(struct arena *arena, const struct value *metadata);
+// The map of the metadata in which the key stands: labels, annotations. NULL: a finalizer.
+const char *model_claims_map(struct text key);
 // Files what a write changed in the metadata under its writer.
 void model_claims_follow(struct model_claims *claims, const char *manager,
                          const struct value *before, const struct value *after);

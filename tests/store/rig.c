@@ -297,7 +297,7 @@ bool rig_apply(struct rig *rig, const struct store_apply *apply)
 
 bool rig_claim(struct rig *rig, const struct object *object, const char *claims)
 {
-    const struct store_annotation annotation = {TEST_CLAIMS, claims};
+    const struct store_mark annotation = {.key = TEST_CLAIMS, .value = claims};
     return rig_apply(rig, &(struct store_apply){object, true, &annotation, 1});
 }
 

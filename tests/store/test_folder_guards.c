@@ -135,7 +135,7 @@ static void status_and_claims_give_no_event(void **state)
 static void annotation_is_removed_by_null(void **state)
 {
     struct rig *rig = *state;
-    const struct store_annotation gone = {RIG_CLAIMS, NULL};
+    const struct store_mark gone = {.key = RIG_CLAIMS};
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
@@ -197,7 +197,7 @@ static void claim_is_in_the_journal_when_it_is_answered(void **state)
 static void claims_of_one_turn_share_one_append_and_one_sync(void **state)
 {
     struct rig *rig = *state;
-    const struct store_annotation claims = {RIG_CLAIMS, "[1]"};
+    const struct store_mark claims = {.key = RIG_CLAIMS, .value = "[1]"};
     rig_write(rig, "web.yaml",
               THING("a", "value: a") THING("b", "value: a") THING("c", "value: a"));
     rig_open(rig);
@@ -219,7 +219,7 @@ static void claims_of_one_turn_share_one_append_and_one_sync(void **state)
 static void two_claims_of_one_object_in_one_turn_both_count(void **state)
 {
     struct rig *rig = *state;
-    const struct store_annotation one = {"one", "1"}, two = {"two", "2"};
+    const struct store_mark one = {.key = "one", .value = "1"}, two = {.key = "two", .value = "2"};
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     const struct object *seen = rig_thing(rig, "www");

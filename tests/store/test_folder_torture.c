@@ -102,7 +102,7 @@ static const char *claims_of(struct day *day)
 
 static bool begin_task(struct task *task)
 {
-    const struct store_annotation claims = {RIG_CLAIMS, claims_of(task->day)};
+    const struct store_mark claims = {.key = RIG_CLAIMS, .value = claims_of(task->day)};
     struct store *store = task->day->rig->store;
     const struct object *object = task->object;
     CLEANUP(arena) struct arena *arena = arena_new();

@@ -353,7 +353,7 @@ static void close_annotation(struct record_turn *turn)
         is_same = is_same_claim(&claims[i], &turn->ours.claims[i]);
     if (is_same && turn->out->finalizer != FINALIZER_ADD)
         return;
-    turn->out->annotations[turn->out->annotation_count++] = (struct verdict_annotation){
+    turn->out->marks[turn->out->mark_count++] = (struct verdict_mark){
         .key = DNSRECORD_CLAIMS,
         .value = count ? dnsrecord_claims_encode(turn->arena, claims, count) : NULL,
     };

@@ -317,6 +317,6 @@ void record_tell_verdict(struct record_turn *turn)
     fault_make(turn);
     out->status = status_make(turn);
     // The status waits for the write-ahead, and its news with it.
-    if (!out->annotation_count && out->finalizer != FINALIZER_ADD)
+    if (!out->mark_count && out->finalizer != FINALIZER_ADD)
         note_told(turn);
 }

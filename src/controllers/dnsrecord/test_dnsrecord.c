@@ -289,13 +289,13 @@ static const char *wish_of(const struct verdict *verdict)
     AUTO_BUFFER out = {0};
     struct dnsrecord_claim *claims;
     size_t count;
-    if (!verdict->annotation_count)
+    if (!verdict->mark_count)
         return "-";
-    assert_string_equal(verdict->annotations[0].key, DNSRECORD_CLAIMS);
-    if (!verdict->annotations[0].value)
+    assert_string_equal(verdict->marks[0].key, DNSRECORD_CLAIMS);
+    if (!verdict->marks[0].value)
         return "none";
-    assert_true(dnsrecord_claims_decode(world.arena, text_of(verdict->annotations[0].value),
-                                        &claims, &count));
+    assert_true(
+        dnsrecord_claims_decode(world.arena, text_of(verdict->marks[0].value), &claims, &count));
     for (size_t i = 0; i < count; i++)
         buffer_printf(&out, "%s%.*s:%s:%.*s%s%s", i ? " " : "", TEXT_ARGS(claims[i].class_name),
                       record_type_name(claims[i].type), TEXT_ARGS(claims[i].subdomain),
@@ -854,7 +854,7 @@ static void the_old_key_goes_before_or_after_as_servers_need_it(void **state)
         // The old one is gone.
         world.receipts[0].state = RECEIPT_SETTLED;
         verdict = decide();
-        assert_true(verdict->annotation_count == 1);
+        assert_true(verdict->mark_count == 1);
         assert_int_equal(applied_count(verdict), 1);
         assert_null(strstr(wish_of(verdict), "home:A:www"));
         free_objects();
@@ -920,7 +920,7 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     const struct verdict *verdict = decide();
     assert_string_equal(wish_of(verdict), "home:A:www+was+refused");
     assert_null(verdict->status);
-    const char *mark = strstr(verdict->annotations[0].value, "\"spec\":\"");
+    const char *mark = strstr(verdict->marks[0].value, "\"spec\":\"");
     assert_non_null(mark);
     char epoch[17] = {0};
     memcpy(epoch, mark + 8, 16);
@@ -1015,7 +1015,7 @@ static void a_moved_server_gets_the_record_and_the_old_one_is_left_alone(void **
     verdict = decide();
     assert_string_equal(www_intent(verdict), "KEEP");
     assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_non_null(strstr(verdict->annotations[0].value, OTHER));
+    assert_non_null(strstr(verdict->marks[0].value, OTHER));
 }
 
 static void a_failing_deletion_of_the_old_key_is_told_beside_the_success(void **state)
@@ -1173,7 +1173,7 @@ static void each_claimed_key_is_deleted_before_the_finalizer_goes(void **state)
     world.receipts[0].state = RECEIPT_SETTLED;
     verdict = decide();
     assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_int_equal(verdict->annotation_count, 0);
+    assert_int_equal(verdict->mark_count, 0);
     assert_string_equal(READY(verdict), "False/RecordDeleted");
     assert_string_equal(text_at(verdict, "state"), "Deleted");
     assert_int_equal(applied_count(verdict), 0);
@@ -1292,7 +1292,7 @@ static void a_record_without_finalizer_needs_nothing(void **state)
     const struct verdict *verdict = decide();
     assert_int_equal(verdict->claim_count, 0);
     assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_int_equal(verdict->annotation_count, 0);
+    assert_int_equal(verdict->mark_count, 0);
 }
 
 static void a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same(void **state)

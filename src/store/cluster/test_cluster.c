@@ -322,12 +322,10 @@ static void on_reply(void *context, const struct store_reply *reply)
 
 static void add_finalizer(struct bench *bench, const struct object *object)
 {
-    const struct store_annotation annotation = {GROUP "/claims", "a"};
+    const struct store_mark annotation = {.key = GROUP "/claims", .value = "a"};
     store_apply(bench->store,
-                &(struct store_apply){.object = object,
-                                      .add_finalizer = true,
-                                      .annotations = &annotation,
-                                      .annotation_count = 1},
+                &(struct store_apply){
+                    .object = object, .add_finalizer = true, .marks = &annotation, .mark_count = 1},
                 on_reply, bench);
 }
 
@@ -391,15 +389,14 @@ static void the_finalizer_of_others_stays_when_the_server_asks_for_patience(void
 static void an_annotation_that_others_wrote_as_well_goes(void **state)
 {
     struct bench *bench = *state;
-    const struct store_annotation gone = {GROUP "/claims", NULL};
+    const struct store_mark gone = {.key = GROUP "/claims", .value = NULL};
     make(bench, "Note", "a", ", annotations: {" GROUP "/claims: x, theirs: y}");
     start(bench);
-    store_apply(bench->store,
-                &(struct store_apply){.object = note(bench, "a"),
-                                      .add_finalizer = true,
-                                      .annotations = &gone,
-                                      .annotation_count = 1},
-                on_reply, bench);
+    store_apply(
+        bench->store,
+        &(struct store_apply){
+            .object = note(bench, "a"), .add_finalizer = true, .marks = &gone, .mark_count = 1},
+        on_reply, bench);
     pass(bench, 100);
     expect_replies(bench, "ok ");
     assert_string_equal(stored(bench, "a", "metadata.annotations"), "{\"theirs\":\"y\"}");

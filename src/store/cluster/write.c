@@ -26,7 +26,7 @@ enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_GET }
 enum write_step {
     STEP_READ, // the object, as the body depends on what others wrote there
     STEP_SEND,
-    STEP_CLEAR,     // annotations that others wrote as well: an apply leaves them there
+    STEP_CLEAR,     // labels and annotations that others wrote as well: an apply leaves them there
     STEP_READ_BACK, // nobody knows whether it took effect
 };
 
@@ -41,7 +41,7 @@ struct write {
     const struct object *object; // as the asker saw it; NULL: GET
     char *path;
     char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS: the status that is wanted
-    char *clear;        // APPLY: the merge patch of annotations that go; NULL: none do
+    char *clear;        // APPLY: the merge patch of those that go; NULL: none do
     struct error error; // READ_BACK: what the asker will hear
     store_done *done;
     void *context;
@@ -322,9 +322,10 @@ static void put_version(struct arena *arena, struct value *root, const struct ob
               value_make_text(arena, object_version(object)));
 }
 
-static const char *annotation_path(struct arena *arena, const char *key)
+static const char *mark_path(struct arena *arena, const struct store_mark *mark)
 {
-    return arena_printf(arena, "metadata.annotations[%s]", key);
+    return arena_printf(arena, "metadata.%s[%s]", mark->is_label ? "labels" : "annotations",
+                        mark->key);
 }
 
 static void put_identity(struct arena *arena, struct value *root, const struct object *object)
@@ -346,10 +347,9 @@ static char *apply_body(const struct store_kind *kind, const struct store_apply 
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *root = value_make(arena, VALUE_MAP);
     put_identity(arena, root, apply->object);
-    for (size_t i = 0; i < apply->annotation_count; i++)
-        if (apply->annotations[i].value)
-            value_put_text(arena, root, annotation_path(arena, apply->annotations[i].key),
-                           apply->annotations[i].value);
+    for (size_t i = 0; i < apply->mark_count; i++)
+        if (apply->marks[i].value)
+            value_put_text(arena, root, mark_path(arena, &apply->marks[i]), apply->marks[i].value);
     if (kind->finalizer && (apply->add_finalizer || apply->object->has_finalizer))
         value_put_texts(arena, root, "metadata.finalizers",
                         (const char *const[]){kind->finalizer, NULL});
@@ -363,11 +363,10 @@ static char *clear_body(const struct store_apply *apply)
     struct value *root = value_make(arena, VALUE_MAP);
     bool is_empty = true;
     put_uid(arena, root, apply->object);
-    for (size_t i = 0; i < apply->annotation_count; i++) {
-        if (apply->annotations[i].value)
+    for (size_t i = 0; i < apply->mark_count; i++) {
+        if (apply->marks[i].value)
             continue;
-        value_put(arena, root, annotation_path(arena, apply->annotations[i].key),
-                  value_make(arena, VALUE_NULL));
+        value_put(arena, root, mark_path(arena, &apply->marks[i]), value_make(arena, VALUE_NULL));
         is_empty = false;
     }
     return is_empty ? NULL : json_of(root);
@@ -500,7 +499,15 @@ static void file_reply(struct write *write, const struct value *tree, bool is_si
                     &(struct filing){.is_reply = true, .is_silent = is_silent});
 }
 
-// An annotation that is to go, and that somebody else wrote, too.
+static bool has_any(const struct value *there, const struct value *marks)
+{
+    value_each (item, marks)
+        if (value_find_text(there, item->key))
+            return true;
+    return false;
+}
+
+// A label or annotation that is to go, and that somebody else wrote, too.
 static bool has_leftover(const struct write *write, const struct value *tree)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -508,11 +515,10 @@ static bool has_leftover(const struct write *write, const struct value *tree)
         return false;
     const struct value *clear =
         value_read_json(arena, text_of(write->clear), &value_manifest_limits, NULL);
-    const struct value *there = value_at(tree, "metadata.annotations", NULL);
-    value_each (item, value_at(clear, "metadata.annotations", NULL))
-        if (value_find_text(there, item->key))
-            return true;
-    return false;
+    return has_any(value_at(tree, "metadata.labels", NULL),
+                   value_at(clear, "metadata.labels", NULL)) ||
+           has_any(value_at(tree, "metadata.annotations", NULL),
+                   value_at(clear, "metadata.annotations", NULL));
 }
 
 static void succeed(struct write *write, const struct value *tree)

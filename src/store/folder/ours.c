@@ -57,6 +57,7 @@ bool ours_decode(struct ours *out, const struct store_kind *type, const struct v
         .created_s = seconds_at(metadata, "creationTimestamp"),
         .deleted_s = seconds_at(metadata, "deletionTimestamp"),
         .has_finalizer = lists(value_find(metadata, "finalizers"), type->finalizer),
+        .labels = map_at(metadata, "labels"),
         .annotations = map_at(metadata, "annotations"),
         .status = map_at(document, "status"),
         .last_good = map_at(document, "lastGoodSpec"),
@@ -158,6 +159,7 @@ static struct value *make_kept(struct arena *arena, const struct subject *subjec
                                const struct ours *ours)
 {
     struct value *metadata = make_metadata(arena, subject, ours);
+    set_shared(arena, metadata, TEXT("labels"), ours->labels);
     set_shared(arena, metadata, TEXT("annotations"), ours->annotations);
     return make_document(arena, subject, metadata);
 }
@@ -255,8 +257,8 @@ bool ours_same_metadata(const struct value *a, const struct value *b)
     return true;
 }
 
-static const struct value *merge_annotations(struct arena *arena, const struct value *theirs,
-                                             const struct value *own)
+static const struct value *merge_marks(struct arena *arena, const struct value *theirs,
+                                       const struct value *own)
 {
     if (!theirs || !own)
         return theirs ? theirs : own;
@@ -270,13 +272,36 @@ static const struct value *merge_annotations(struct arena *arena, const struct v
     return merged;
 }
 
+static bool is_own_label(const struct kind *kind, struct text key)
+{
+    for (const char *const *at = kind->own_labels; at && *at; at++)
+        if (text_is(key, *at))
+            return true;
+    return false;
+}
+
+// Without those that only we write.
+static const struct value *labels_of_user(struct arena *arena, const struct kind *kind,
+                                          const struct value *labels)
+{
+    if (!labels || !kind->own_labels)
+        return labels;
+    struct value *kept = value_make(arena, VALUE_MAP);
+    value_each (item, labels)
+        if (!is_own_label(kind, item->key))
+            value_set(kept, item->key, share(arena, item));
+    return kept->count ? kept : NULL;
+}
+
 struct value *ours_tree(struct arena *arena, const struct subject *subject, const struct ours *ours)
 {
     const struct value *theirs = value_find(ours->last_good, "metadata");
     struct value *metadata = make_metadata(arena, subject, ours);
-    set_shared(arena, metadata, TEXT("labels"), map_at(theirs, "labels"));
+    const struct value *labels =
+        labels_of_user(arena, subject->type->kind, map_at(theirs, "labels"));
+    set_shared(arena, metadata, TEXT("labels"), merge_marks(arena, labels, ours->labels));
     set_shared(arena, metadata, TEXT("annotations"),
-               merge_annotations(arena, map_at(theirs, "annotations"), ours->annotations));
+               merge_marks(arena, map_at(theirs, "annotations"), ours->annotations));
     struct value *document = make_document(arena, subject, metadata);
     set_body(arena, document, ours->last_good);
     set_shared(arena, document, TEXT("status"), ours->status);
@@ -288,14 +313,16 @@ static struct text copied(struct arena *arena, const char *text)
     return text_of(arena_copy_text(arena, text));
 }
 
-const struct value *ours_annotate(struct arena *arena, const struct value *annotations,
-                                  const struct store_annotation *changes, size_t count)
+const struct value *ours_mark(struct arena *arena, const struct value *map, bool is_label,
+                              const struct store_mark *changes, size_t count)
 {
     struct value *result = value_make(arena, VALUE_MAP);
-    value_each (item, annotations) {
+    value_each (item, map) {
         value_set(result, item->key, share(arena, item));
     }
     for (size_t i = 0; i < count; i++) {
+        if (changes[i].is_label != is_label)
+            continue;
         if (changes[i].value)
             set_text(arena, result, copied(arena, changes[i].key), copied(arena, changes[i].value));
         else

@@ -9,9 +9,9 @@
 #include "store/store.h"
 
 // What the store keeps of an object beside its manifest: the metadata that a cluster would have
-// given, our annotations, the status, the last good document, and why the present one is refused.
-// One YAML document of a status file, or (without status) one line of the journal. Lives as long as
-// the tree that it was decoded from.
+// given, our labels and annotations, the status, the last good document, and why the present one is
+// refused. One YAML document of a status file, or (without status) one line of the journal. Lives
+// as long as the tree that it was decoded from.
 
 struct ours {
     char uid[37];
@@ -20,6 +20,7 @@ struct ours {
     int64_t created_s;
     int64_t deleted_s; // 0: not in deletion
     bool has_finalizer;
+    const struct value *labels;      // map or NULL
     const struct value *annotations; // map or NULL
     const struct value *status;      // map or NULL
     const struct value *last_good;   // ours_last_good, or NULL where it lies aside
@@ -65,6 +66,6 @@ bool ours_same_metadata(const struct value *a, const struct value *b);
 // The whole object as a cluster would answer it.
 struct value *ours_tree(struct arena *arena, const struct subject *subject,
                         const struct ours *ours);
-// Sets and removes annotations; the result is a new map or NULL when none is left.
-const struct value *ours_annotate(struct arena *arena, const struct value *annotations,
-                                  const struct store_annotation *changes, size_t count);
+// Sets and removes labels, or annotations; the result is a new map or NULL when none is left.
+const struct value *ours_mark(struct arena *arena, const struct value *map, bool is_label,
+                              const struct store_mark *changes, size_t count);

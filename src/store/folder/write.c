@@ -27,8 +27,8 @@ struct request {
     void *context;
     const struct object *object; // as the asker saw it; ANSWER: the reply's. Own reference
     bool add_finalizer;
-    struct store_annotation *annotations; // one piece of memory with their texts
-    size_t annotation_count;
+    struct store_mark *marks; // one piece of memory with their texts
+    size_t mark_count;
     const struct kind *kind; // GET
     char *namespace_;
     char *name;
@@ -43,7 +43,7 @@ struct request {
 
 static void request_done(struct request *request)
 {
-    free(request->annotations);
+    free(request->marks);
     free(request->namespace_);
     free(request->name);
     free(request->error);
@@ -115,6 +115,14 @@ static struct draft draft_of(const struct folder *folder, const struct object *o
     return draft_make(folder, folder->arena, &key);
 }
 
+static bool change_marks(struct draft *draft, const struct request *request, bool is_label,
+                         const struct value **map)
+{
+    const struct value *before = *map;
+    *map = ours_mark(draft->arena, before, is_label, request->marks, request->mark_count);
+    return value_count(before) != value_count(*map) || (before && !value_equal(before, *map));
+}
+
 static bool change_apply(struct draft *draft, const struct request *request, bool *is_changed,
                          struct error *err)
 {
@@ -125,12 +133,10 @@ static bool change_apply(struct draft *draft, const struct request *request, boo
     if (adds && draft->ours.deleted_s)
         return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
                       "no new finalizers can be added if the object is being deleted");
-    const struct value *before = draft->ours.annotations;
-    draft->ours.annotations =
-        ours_annotate(draft->arena, before, request->annotations, request->annotation_count);
+    bool is_labelled = change_marks(draft, request, true, &draft->ours.labels);
+    bool is_annotated = change_marks(draft, request, false, &draft->ours.annotations);
     draft->ours.has_finalizer = draft->ours.has_finalizer || adds;
-    *is_changed = adds || value_count(before) != value_count(draft->ours.annotations) ||
-                  (before && !value_equal(before, draft->ours.annotations));
+    *is_changed = adds || is_labelled || is_annotated;
     return true;
 }
 
@@ -355,13 +361,13 @@ static void write_fired(void *context)
 
 // ---- asking -------------------------------------------------------------------------------------
 
-static size_t annotation_octets(const struct store_apply *apply)
+static size_t mark_octets(const struct store_apply *apply)
 {
-    size_t octets = apply->annotation_count * sizeof *apply->annotations;
-    for (size_t i = 0; i < apply->annotation_count; i++) {
-        const struct store_annotation *annotation = &apply->annotations[i];
-        octets += strlen(annotation->key) + 1;
-        octets += annotation->value ? strlen(annotation->value) + 1 : 0;
+    size_t octets = apply->mark_count * sizeof *apply->marks;
+    for (size_t i = 0; i < apply->mark_count; i++) {
+        const struct store_mark *mark = &apply->marks[i];
+        octets += strlen(mark->key) + 1;
+        octets += mark->value ? strlen(mark->value) + 1 : 0;
     }
     return octets;
 }
@@ -375,16 +381,17 @@ static const char *put(char **at, const char *text)
     return start;
 }
 
-static struct store_annotation *copy_annotations(const struct store_apply *apply)
+static struct store_mark *copy_marks(const struct store_apply *apply)
 {
-    if (!apply->annotation_count)
+    if (!apply->mark_count)
         return NULL;
-    struct store_annotation *copy = mem_new(1, annotation_octets(apply));
-    char *at = (char *)(copy + apply->annotation_count);
-    for (size_t i = 0; i < apply->annotation_count; i++) {
-        copy[i].key = put(&at, apply->annotations[i].key);
-        if (apply->annotations[i].value)
-            copy[i].value = put(&at, apply->annotations[i].value);
+    struct store_mark *copy = mem_new(1, mark_octets(apply));
+    char *at = (char *)(copy + apply->mark_count);
+    for (size_t i = 0; i < apply->mark_count; i++) {
+        copy[i].is_label = apply->marks[i].is_label;
+        copy[i].key = put(&at, apply->marks[i].key);
+        if (apply->marks[i].value)
+            copy[i].value = put(&at, apply->marks[i].value);
     }
     return copy;
 }
@@ -398,8 +405,8 @@ void write_apply(struct folder *folder, const struct store_apply *apply, store_d
                             .context = context,
                             .object = object_ref(apply->object),
                             .add_finalizer = apply->add_finalizer,
-                            .annotations = copy_annotations(apply),
-                            .annotation_count = apply->annotation_count,
+                            .marks = copy_marks(apply),
+                            .mark_count = apply->mark_count,
                         });
 }
 
