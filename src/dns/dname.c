@@ -200,9 +200,51 @@ static bool add_origin(struct reader *reader, bool is_full, const struct dname *
     return true;
 }
 
+// The octets of nearly all names; with the bit that makes the letter a small one.
+static const uint8_t common[256] = {
+    ['0' ... '9'] = 1, ['A' ... 'Z'] = 1 | 0x20, ['a' ... 'z'] = 1, ['-'] = 1, ['_'] = 1};
+
+static bool end_common_label(uint8_t *label, size_t len)
+{
+    *label = (uint8_t)len;
+    return len && len <= DNAME_LABEL_MAX && (len < 4 || memcmp(label + 1, "xn--", 4) != 0);
+}
+
+// Nearly all names at once. False: they have to go the long way, which says what is wrong, too.
+static bool read_common(struct text text, const struct dname *origin, uint8_t out[DNAME_MAX],
+                        struct dname *name)
+{
+    size_t label = 0;
+    size_t len = 1;
+    if (text.len > DNAME_MAX - 2)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = (uint8_t)text.at[i];
+        if (common[c]) {
+            out[len++] = c | (common[c] & 0x20);
+            continue;
+        }
+        if (c != '.' || !end_common_label(out + label, len - label - 1))
+            return false;
+        label = len++;
+    }
+    bool is_full = len == label + 1;
+    if (is_full)
+        out[label] = 0;
+    else if (!end_common_label(out + label, len - label - 1) || !origin ||
+             len + origin->len > DNAME_MAX)
+        return false;
+    else
+        memcpy(out + len, origin->at, origin->len);
+    *name = (struct dname){out, is_full ? len : len + origin->len};
+    return true;
+}
+
 bool dname_read(struct text text, const struct dname *origin, enum dname_rules rules,
                 uint8_t out[DNAME_MAX], struct dname *name, struct error *err)
 {
+    if (text.len && read_common(text, origin, out, name))
+        return true;
     struct reader reader = {
         .at = text.at, .end = text.at + text.len, .rules = rules, .out = out, .err = err};
     bool is_full = dname_text_is_full(text);
