@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 
-// A bound and listening TCP socket, non-blocking and close-on-exec. What it accepts inherits
-// TCP_NODELAY and keep-alive probes.
+// A bound socket, non-blocking and close-on-exec: TCP, listening, whose accepted connections
+// inherit TCP_NODELAY and keep-alive probes; or UDP, whose datagrams come with the address that
+// they were sent to (IP_PKTINFO, IPV6_PKTINFO).
 struct listen_socket {
     int fd;
     uint16_t port;
@@ -16,3 +17,5 @@ struct listen_socket {
 // The address is an IP or "" for all of both families; port 0 takes any free one. Fails with the
 // address and errno's text.
 bool listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err);
+bool listen_open_udp(struct listen_socket *out, const char *address, uint16_t port,
+                     struct error *err);

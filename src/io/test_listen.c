@@ -96,12 +96,29 @@ static void what_is_no_address_is_named(void **state)
     }
 }
 
+static void a_datagram_tells_where_it_was_sent_to(void **state)
+{
+    static const char *const addresses[] = {"", "127.0.0.1"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct listen_socket socket;
+        assert_true(listen_open_udp(&socket, addresses[i], 0, NULL));
+        assert_int_equal(i == 0 ? flag_of(socket.fd, IPPROTO_IPV6, IPV6_RECVPKTINFO)
+                                : flag_of(socket.fd, IPPROTO_IP, IP_PKTINFO),
+                         1);
+        assert_int_equal(recv(socket.fd, NULL, 0, 0), -1);
+        assert_int_equal(errno, EAGAIN);
+        close(socket.fd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_accepted_sends_without_delay),
         cmocka_unit_test(accepting_never_blocks),
         cmocka_unit_test(no_address_means_all),
+        cmocka_unit_test(a_datagram_tells_where_it_was_sent_to),
         cmocka_unit_test(a_taken_port_is_named),
         cmocka_unit_test(what_is_no_address_is_named),
     };
