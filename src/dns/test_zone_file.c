@@ -152,7 +152,7 @@ static void quotes_hold_words_together(void **state)
     expect("a TXT \"b c;(\" \"\"d\"e\\\"\"\n",
            "1:1: a.example. 1 TXT \"b c;(\" \"\" [d] \"e\\\"\"\n");
     expect("a HTTPS 1 . alpn=\"h2,h3\" key1=\"a b\"c\n",
-           "1:1: a.example. 1 HTTPS [1] [.] [alpn=\"h2,h3\"] [key1=\"a b\"c]\n");
+           "1:1: a.example. 1 HTTPS [1] [.] [alpn=] \"h2,h3\" [key1=] \"a b\" [c]\n");
     expect("\"www\" A 1\n", "1:1: www.example. 1 A [1]\n");
     expect("www \"A\" 1\n", "z:1:6: InvalidType: A is no type\n");
 }

@@ -137,8 +137,6 @@ static const char *take_word(struct zone_file_reader *reader, const char *from)
             at++;
         else if (octet == ESCAPE)
             at = skip_escape(at, end);
-        else if (octet == QUOTE && at > from && at[-1] == '=')
-            at = skip_quoted(reader, at);
         else
             break;
     }
