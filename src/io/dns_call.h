@@ -36,6 +36,9 @@ struct dns_call {
     struct buffer unwanted; // the first answer over UDP that was
     bool (*is_wanted)(const void *context, struct text octets);
     const void *wanted_by;
+    bool (*has_more)(void *context, struct text octets);
+    size_t max_octets;
+    size_t heard; // octets of the answer's messages before
     int64_t timeout_ms;
     struct loop_timer timer;
     struct error failure; // what to say when the timer fires, unless it is a time-out

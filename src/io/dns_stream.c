@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -120,7 +121,7 @@ static void on_lost(struct dns_stream *stream, const char *what, int number)
         drop_kept(stream);
         return;
     }
-    if (!stream->is_used || stream->input.len > 0 || !is_query(call)) {
+    if (!stream->is_used || stream->input.len + call->heard > 0 || !is_query(call)) {
         if (number != 0)
             dns_call_fail_errno(call, what, number);
         else
@@ -165,6 +166,25 @@ static size_t announced(const struct dns_stream *stream)
     return (size_t)at[0] << 8 | at[1];
 }
 
+static void refuse_length(struct dns_call *call)
+{
+    char text[64];
+    snprintf(text, sizeof text, "it has more than %zu octets", call->max_octets);
+    dns_call_fail(call, "no usable answer from", text);
+}
+
+// The message is one of many, and not the last.
+static bool is_gone_on_from(struct dns_stream *stream, struct text octets)
+{
+    struct dns_call *call = stream->call;
+    if (!call->has_more || !call->has_more(call->context, octets))
+        return false;
+    call->heard += octets.len;
+    buffer_clear(&stream->input);
+    loop_timer_set(call->net->loop, &call->timer, call->timeout_ms);
+    return true;
+}
+
 static void take_answer(struct dns_stream *stream, size_t len)
 {
     struct dns_call *call = stream->call;
@@ -174,6 +194,12 @@ static void take_answer(struct dns_stream *stream, size_t len)
         dns_call_fail(call, "no usable answer from", "message id is another");
         return;
     }
+    if (call->max_octets && call->heard + len > call->max_octets) {
+        refuse_length(call);
+        return;
+    }
+    if (is_gone_on_from(stream, reply.octets))
+        return;
     AUTO_BUFFER input = stream->input;
     bool has_more = input.len > LENGTH_OCTETS + len;
     stream->input = (struct buffer){0};

@@ -230,6 +230,7 @@ static struct dns_call *net_send(struct dnsnet *dnsnet, const struct dns_request
 {
     struct net *net = (struct net *)dnsnet;
     must(request->octets.len >= DNS_HEADER_OCTETS && request->octets.len <= DNS_MAX_OCTETS);
+    must(request->use_tcp || !request->has_more);
     struct dns_call *call = mem_new_of(struct dns_call);
     call->net = net;
     call->server = request->server;
@@ -237,6 +238,8 @@ static struct dns_call *net_send(struct dnsnet *dnsnet, const struct dns_request
     call->is_tcp = request->use_tcp;
     call->is_wanted = request->is_wanted;
     call->wanted_by = request->context;
+    call->has_more = request->has_more;
+    call->max_octets = request->max_octets;
     call->fd = -1;
     call->done = done;
     call->context = context;

@@ -14,11 +14,16 @@ struct dns_request {
     struct hostport server; // an IP address and port
     struct text octets;     // a whole message without TCP length
     bool use_tcp;           // else UDP
-    int64_t timeout_ms;     // whole exchange
+    int64_t timeout_ms;     // whole exchange; with has_more for each message
     // Over UDP anybody can send what looks like an answer: false has it passed over, and the wait
     // goes on. Called until the callback. NULL: any is taken.
     bool (*is_wanted)(const void *context, struct text octets);
     const void *context;
+    // Over TCP an answer may have many messages (a zone transfer): called with each and the context
+    // of dns_send; false: that was the last, and the reply has it. Not to cancel or free in. NULL:
+    // there is one.
+    bool (*has_more)(void *context, struct text octets);
+    size_t max_octets; // of all messages together; 0: no limit
 };
 
 // Lives for the length of the callback. A UDP answer is taken only from the asked address, with the

@@ -51,6 +51,7 @@ struct story {
     unsigned ended;
     unsigned awaited_ends;
     unsigned requests;
+    unsigned heard;
     void (*answer)(struct story *story, int fd, const struct sockaddr_in *to, const char *octets,
                    size_t len);
 };
@@ -579,6 +580,101 @@ static void a_callback_may_free_the_net(void **state)
     }
 }
 
+// ---- answers of many messages ----
+
+static void answer_four_times(struct story *story, int fd, const struct sockaddr_in *to,
+                              const char *octets, size_t len)
+{
+    AUTO_BUFFER message = {0};
+    buffer_add(&message, octets, len);
+    for (unsigned i = 0; i < 4; i++) {
+        message.at[message.len - 1] = (char)('0' + i);
+        send_octets(fd, to, message.at, message.len);
+        buffer_add(&message, octets, len); // each is longer
+    }
+    (void)story;
+}
+
+static void answer_twice_and_hang_up(struct story *story, int fd, const struct sockaddr_in *to,
+                                     const char *octets, size_t len)
+{
+    send_octets(fd, to, octets, len);
+    send_octets(fd, to, octets, len);
+    hang_up(story, fd, to, octets, len);
+}
+
+static bool hear(void *context, struct text octets)
+{
+    struct story *story = context;
+    story->heard++;
+    return octets.at[octets.len - 1] != '3';
+}
+
+static bool hear_without_end(void *context, struct text octets)
+{
+    struct story *story = context;
+    (void)octets;
+    story->heard++;
+    return true;
+}
+
+static void an_answer_of_many_messages_is_heard_to_its_end(void **state)
+{
+    struct story *story = *state;
+    struct dns_request request = request_to(story, true);
+    request.has_more = hear;
+    story->answer = answer_four_times;
+    const struct seen *seen = ask(story, &request);
+    assert_true(seen->is_answered);
+    assert_int_equal(story->heard, 4);
+    assert_int_equal(seen->len, 4 * 13);
+    // And the connection is good for more.
+    story->answer = echo;
+    request.has_more = NULL;
+    assert_true(ask(story, &request)->is_answered);
+    assert_int_equal(story->accepted, 1);
+}
+
+static void each_of_many_messages_has_its_time(void **state)
+{
+    struct story *story = *state;
+    struct dns_request request = request_to(story, true);
+    request.has_more = hear_without_end;
+    request.timeout_ms = 30;
+    story->answer = answer_four_times;
+    const struct seen *seen = ask(story, &request);
+    assert_true(seen->is_timeout);
+    assert_int_equal(story->heard, 4);
+}
+
+static void an_answer_may_not_go_on_for_ever(void **state)
+{
+    struct story *story = *state;
+    struct dns_request request = request_to(story, true);
+    request.has_more = hear_without_end;
+    request.max_octets = 13 + 26;
+    story->answer = answer_four_times;
+    const struct seen *seen = ask(story, &request);
+    assert_false(seen->is_answered || seen->is_timeout);
+    assert_non_null(strstr(seen->error.text, "it has more than 39 octets"));
+    assert_int_equal(story->heard, 2);
+}
+
+static void what_ends_between_messages_is_not_asked_again(void **state)
+{
+    struct story *story = *state;
+    struct dns_request request = request_to(story, true);
+    story->answer = echo;
+    assert_true(ask(story, &request)->is_answered); // the connection is kept
+    request.has_more = hear_without_end;
+    story->answer = answer_twice_and_hang_up;
+    const struct seen *seen = ask(story, &request);
+    assert_false(seen->is_answered);
+    assert_non_null(strstr(seen->error.text, "connection closed"));
+    assert_int_equal(story->heard, 2);
+    assert_int_equal(story->requests, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -602,6 +698,10 @@ int main(void)
         TEST(a_kept_connection_is_closed_after_two_seconds),
         TEST(a_cancelled_call_ends_in_silence),
         TEST(a_callback_may_free_the_net),
+        TEST(an_answer_of_many_messages_is_heard_to_its_end),
+        TEST(each_of_many_messages_has_its_time),
+        TEST(an_answer_may_not_go_on_for_ever),
+        TEST(what_ends_between_messages_is_not_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
