@@ -17,8 +17,8 @@ struct rrset {
     uint32_t refs;
     uint32_t ttl_s;
     uint32_t octets; // of `data`
+    uint32_t count;  // of RRs; 0 only says, to zone_next, that there are none any more
     uint16_t type;
-    uint16_t count;
     uint8_t owner_len;
     uint8_t data[]; // owner name; then each RR: 16 bits length, in host order, unaligned; rdata
 };
@@ -33,7 +33,13 @@ static inline struct dname rrset_owner(const struct rrset *set)
 }
 // The next rdata; *cursor starts at 0. False: that was the last.
 bool rrset_next(const struct rrset *set, size_t *cursor, struct text *rdata);
-bool rrset_equal(const struct rrset *a, const struct rrset *b);
+// All of its RRs as transferred without compression.
+static inline size_t rrset_wire_octets(const struct rrset *set)
+{
+    // Each length stands for itself; type, class and TTL are the eight octets more.
+    return set->octets - set->owner_len + (size_t)set->count * (set->owner_len + 8u);
+}
+bool rrset_equal(const struct rrset *a, const struct rrset *b); // in all, their TTL as well
 // In canonical order: owner, type.
 int rrset_compare(const struct rrset *a, const struct rrset *b);
 
@@ -51,14 +57,16 @@ void zone_soa_read(const struct rrset *set, struct zone_soa *out); // names are 
 
 struct zone;
 // Takes the references of `soa` and of all sets, which may come in any order and more than once for
-// a name and type: those are merged under the lowest TTL.
+// a name and type: those are merged under the lowest TTL. Empty ones are left out. None may be an
+// SOA, all must be within the apex.
 struct zone *zone_new(struct rrset *soa, struct rrset **sets, size_t count);
 struct zone *zone_ref(const struct zone *zone);
 void zone_unref(const struct zone *zone); // accepts NULL
 DEFINE_CLEANUP(zone, zone_unref)
 
-// The version that follows: `put` sets replace those of their name and type; an empty one (count 0)
-// removes it. Takes the references of `soa` and of the sets. NULL soa: the old one.
+// The version that follows: `puts`, in any order and once at most for a name and type, replace the
+// sets of their name and type; an empty one (count 0) removes it. Takes the references of `soa` and
+// of the sets. NULL soa: the old one.
 struct zone *zone_next(const struct zone *old, struct rrset *soa, struct rrset **puts,
                        size_t count);
 
@@ -70,7 +78,7 @@ size_t zone_set_count(const struct zone *zone);    // with the SOA's
 size_t zone_octets(const struct zone *zone);       // as transferred without compression
 const struct rrset *zone_find(const struct zone *zone, struct dname owner, uint16_t type);
 
-// All sets in canonical order, the SOA at its place.
+// All sets in canonical order, the SOA at its place. {.zone = zone} is at the first.
 struct zone_walk {
     const struct zone *zone;
     size_t chunk;
@@ -85,8 +93,9 @@ void zone_digest(const struct zone *zone, uint8_t out[32]);
 // Its first 8 octets, big-endian, in decimal.
 void zone_write_hash(const struct zone *zone, char out[21]);
 
-// What is in one and not in the other, RR by RR, without the SOA. What versions share is passed
-// over at no cost. The sets hold just the RRs that differ (a changed TTL: all of the set).
+// What is in one and not in the other, RR by RR, without the SOA; both have one apex. What versions
+// share is passed over at no cost. The sets hold just the RRs that differ (a changed TTL: all of
+// the set).
 struct zone_delta {
     struct rrset **removed; // in canonical order; owned
     size_t removed_count;

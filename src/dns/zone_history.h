@@ -19,17 +19,19 @@ struct zone_step {
     struct zone_delta delta;
 };
 struct zone_step *zone_step_ref(const struct zone_step *step);
-void zone_step_unref(const struct zone_step *step);
+void zone_step_unref(const struct zone_step *step); // accepts NULL
 
 struct zone_history;
 struct zone_history *zone_history_new(void);
-void zone_history_free(struct zone_history *history);
-// A version whose serial comes after the newest one's: a step is kept. Else, or with is_fresh, the
-// history begins anew. Takes a reference of its own.
+void zone_history_free(struct zone_history *history); // accepts NULL
+DEFINE_CLEANUP(zone_history, zone_history_free)
+// A version whose serial comes after the newest one's: a step is kept. One with the newest's serial
+// and content takes its place. Else the history begins anew. Takes a reference of its own.
 void zone_history_publish(struct zone_history *history, const struct zone *zone);
 const struct zone *zone_history_newest(const struct zone_history *history); // borrowed; NULL: none
 // The steps from that serial to the newest, borrowed, the first one first; 0: not all are there, or
 // it is the newest.
 size_t zone_history_steps(const struct zone_history *history, uint32_t serial,
                           struct zone_step *const **steps);
+// Of the records in all steps, as transferred without compression.
 size_t zone_history_octets(const struct zone_history *history);
