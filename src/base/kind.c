@@ -81,12 +81,21 @@ static int64_t text_max(const struct field *field)
     return field->flags & FIELD_TIME ? KIND_TIME_MAX : KIND_TEXT_MAX;
 }
 
+static int64_t int_max(const struct field *field)
+{
+    if (field->flags & FIELD_INT64)
+        return INT64_MAX;
+    return field->flags & FIELD_UINT32 ? UINT32_MAX : INT32_MAX;
+}
+
 int64_t kind_field_max(const struct kind *kind, const struct field *field)
 {
     if (field->max)
         return field->max;
+    if (kind->is_lenient)
+        return INT64_MAX;
     if (field->type == FIELD_INT)
-        return field->flags & FIELD_INT64 ? INT64_MAX : INT32_MAX;
+        return int_max(field);
     if (kind->is_foreign)
         return INT64_MAX;
     switch (field->type) {
@@ -95,6 +104,7 @@ int64_t kind_field_max(const struct kind *kind, const struct field *field)
     case FIELD_LIST:
         return KIND_LIST_MAX;
     case FIELD_TEXT_MAP:
+    case FIELD_INT_MAP:
         return KIND_TEXT_MAP_MAX;
     case FIELD_INT:
     case FIELD_BOOL:
@@ -135,6 +145,20 @@ const struct field *kind_items(const struct kind *kind, const struct field *list
             return &kind->fields[i];
     }
     return NULL;
+}
+
+struct value *kind_make_fallback(struct arena *arena, const struct field *field)
+{
+    struct text text = text_of(field->fallback);
+    int64_t integer;
+    if (field->type == FIELD_INT && text_to_int64(text, &integer))
+        return value_make_int(arena, integer);
+    if (field->type == FIELD_BOOL)
+        return value_make_bool(arena, text_is(text, "true"));
+    if (field->type == FIELD_LIST)
+        return value_make(arena, VALUE_LIST);
+    must(field->type == FIELD_TEXT);
+    return value_make_text(arena, text);
 }
 
 static bool equals_fallback(const struct field *field, const struct value *value)

@@ -19,6 +19,7 @@ enum field_type {
     FIELD_MAP,      // its fields are further rows below its path
     FIELD_LIST,     // its items are the row `path[]`
     FIELD_TEXT_MAP, // free keys, text values (labels, Secret.data)
+    FIELD_INT_MAP,  // free keys, whole numbers
     FIELD_ANY,      // kept as it is
 };
 
@@ -30,6 +31,8 @@ enum field_flag {
     FIELD_TIME = 1 << 4,     // CRD: format date-time
     FIELD_BYTES = 1 << 5,    // base64 text
     FIELD_INT64 = 1 << 6,    // CRD: format int64 instead of int32
+    FIELD_UINT32 = 1 << 7,   // CRD: format uint32 instead of int32
+    FIELD_NULLABLE = 1 << 8, // CRD: null is kept; it counts as absent
 };
 
 // One field. `path` is dotted from the object's root, list items as `[]`: "spec.values[]". A parent
@@ -43,7 +46,8 @@ struct field {
         max; // 0 means: no bound of its own (the CRD generator still demands one on text, lists)
     const char *pattern;        // POSIX ERE that is also RE2, anchored; or NULL
     const char *const *choices; // NULL-terminated, or NULL
-    const char *fallback;       // the default that the CRD stores; nearly always NULL
+    const char *fallback;       // the default that the CRD stores, "[]" for a list; nearly always
+                                // NULL
     const char *doc;            // one sentence for CRD and reference page
     const char *required_text;  // error text when absent or empty ("spec.type is required"); NULL:
                                 // generic
@@ -119,7 +123,10 @@ struct kind {
     bool has_status;
     bool is_foreign;  // not ours: unknown fields are skipped, no CRD is printed
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
-    bool is_secret;   // its objects hold secrets: bodies are cleansed, last good spec goes aside
+    // The schema bounds and refuses as little as it can, so that no old manifest fails: only bounds
+    // that the table names count, and null is absent. Faults become conditions.
+    bool is_lenient;
+    bool is_secret; // its objects hold secrets: bodies are cleansed, last good spec goes aside
     const char *const *annotations; // those that are read below "<group>/"; NULL-terminated or NULL
     const char *const *own_labels;  // that only we write: those of users count for nothing
     const char *const *condition_types; // those in status that are ours, the others are kept
@@ -149,8 +156,8 @@ struct kind {
 // types, ranges, lengths, patterns, choices, required. Bounds that a field lacks are those that the
 // CRD puts in their place, so a folder refuses what a cluster would. `status` is skipped. Texts as
 // "spec.ttl: expected a number, found text: remove the quotes". A plain boolean or number where
-// text is wanted says `quote it`. null counts as absent in metadata and foreign kinds only.
-// Findings carry line and column of the key.
+// text is wanted says `quote it`. null counts as absent in metadata, foreign and lenient kinds and
+// nullable fields only. Findings carry line and column of the key.
 void kind_check(const struct kind *kind, const struct value *object, struct findings *findings);
 // Immutable fields of old and new; texts "spec.x is immutable". An absent field with a fallback is
 // equal to that. Rows below a list cannot be immutable: mark the list.
@@ -161,6 +168,8 @@ void kind_check_update(const struct kind *kind, const struct value *old, const s
 const struct field *kind_find_field(const struct kind *kind, const char *path);
 // The upper bound that check and CRD apply: max, or what stands in for 0. INT64_MAX: none.
 int64_t kind_field_max(const struct kind *kind, const struct field *field);
+// What the CRD stores where a field with a fallback is absent.
+struct value *kind_make_fallback(struct arena *arena, const struct field *field);
 // apiextensions.k8s.io/v1 CustomResourceDefinition as YAML with a leading "---".
 void kind_write_crd(struct buffer *out, const struct kind *kind);
 // "dns.homelab.mortenolsen.pro/v1alpha1" or "v1".

@@ -190,10 +190,13 @@ bool check_text_map(const struct check *check, const struct spot *spot)
     return true;
 }
 
-// Go's decoding, which foreign kinds are made of, takes null for absent.
-static bool is_skipped(const struct check *check, const struct value *value)
+// Go's decoding, which foreign kinds are made of, takes null for absent. `row` may be NULL.
+static bool is_skipped(const struct check *check, const struct field *row,
+                       const struct value *value)
 {
-    return check->kind->is_foreign && value->type == VALUE_NULL;
+    bool is_allowed = check->kind->is_foreign || check->kind->is_lenient ||
+                      (row && (row->flags & FIELD_NULLABLE));
+    return is_allowed && value->type == VALUE_NULL;
 }
 
 static void check_text_field(const struct check *check, const struct field *row,
@@ -204,13 +207,26 @@ static void check_text_field(const struct check *check, const struct field *row,
         return;
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
-        if (is_skipped(check, item) || !check_type(check, &at, VALUE_TEXT))
+        if (is_skipped(check, NULL, item) || !check_type(check, &at, VALUE_TEXT))
             continue;
-        if (!check->kind->is_foreign && item->text.len > KIND_TEXT_MAX)
+        if (!check->kind->is_foreign && !check->kind->is_lenient && item->text.len > KIND_TEXT_MAX)
             check_fail(check, &at, "must have at most %d octets, has %zu", KIND_TEXT_MAX,
                        item->text.len);
         if ((row->flags & FIELD_BYTES) && !is_base64(item->text))
             check_fail(check, &at, "must be base64");
+    }
+}
+
+static void check_int_map(const struct check *check, const struct field *row,
+                          const struct spot *spot)
+{
+    if (!check_type(check, spot, VALUE_MAP) ||
+        !check_count(check, row, spot, spot->value->count, "entries"))
+        return;
+    value_each (item, spot->value) {
+        const struct spot at = {.parent = spot, .value = item, .name = item->key};
+        if (!is_skipped(check, NULL, item))
+            check_type(check, &at, VALUE_INT);
     }
 }
 
@@ -250,7 +266,7 @@ static void check_required(const struct check *check, const struct field *row,
         if (!(child->flags & FIELD_REQUIRED) || !kind_is_child(row, child, &at.name))
             continue;
         const struct value *value = value_find_text(spot->value, at.name);
-        if ((!value || is_skipped(check, value)) && (row || !is_common(at.name)))
+        if ((!value || is_skipped(check, child, value)) && (row || !is_common(at.name)))
             fail_required(check, child, &at);
     }
 }
@@ -261,7 +277,7 @@ static void check_children(const struct check *check, const struct field *row,
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
         const struct field *child = kind_child(check->kind, row, item->key);
-        if (is_skipped(check, item) || (!row && is_common(item->key)))
+        if (is_skipped(check, child, item) || (!row && is_common(item->key)))
             continue;
         if (child)
             check_value(check, child, &at);
@@ -281,9 +297,10 @@ static void check_value(const struct check *check, const struct field *row, cons
 {
     static void (*const by_type[])(const struct check *, const struct field *,
                                    const struct spot *) = {
-        [FIELD_TEXT] = check_text, [FIELD_INT] = check_int,   [FIELD_BOOL] = check_bool,
-        [FIELD_MAP] = check_map,   [FIELD_LIST] = check_list, [FIELD_TEXT_MAP] = check_text_field,
-        [FIELD_ANY] = check_any,
+        [FIELD_TEXT] = check_text,       [FIELD_INT] = check_int,
+        [FIELD_BOOL] = check_bool,       [FIELD_MAP] = check_map,
+        [FIELD_LIST] = check_list,       [FIELD_TEXT_MAP] = check_text_field,
+        [FIELD_INT_MAP] = check_int_map, [FIELD_ANY] = check_any,
     };
     by_type[row->type](check, row, spot);
 }

@@ -80,6 +80,14 @@ static void add_presence_rule(const struct crd *crd, struct value *schema, const
              immutable_text(crd, row));
 }
 
+static void add_max(const struct crd *crd, struct value *schema, const char *key,
+                    const struct field *row)
+{
+    int64_t max = kind_field_max(crd->kind, row);
+    if (max != INT64_MAX)
+        value_put_int(crd->arena, schema, key, max);
+}
+
 static void add_text_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
     value_put_text(crd->arena, schema, "type", "string");
@@ -92,17 +100,22 @@ static void add_text_limits(const struct crd *crd, struct value *schema, const s
         value_put_text(crd->arena, schema, "pattern", row->pattern);
     if (row->min > 0)
         value_put_int(crd->arena, schema, "minLength", row->min);
-    value_put_int(crd->arena, schema, "maxLength", kind_field_max(crd->kind, row));
+    add_max(crd, schema, "maxLength", row);
+}
+
+static const char *int_format(const struct field *row)
+{
+    if (row->flags & FIELD_INT64)
+        return "int64";
+    return row->flags & FIELD_UINT32 ? "uint32" : "int32";
 }
 
 static void add_int_limits(const struct crd *crd, struct value *schema, const struct field *row)
 {
-    int64_t max = kind_field_max(crd->kind, row);
     value_put_text(crd->arena, schema, "type", "integer");
-    value_put_text(crd->arena, schema, "format", row->flags & FIELD_INT64 ? "int64" : "int32");
+    value_put_text(crd->arena, schema, "format", int_format(row));
     value_put_int(crd->arena, schema, "minimum", row->min);
-    if (max != INT64_MAX)
-        value_put_int(crd->arena, schema, "maximum", max);
+    add_max(crd, schema, "maximum", row);
 }
 
 static void add_bool_limits(const struct crd *crd, struct value *schema, const struct field *row)
@@ -149,12 +162,19 @@ static void add_list_limits(const struct crd *crd, struct value *schema, const s
     value_put_text(crd->arena, schema, "type", "array");
     if (row->min > 0)
         value_put_int(crd->arena, schema, "minItems", row->min);
-    value_put_int(crd->arena, schema, "maxItems", kind_field_max(crd->kind, row));
+    add_max(crd, schema, "maxItems", row);
     value_set(schema, TEXT("items"), schema_of(crd, items));
     if (!(row->flags & FIELD_LIST_MAP))
         return;
     value_put_text(crd->arena, schema, "x-kubernetes-list-type", "map");
     add_texts(crd, schema, "x-kubernetes-list-map-keys", (const char *const[]){"type", NULL});
+}
+
+static void add_entries(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    if (row->min > 0)
+        value_put_int(crd->arena, schema, "minProperties", row->min);
+    add_max(crd, schema, "maxProperties", row);
 }
 
 static void add_text_map_limits(const struct crd *crd, struct value *schema,
@@ -165,10 +185,18 @@ static void add_text_map_limits(const struct crd *crd, struct value *schema,
     value_put_text(crd->arena, values, "type", "string");
     if (row->flags & FIELD_BYTES)
         value_put_text(crd->arena, values, "format", "byte");
-    value_put_int(crd->arena, values, "maxLength", KIND_TEXT_MAX);
-    if (row->min > 0)
-        value_put_int(crd->arena, schema, "minProperties", row->min);
-    value_put_int(crd->arena, schema, "maxProperties", kind_field_max(crd->kind, row));
+    if (!crd->kind->is_lenient)
+        value_put_int(crd->arena, values, "maxLength", KIND_TEXT_MAX);
+    add_entries(crd, schema, row);
+}
+
+static void add_int_map_limits(const struct crd *crd, struct value *schema, const struct field *row)
+{
+    value_put_text(crd->arena, schema, "type", "object");
+    struct value *values = add(crd, schema, "additionalProperties", VALUE_MAP);
+    value_put_text(crd->arena, values, "type", "integer");
+    value_put_text(crd->arena, values, "format", int_format(row));
+    add_entries(crd, schema, row);
 }
 
 static void add_any(const struct crd *crd, struct value *schema, const struct field *row)
@@ -179,30 +207,24 @@ static void add_any(const struct crd *crd, struct value *schema, const struct fi
 
 static void add_default(const struct crd *crd, struct value *schema, const struct field *row)
 {
-    int64_t integer = 0;
-    if (!row->fallback)
-        return;
-    must(row->type == FIELD_TEXT || row->type == FIELD_INT || row->type == FIELD_BOOL);
-    if (row->type == FIELD_TEXT)
-        value_put_text(crd->arena, schema, "default", row->fallback);
-    else if (row->type == FIELD_BOOL)
-        value_put_bool(crd->arena, schema, "default", strcmp(row->fallback, "true") == 0);
-    else if (text_to_int64(text_of(row->fallback), &integer))
-        value_put_int(crd->arena, schema, "default", integer);
+    if (row->fallback)
+        value_set(schema, TEXT("default"), kind_make_fallback(crd->arena, row));
 }
 
 static struct value *schema_of(const struct crd *crd, const struct field *row)
 {
     static void (*const by_type[])(const struct crd *, struct value *, const struct field *) = {
-        [FIELD_TEXT] = add_text_limits, [FIELD_INT] = add_int_limits,
-        [FIELD_BOOL] = add_bool_limits, [FIELD_MAP] = add_map_limits,
-        [FIELD_LIST] = add_list_limits, [FIELD_TEXT_MAP] = add_text_map_limits,
-        [FIELD_ANY] = add_any,
+        [FIELD_TEXT] = add_text_limits,       [FIELD_INT] = add_int_limits,
+        [FIELD_BOOL] = add_bool_limits,       [FIELD_MAP] = add_map_limits,
+        [FIELD_LIST] = add_list_limits,       [FIELD_TEXT_MAP] = add_text_map_limits,
+        [FIELD_INT_MAP] = add_int_map_limits, [FIELD_ANY] = add_any,
     };
     struct value *schema = value_make(crd->arena, VALUE_MAP);
     if (row->doc)
         value_put_text(crd->arena, schema, "description", row->doc);
     by_type[row->type](crd, schema, row);
+    if (row->flags & FIELD_NULLABLE)
+        value_put_bool(crd->arena, schema, "nullable", true);
     add_default(crd, schema, row);
     add_rules(crd, schema, row->path);
     if (row->flags & FIELD_IMMUTABLE)

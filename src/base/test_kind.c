@@ -362,6 +362,72 @@ static void foreign_kinds_may_hold_what_we_do_not_know(void **state)
                  "4:20: data.a: expected text, found a number: quote it\n");
 }
 
+static const struct field lenient_fields[] = {
+    {.path = "spec", .type = FIELD_MAP, .flags = FIELD_REQUIRED},
+    {.path = "spec.name", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
+    {.path = "spec.names", .type = FIELD_LIST},
+    {.path = "spec.names[]", .type = FIELD_TEXT},
+    {.path = "spec.ttl", .type = FIELD_INT, .flags = FIELD_UINT32},
+    {.path = "spec.texts", .type = FIELD_TEXT_MAP},
+    {.path = "spec.serials", .type = FIELD_INT_MAP},
+};
+
+static const struct kind lenient = {
+    .group = "example.org",
+    .version = "v1alpha1",
+    .name = "Record",
+    .plural = "records",
+    .singular = "record",
+    .is_namespaced = true,
+    .is_lenient = true,
+    .fields = lenient_fields,
+    .field_count = COUNT_OF(lenient_fields),
+};
+
+static void lenient_kinds_have_no_bounds_and_null_is_absent(void **state)
+{
+    AUTO_BUFFER yaml = {0};
+    buffer_add_text(&yaml, HEAD "spec:\n  name: ");
+    for (int i = 0; i < 100000; i++)
+        buffer_add_char(&yaml, 'a');
+    buffer_add_text(&yaml, "\n  names: null\n  ttl: 99999999999\n  texts: {a: b, b: null}\n"
+                           "  serials: {a: 5000000000, b: null}\n");
+    assert_finds(*state, &lenient, yaml.at, "");
+}
+
+static void lenient_kinds_have_types_all_the_same(void **state)
+{
+    assert_finds(*state, &lenient,
+                 HEAD "spec:\n  name: null\n  names: [null]\n  ttl: -1\n  texts: {a: 5}\n"
+                      "  serials: {a: x}\n",
+                 "8:11: spec.names[0]: expected text, found null\n"
+                 "9:3: spec.ttl: must be at least 0\n"
+                 "10:11: spec.texts.a: expected text, found a number: quote it\n"
+                 "11:13: spec.serials.a: expected a number, found text\n"
+                 "6:1: spec.name is required\n");
+}
+
+static const struct field nullable_fields[] = {
+    {.path = "spec", .type = FIELD_MAP},
+    {.path = "spec.name", .type = FIELD_TEXT, .flags = FIELD_NULLABLE},
+    {.path = "spec.serial", .type = FIELD_INT, .flags = FIELD_UINT32},
+};
+
+static void a_nullable_field_takes_null_and_an_unsigned_one_32_bits(void **state)
+{
+    const struct kind kind = {
+        .group = "example.org",
+        .version = "v1alpha1",
+        .name = "Record",
+        .is_namespaced = true,
+        .fields = nullable_fields,
+        .field_count = COUNT_OF(nullable_fields),
+    };
+    assert_finds(*state, &kind, HEAD "spec: {name: null, serial: 4294967295}\n", "");
+    assert_finds(*state, &kind, HEAD "spec: {serial: 4294967296}\n",
+                 "6:8: spec.serial: must be between 0 and 4294967295\n");
+}
+
 static void bounds_of_the_crd_hold_in_the_check(void **state)
 {
     AUTO_BUFFER yaml = {0};
@@ -492,6 +558,9 @@ int main(void)
         row(labels_and_annotations_are_text),
         row(labels_and_annotations_are_maps),
         row(foreign_kinds_may_hold_what_we_do_not_know),
+        row(lenient_kinds_have_no_bounds_and_null_is_absent),
+        row(lenient_kinds_have_types_all_the_same),
+        row(a_nullable_field_takes_null_and_an_unsigned_one_32_bits),
         row(bounds_of_the_crd_hold_in_the_check),
         row(immutable_fields_stay),
         row(rows_are_found_by_object_paths),

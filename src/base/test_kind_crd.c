@@ -231,12 +231,66 @@ static void cluster_kind_without_status_has_neither(void **state)
     assert_null(strstr(out.at, "additionalPrinterColumns"));
 }
 
+static const struct field lenient_fields[] = {
+    {.path = "spec", .type = FIELD_MAP, .flags = FIELD_NULLABLE},
+    {.path = "spec.name", .type = FIELD_TEXT},
+    {.path = "spec.names", .type = FIELD_LIST, .fallback = "[]"},
+    {.path = "spec.names[]", .type = FIELD_TEXT, .max = 9},
+    {.path = "spec.ttl", .type = FIELD_INT, .flags = FIELD_UINT32},
+    {.path = "spec.texts", .type = FIELD_TEXT_MAP},
+    {.path = "spec.serials", .type = FIELD_INT_MAP, .flags = FIELD_UINT32},
+};
+
+static const struct kind lenient = {
+    .group = "example.org",
+    .version = "v1",
+    .name = "Lenient",
+    .plural = "lenients",
+    .singular = "lenient",
+    .is_lenient = true,
+    .fields = lenient_fields,
+    .field_count = COUNT_OF(lenient_fields),
+};
+
+static void lenient_kind_has_only_the_bounds_that_its_table_names(void **state)
+{
+    (void)state;
+    AUTO_BUFFER out = {0};
+    kind_write_crd(&out, &lenient);
+    assert_non_null(strstr(out.at, "          spec:\n"
+                                   "            type: object\n"
+                                   "            properties:\n"
+                                   "              name:\n"
+                                   "                type: string\n"
+                                   "              names:\n"
+                                   "                type: array\n"
+                                   "                items:\n"
+                                   "                  type: string\n"
+                                   "                  maxLength: 9\n"
+                                   "                default: []\n"
+                                   "              ttl:\n"
+                                   "                type: integer\n"
+                                   "                format: uint32\n"
+                                   "                minimum: 0\n"
+                                   "              texts:\n"
+                                   "                type: object\n"
+                                   "                additionalProperties:\n"
+                                   "                  type: string\n"
+                                   "              serials:\n"
+                                   "                type: object\n"
+                                   "                additionalProperties:\n"
+                                   "                  type: integer\n"
+                                   "                  format: uint32\n"
+                                   "            nullable: true\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crd_has_all_that_the_table_says),
         cmocka_unit_test(crd_reads_back_and_is_the_same_each_time),
         cmocka_unit_test(cluster_kind_without_status_has_neither),
+        cmocka_unit_test(lenient_kind_has_only_the_bounds_that_its_table_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,17 +112,6 @@ static bool find_kind(const struct walk *walk, struct document *document)
 
 // ---- defaults -----------------------------------------------------------------------------------
 
-static struct value *make_fallback(struct arena *arena, const struct field *field)
-{
-    struct text text = text_of(field->fallback);
-    int64_t integer;
-    if (field->type == FIELD_INT && text_to_int64(text, &integer))
-        return value_make_int(arena, integer);
-    if (field->type == FIELD_BOOL)
-        return value_make_bool(arena, text_is(text, "true"));
-    return value_make_text(arena, text);
-}
-
 static void fill_at(struct arena *arena, struct value *at, const char *path,
                     const struct field *field)
 {
@@ -133,7 +122,7 @@ static void fill_at(struct arena *arena, struct value *at, const char *path,
     struct value *child = value_find_text(at, key);
     if (path[len] == '\0') {
         if (!child)
-            value_set(at, key, make_fallback(arena, field));
+            value_set(at, key, kind_make_fallback(arena, field));
         return;
     }
     if (path[len] == '.') {
