@@ -18,6 +18,8 @@ static const char *const statuses[] = {
     [CONDITION_FALSE] = "False",
 };
 
+const char *const condition_statuses[] = {"True", "False", "Unknown", NULL};
+
 const char *reason_name(enum reason reason)
 {
     must(reason < REASONS);

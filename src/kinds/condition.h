@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/kind.h"
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/value.h"
@@ -57,3 +58,44 @@ void conditions_unpack(struct pack_reader *in, struct conditions *out, const cha
 // An RFC 3339 text of a status as Unix seconds; 0 when absent or unreadable. And back.
 int64_t status_time_at(const struct value *map, const char *key);
 struct value *status_time_make(struct arena *arena, int64_t unix_s);
+
+// Rows of status.conditions for a kind's table; `which` says which conditions the kind has.
+extern const char *const condition_statuses[]; // NULL-terminated
+#define CONDITION_FIELDS(which)                                                                    \
+    {.path = "status.conditions",                                                                  \
+     .type = FIELD_LIST,                                                                           \
+     .flags = FIELD_LIST_MAP,                                                                      \
+     .max = 32,                                                                                    \
+     .doc = (which)},                                                                              \
+        {.path = "status.conditions[]", .type = FIELD_MAP, .doc = "One condition."},               \
+        {.path = "status.conditions[].type",                                                       \
+         .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_REQUIRED,                                                                  \
+         .min = 1,                                                                                 \
+         .max = 316,                                                                               \
+         .doc = "Type of the condition."},                                                         \
+        {.path = "status.conditions[].status",                                                     \
+         .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_REQUIRED,                                                                  \
+         .min = 1,                                                                                 \
+         .max = 16,                                                                                \
+         .choices = condition_statuses,                                                            \
+         .doc = "True, False or Unknown."},                                                        \
+        {.path = "status.conditions[].observedGeneration",                                         \
+         .type = FIELD_INT,                                                                        \
+         .flags = FIELD_INT64,                                                                     \
+         .doc = "Generation of the object that the condition speaks of."},                         \
+        {.path = "status.conditions[].lastTransitionTime",                                         \
+         .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_REQUIRED | FIELD_TIME,                                                     \
+         .max = 64,                                                                                \
+         .doc = "When the status last changed."},                                                  \
+        {.path = "status.conditions[].reason",                                                     \
+         .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_REQUIRED,                                                                  \
+         .max = 1024,                                                                              \
+         .doc = "Why, as one word."},                                                              \
+    {                                                                                              \
+        .path = "status.conditions[].message", .type = FIELD_TEXT, .flags = FIELD_REQUIRED,        \
+        .max = 32768, .doc = "Why, and what to do, for people."                                    \
+    }

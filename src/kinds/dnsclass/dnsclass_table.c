@@ -7,7 +7,6 @@ static const char *const batches[] = {"Auto", "Off", NULL};
 static const char *const drifts[] = {"Repair", "Report", "Off", NULL};
 static const char *const preflights[] = {"Off", "Warn", "Refuse", NULL};
 static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
-static const char *const statuses[] = {"True", "False", "Unknown", NULL};
 static const char *const healths[] = {"Healthy", "Unhealthy", "Unknown", NULL};
 static const char *const short_names[] = {"dnscls", NULL};
 static const char *const categories[] = {"dns", NULL};
@@ -217,44 +216,7 @@ static const struct field fields[] = {
     {.path = "spec.domains[]", .type = FIELD_TEXT, .min = 1, .max = 254, .doc = "One domain."},
 
     {.path = "status", .type = FIELD_MAP, .doc = "What is known of the server."},
-    {.path = "status.conditions",
-     .type = FIELD_LIST,
-     .flags = FIELD_LIST_MAP,
-     .max = 32,
-     .doc = "Ready."},
-    {.path = "status.conditions[]", .type = FIELD_MAP, .doc = "One condition."},
-    {.path = "status.conditions[].type",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .min = 1,
-     .max = 316,
-     .doc = "Type of the condition."},
-    {.path = "status.conditions[].status",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .min = 1,
-     .max = 16,
-     .choices = statuses,
-     .doc = "True, False or Unknown."},
-    {.path = "status.conditions[].observedGeneration",
-     .type = FIELD_INT,
-     .flags = FIELD_INT64,
-     .doc = "Generation of the object that the condition speaks of."},
-    {.path = "status.conditions[].lastTransitionTime",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED | FIELD_TIME,
-     .max = 64,
-     .doc = "When the status last changed."},
-    {.path = "status.conditions[].reason",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .max = 1024,
-     .doc = "Why, as one word."},
-    {.path = "status.conditions[].message",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .max = 32768,
-     .doc = "Why, and what to do, for people."},
+    CONDITION_FIELDS("Ready."),
     {.path = "status.lastHealthCheck",
      .type = FIELD_TEXT,
      .flags = FIELD_TIME,

@@ -2,7 +2,6 @@
 
 static const char *const types[] = {"A", "AAAA", "CNAME", "TXT", "MX", "SRV", "NS", "PTR", NULL};
 static const char *const policies[] = {"Delete", "Retain", NULL};
-static const char *const statuses[] = {"True", "False", "Unknown", NULL};
 static const char *const states[] = {"Created", "Updated", "Deleted", "Error", "Pending", NULL};
 static const char *const short_names[] = {"dnsrec", NULL};
 static const char *const categories[] = {"dns", NULL};
@@ -92,44 +91,7 @@ static const struct field fields[] = {
      .doc = "Retain leaves the record at the server when this object is deleted; default Delete."},
 
     {.path = "status", .type = FIELD_MAP, .doc = "What became of the record."},
-    {.path = "status.conditions",
-     .type = FIELD_LIST,
-     .flags = FIELD_LIST_MAP,
-     .max = 32,
-     .doc = "Ready, Accepted."},
-    {.path = "status.conditions[]", .type = FIELD_MAP, .doc = "One condition."},
-    {.path = "status.conditions[].type",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .min = 1,
-     .max = 316,
-     .doc = "Type of the condition."},
-    {.path = "status.conditions[].status",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .min = 1,
-     .max = 16,
-     .choices = statuses,
-     .doc = "True, False or Unknown."},
-    {.path = "status.conditions[].observedGeneration",
-     .type = FIELD_INT,
-     .flags = FIELD_INT64,
-     .doc = "Generation of the object that the condition speaks of."},
-    {.path = "status.conditions[].lastTransitionTime",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED | FIELD_TIME,
-     .max = 64,
-     .doc = "When the status last changed."},
-    {.path = "status.conditions[].reason",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .max = 1024,
-     .doc = "Why, as one word."},
-    {.path = "status.conditions[].message",
-     .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
-     .max = 32768,
-     .doc = "Why, and what to do, for people."},
+    CONDITION_FIELDS("Ready, Accepted."),
     {.path = "status.state",
      .type = FIELD_TEXT,
      .max = 16,
