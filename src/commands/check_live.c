@@ -65,11 +65,16 @@ static void kind_heard(void *context, const struct api_reply *reply)
     ask_next_kind(live);
 }
 
+static bool is_asked(const struct live *live, const struct kind *kind)
+{
+    return !kind->is_foreign && setup_reads(&live->setup, kind);
+}
+
 // One object is as good as all to see whether the kind is served in our version.
 static void ask_next_kind(struct live *live)
 {
     AUTO_BUFFER path = {0};
-    while (live->kind_at < kind_count && kinds[live->kind_at]->is_foreign)
+    while (live->kind_at < kind_count && !is_asked(live, kinds[live->kind_at]))
         live->kind_at++;
     live->are_kinds_done = live->kind_at == kind_count;
     if (live->are_kinds_done)

@@ -94,7 +94,7 @@ static bool reads(const struct controller *controller, const struct kind *kind)
     return controller->kind == kind;
 }
 
-static bool is_read(const struct setup *setup, const struct kind *kind)
+bool setup_reads(const struct setup *setup, const struct kind *kind)
 {
     for (size_t i = 0; i < setup->controller_count; i++)
         if (reads(setup->controllers[i], kind))
@@ -106,7 +106,7 @@ static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
-        if (setup->place.is_cluster && !is_read(setup, kinds[i]))
+        if (setup->place.is_cluster && !setup_reads(setup, kinds[i]))
             continue;
         rows[count++] = (struct store_kind){.kind = kinds[i],
                                             .finalizer = finalizer_of(setup, kinds[i]),

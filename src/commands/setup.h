@@ -26,6 +26,8 @@ struct setup {
 };
 // From the options. Faults are the user's (exit 2).
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
+// Does a controller that was chosen look at objects of that kind?
+bool setup_reads(const struct setup *setup, const struct kind *kind);
 
 struct setup_store {
     const struct world *world;

@@ -428,7 +428,7 @@ static bool read_cluster(struct status *status, struct error *err)
     if (!access)
         return false;
     for (size_t i = 0; i < status->folder.kind_count; i++)
-        if (status->kinds[i].kind->has_status && !status->kinds[i].kind->is_foreign)
+        if (view_describes(status->kinds[i].kind))
             shown[count++] = status->kinds[i].kind;
     status->http = http_curl_new(status->loop, "signpost/" SIGNPOST_VERSION);
     status->world = (struct world){.loop = status->loop,

@@ -63,6 +63,14 @@ static const struct {
     void (*describe)(struct view *view, struct view_row *row, const struct value *tree);
 } describers[] = {{&dnsrecord_kind, describe_record}, {&dnsclass_kind, describe_class}};
 
+bool view_describes(const struct kind *kind)
+{
+    for (size_t i = 0; i < COUNT_OF(describers); i++)
+        if (describers[i].kind == kind)
+            return true;
+    return false;
+}
+
 static void describe(struct view *view, struct view_row *row, const struct value *tree)
 {
     row->what = "";

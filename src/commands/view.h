@@ -53,6 +53,8 @@ struct view {
     size_t broken_capacity;
 };
 
+// Is there more to show of such an object than its name and status?
+bool view_describes(const struct kind *kind);
 // `view` is zeroed but for the arena.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 // The same by hand: every entry, then the end.
