@@ -263,7 +263,7 @@ def test_parts_that_several_flags_ask_for_are_printed_once():
     assert len(set(printed)) == len(printed)
     assert printed == names("--all")
     assert [kind for kind, _, _ in printed] == [
-        "CustomResourceDefinition", "CustomResourceDefinition", "Namespace", "ServiceAccount",
+        *["CustomResourceDefinition"] * 5, "Namespace", "ServiceAccount",
         "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "Service",
         "Deployment", "ValidatingWebhookConfiguration"]
 

@@ -25,9 +25,11 @@ struct zonefile_status_zone {
 struct zonefile_status {
     struct zonefile_status_zone *zones;
     size_t zone_count;
-    struct conditions conditions;
+    int64_t observed_generation;
+    struct conditions conditions; // without messages when unpacked
 };
 void zonefile_unpack(struct arena *arena, struct text spec, struct text ours,
                      struct zonefile_spec *out, struct zonefile_status *out_status);
+// All fields: hash and serial are required, and are empty maps when there is no zone.
 const struct value *zonefile_status_encode(struct arena *arena,
                                            const struct zonefile_status *status);

@@ -1,0 +1,296 @@
+#include "kinds/record/record_kind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kinds/test_quote.h"
+
+static struct arena *arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static struct value *object_of(const char *spec, const char *labels, const char *status)
+{
+    return quote(arena, arena_printf(arena,
+                                     "{'apiVersion':'kubi.zone/v1alpha1','kind':'Record',"
+                                     "'metadata':{'name':'www','namespace':'shop','labels':{%s}},"
+                                     "'spec':{%s},'status':{%s}}",
+                                     labels, spec, status));
+}
+
+static void unpack(const struct value *object, struct record_spec *spec,
+                   struct record_status *status, size_t lengths[2])
+{
+    struct pack_writer writer;
+    pack_init(&writer);
+    record_kind.pack_spec(object, &writer);
+    lengths[0] = writer.out.len;
+    record_kind.pack_ours(object, &writer);
+    lengths[1] = writer.out.len - lengths[0];
+    const char *body = arena_copy(arena, writer.out.at, writer.out.len);
+    record_unpack(arena, (struct text){body, lengths[0]},
+                  (struct text){body + lengths[0], lengths[1]}, spec, status);
+    pack_done(&writer);
+}
+
+static bool is_text(struct text text, const char *wanted)
+{
+    return wanted ? text_is(text, wanted) : !text.at;
+}
+
+static void assert_same_spec(const struct record_spec *a, const struct record_spec *b)
+{
+    assert_true(text_equal(a->domain_name, b->domain_name));
+    assert_true(text_equal(a->ref.name, b->ref.name));
+    assert_true(text_equal(a->ref.namespace_, b->ref.namespace_));
+    assert_int_equal(!a->ref.name.at, !b->ref.name.at);
+    assert_true(text_equal(a->type, b->type));
+    assert_true(text_equal(a->class_, b->class_));
+    assert_int_equal(a->has_ttl, b->has_ttl);
+    assert_int_equal(a->ttl_s, b->ttl_s);
+    assert_true(text_equal(a->rdata, b->rdata));
+}
+
+static const char *errors_of(const struct value *object)
+{
+    struct findings findings = {.arena = arena};
+    kind_check(&record_kind, object, &findings);
+    return findings_join(&findings, FINDING_ERROR);
+}
+
+static void what_a_spec_says_survives_packing(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "'domainName':'www.example.org.','type':'A','rdata':'192.0.2.1'",
+        "'domainName':'www','zoneRef':{'name':'example-org'},'type':'A','rdata':'192.0.2.1'",
+        "'domainName':'@','zoneRef':{'name':'z','namespace':'dns'},'type':'MX','rdata':'10 a'",
+        "'domainName':'a.b.','type':'TYPE65280','class':'CH','ttl':0,'rdata':'\\\\# 0'",
+        "'domainName':'a.b.','type':'TYPE1','ttl':4294967296,'rdata':''",
+        "'domainName':'a.b.','type':'aaaa','ttl':2147483647,'rdata':'::1'",
+        "'domainName':'a.b.','type':'','class':'','rdata':'x'",
+        "'domainName':'a.b.','type':'nonsense','rdata':'x','zoneRef':null,'ttl':null",
+        "",
+    };
+    for (size_t i = 0; i < COUNT_OF(specs); i++) {
+        size_t lengths[2];
+        struct record_spec read;
+        struct record_spec unpacked;
+        const struct value *object = object_of(specs[i], "", "");
+        record_decode(arena, object, &read);
+        unpack(object, &unpacked, NULL, lengths);
+        assert_same_spec(&read, &unpacked);
+    }
+}
+
+static void class_is_in_and_ttl_open_when_not_given(void **state)
+{
+    (void)state;
+    size_t lengths[2];
+    struct record_spec spec;
+    unpack(object_of("'domainName':'a.','type':'A','rdata':'192.0.2.1','ttl':null", "", ""), &spec,
+           NULL, lengths);
+    assert_true(text_is(spec.class_, "IN"));
+    assert_false(spec.has_ttl);
+    assert_null(spec.ref.name.at);
+}
+
+#define USUAL "'domainName':'www.example.org.','type':'A','rdata':'192.0.2.1'"
+#define SETTLED                                                                                    \
+    "'fqdn':'www.example.org.','zone':{'name':'example-org','namespace':'dns'},"                   \
+    "'observedGeneration':2,'conditions':["                                                        \
+    "{'type':'Accepted','status':'True','reason':'Adopted','message':'x',"                         \
+    "'observedGeneration':2,'lastTransitionTime':'2025-12-30T10:00:00Z'},"                         \
+    "{'type':'Conflicted','status':'False','reason':'NoConflict','message':'x',"                   \
+    "'observedGeneration':2,'lastTransitionTime':'2025-12-30T10:00:00Z'},"                         \
+    "{'type':'Programmed','status':'True','reason':'Published','message':'x',"                     \
+    "'observedGeneration':2,'lastTransitionTime':'2025-12-30T10:00:01Z'}]"
+
+static void a_settled_record_is_small_and_whole(void **state)
+{
+    (void)state;
+    size_t lengths[2];
+    struct record_spec spec;
+    struct record_status status;
+    unpack(object_of(USUAL, "'kubi.zone/parent-zone':'example-org.dns'", SETTLED), &spec, &status,
+           lengths);
+    assert_true(text_is(status.fqdn, "www.example.org."));
+    assert_true(text_is(status.zone.name, "example-org"));
+    assert_true(text_is(status.zone.namespace_, "dns"));
+    assert_true(text_is(status.parent_label, "example-org.dns"));
+    assert_int_equal(status.observed_generation, 2);
+    assert_int_equal(status.conditions.count, 3);
+    assert_int_equal(conditions_find(&status.conditions, "Accepted")->reason, REASON_ADOPTED);
+    assert_int_equal(conditions_find(&status.conditions, "Conflicted")->status, CONDITION_FALSE);
+    assert_int_equal(conditions_find(&status.conditions, "Programmed")->transition_s, 1767088801);
+    assert_in_range(lengths[0], 1, 32);
+    assert_in_range(lengths[1], 1, 40);
+}
+
+static void any_label_survives_packing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *labels;
+        const char *status;
+        const char *label;
+    } rows[] = {
+        {"", SETTLED, NULL},
+        {"", "", NULL},
+        {"'kubi.zone/parent-zone':'by.hand'", SETTLED, "by.hand"},
+        {"'kubi.zone/parent-zone':'by.hand'", "", "by.hand"},
+        {"'kubi.zone/parent-zone':''", "", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        size_t lengths[2];
+        struct record_spec spec;
+        struct record_status status;
+        unpack(object_of(USUAL, rows[i].labels, rows[i].status), &spec, &status, lengths);
+        assert_true(is_text(status.parent_label, rows[i].label));
+    }
+}
+
+static void our_own_label_and_status_do_not_change_the_spec(void **state)
+{
+    (void)state;
+    struct pack_writer before;
+    struct pack_writer after;
+    pack_init(&before);
+    pack_init(&after);
+    record_kind.pack_spec(object_of(USUAL, "", ""), &before);
+    record_kind.pack_spec(object_of(USUAL, "'kubi.zone/parent-zone':'a.b'", SETTLED), &after);
+    assert_true(text_equal(buffer_text(&before.out), buffer_text(&after.out)));
+    pack_done(&before);
+    pack_done(&after);
+}
+
+static const char *json_of(const struct value *value)
+{
+    AUTO_BUFFER out = {0};
+    value_write_json(&out, value);
+    return arena_copy(arena, out.at, out.len);
+}
+
+static void a_status_has_all_our_fields(void **state)
+{
+    (void)state;
+    struct record_status status = {.observed_generation = 3};
+    assert_string_equal(json_of(record_status_encode(arena, &status)),
+                        "{\"fqdn\":null,\"zone\":null,\"observedGeneration\":3,"
+                        "\"conditions\":[]}");
+    status.fqdn = TEXT("www.example.org.");
+    status.zone = (struct zone_ref){TEXT("example-org"), TEXT("dns")};
+    assert_string_equal(json_of(record_status_encode(arena, &status)),
+                        "{\"fqdn\":\"www.example.org.\",\"zone\":{\"name\":\"example-org\","
+                        "\"namespace\":\"dns\"},\"observedGeneration\":3,\"conditions\":[]}");
+}
+
+static void a_written_status_reads_back(void **state)
+{
+    (void)state;
+    struct record_status status;
+    struct record_status again;
+    record_status_decode(object_of(USUAL, "", SETTLED), &status);
+    struct value *object = value_make(arena, VALUE_MAP);
+    value_set(object, TEXT("status"), value_copy(arena, record_status_encode(arena, &status)));
+    record_status_decode(object, &again);
+    assert_true(text_equal(again.fqdn, status.fqdn));
+    assert_true(text_equal(again.zone.name, status.zone.name));
+    assert_int_equal(again.conditions.count, 3);
+    assert_int_equal(again.observed_generation, 2);
+}
+
+// Faults of these become conditions; the objects stand.
+static void the_schema_takes_what_conditions_tell_of(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        USUAL,
+        "'domainName':'www','zoneRef':{'name':'z','namespace':null},'type':'A','rdata':''",
+        "'domainName':'','type':'','rdata':'','class':'HS','ttl':9999999999",
+        "'domainName':'a..b.','type':'TYPE70000','rdata':'x','zoneRef':null,'ttl':null",
+        "'domainName':'a.','type':'A','rdata':'x','class':null",
+    };
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        assert_null(errors_of(object_of(specs[i], "", "")));
+    char *rdata = arena_alloc(arena, (1 << 20) + 1, 1);
+    memset(rdata, 'x', 1 << 20);
+    assert_null(errors_of(object_of(
+        arena_printf(arena, "'domainName':'a.','type':'TXT','rdata':'%s'", rdata), "", "")));
+}
+
+static void the_schema_refuses_what_its_predecessor_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        const char *text;
+    } rows[] = {
+        {"'type':'A','rdata':'x'", "spec.domainName is required"},
+        {"'domainName':'a.','rdata':'x'", "spec.type is required"},
+        {"'domainName':'a.','type':'A','rdata':null", "spec.rdata is required"},
+        {USUAL ",'class':'ANY'", "spec.class must be IN, CH or HS"},
+        {USUAL ",'ttl':-1", "spec.ttl: must be at least 0"},
+        {USUAL ",'ttl':'60'", "spec.ttl: expected a number, found text: remove the quotes"},
+        {USUAL ",'zoneRef':{}", "spec.zoneRef.name is required"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_string_equal(errors_of(object_of(rows[i].spec, "", "")), rows[i].text);
+}
+
+static void the_crd_has_the_columns_defaults_and_formats_of_its_predecessor(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "name: records.kubi.zone",
+        "name: domain name",
+        ".metadata.labels.kubi\\.zone/parent-zone",
+        "default: IN",
+        "format: uint32",
+        "nullable: true",
+    };
+    AUTO_BUFFER crd = {0};
+    kind_write_crd(&crd, &record_kind);
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
+        if (!strstr(crd.at, wanted[i]))
+            fail_msg("not in the CRD: %s\n%s", wanted[i], crd.at);
+    assert_null(strstr(crd.at, "shortNames"));
+    assert_null(strstr(crd.at, "categories"));
+    assert_null(strstr(strstr(crd.at, "rdata"), "maxLength: 4096"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(what_a_spec_says_survives_packing),
+        UNIT(class_is_in_and_ttl_open_when_not_given),
+        UNIT(a_settled_record_is_small_and_whole),
+        UNIT(any_label_survives_packing),
+        UNIT(our_own_label_and_status_do_not_change_the_spec),
+        UNIT(a_status_has_all_our_fields),
+        UNIT(a_written_status_reads_back),
+        UNIT(the_schema_takes_what_conditions_tell_of),
+        UNIT(the_schema_refuses_what_its_predecessor_refused),
+        UNIT(the_crd_has_the_columns_defaults_and_formats_of_its_predecessor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
