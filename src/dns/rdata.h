@@ -16,7 +16,9 @@
 
 enum { RDATA_MAX = 65535 }; // octets
 
-// A word of presentation text. Escapes still stand in it, the quotes do not.
+// A word of presentation text. Escapes still stand in it, the quotes do not. A quote behind a =
+// ends a word and begins the next: alpn="h2,h3" is `alpn=` and, right behind it in one text,
+// `h2,h3`.
 struct rdata_word {
     struct text text;
     bool is_quoted;
@@ -35,14 +37,14 @@ struct rdata_rules {
 };
 
 // Appends to `out`. Errors have fault SPEC and reason InvalidRData, InvalidName (a name breaks the
-// rules), NSTargetIsAddress or MXTargetIsAddress, and say where in the text: "number 70000 is out
-// of range 0..65535 (at character 1)". "\# LEN HEX" is taken for every type, and must decode if the
-// type is known.
+// rules), NSTargetIsAddress or MXTargetIsAddress, and say where: "number 70000 is out of range
+// 0..65535 (at character 1)", of words "(at word 1)". "\# LEN HEX" is taken for every type, and
+// must decode if the type is known.
 bool rdata_read_words(uint16_t type, const struct rdata_word *words, size_t count,
                       const struct rdata_rules *rules, struct buffer *out, unsigned *marks,
                       struct error *err);
 // The text of an object's field: no comments, parentheses or line ends. Text of TXT and SPF that
-// does not begin with a quote is one string, whatever stands in it.
+// does not begin with a quote is one string, whatever stands in it; blanks around it do not count.
 bool rdata_read(uint16_t type, struct text text, const struct rdata_rules *rules,
                 struct buffer *out, unsigned *marks, struct error *err);
 // Of a message: decompresses names, folds case, checks the shape. Appends. Fault SPEC.

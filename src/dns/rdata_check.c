@@ -1,0 +1,220 @@
+#include <string.h>
+
+#include "base/memory.h"
+#include "dns/rdata_private.h"
+#include "dns/rr_type.h"
+
+#define REASON "InvalidRData"
+
+// What must hold of an rdata as a whole, beyond the shape of its fields.
+
+static bool refuse(struct error *err, const char *text)
+{
+    return error_set(err, FAULT_SPEC, REASON, "%s", text);
+}
+
+static bool check_digest(const char *what, unsigned type, size_t len, size_t wanted,
+                         struct error *err)
+{
+    if (len == wanted)
+        return true;
+    return error_set(err, FAULT_SPEC, REASON, "%s of type %u has %zu octets, not %zu", what, type,
+                     wanted, len);
+}
+
+// ---- DNSSEC -------------------------------------------------------------------------------------
+
+enum { DS_HEAD = 4, KEY_HEAD = 4 };
+
+bool rdata_check_ds(struct text rdata, struct error *err)
+{
+    static const uint8_t lens[] = {[1] = 20, [2] = 32, [3] = 32, [4] = 48, [5] = 32, [6] = 32};
+    uint8_t type = (uint8_t)rdata.at[3];
+    if (type >= COUNT_OF(lens) || !lens[type])
+        return true;
+    return check_digest("a digest", type, rdata.len - DS_HEAD, lens[type], err);
+}
+
+// Algorithm 0 asks the parent to remove the DS (RFC 8078 4).
+bool rdata_check_cds(struct text rdata, struct error *err)
+{
+    if (rdata.at[2])
+        return rdata_check_ds(rdata, err);
+    return text_equal(rdata, (struct text){"\0\0\0\0\0", 5}) ||
+           refuse(err, "algorithm 0 asks for removal: write 0 0 0 00");
+}
+
+bool rdata_check_cdnskey(struct text rdata, struct error *err)
+{
+    return rdata.at[3] || text_equal(rdata, (struct text){"\0\0\3\0\0", 5}) ||
+           refuse(err, "algorithm 0 asks for removal: write 0 3 0 AA==");
+}
+
+// Two flags together say that there is no key (RFC 2535 3.1.2).
+bool rdata_check_key(struct text rdata, struct error *err)
+{
+    bool has_none = (rdata.at[0] & 0xc0) == 0xc0;
+    return has_none || rdata.len > KEY_HEAD || refuse(err, "base64 text is missing");
+}
+
+bool rdata_check_sshfp(struct text rdata, struct error *err)
+{
+    uint8_t type = (uint8_t)rdata.at[1];
+    if (type != 1 && type != 2)
+        return true;
+    return check_digest("a fingerprint", type, rdata.len - 2, type == 1 ? 20 : 32, err);
+}
+
+// RFC 8976 2.2.
+bool rdata_check_zonemd(struct text rdata, struct error *err)
+{
+    uint8_t hash = (uint8_t)rdata.at[5];
+    size_t len = rdata.len - 6;
+    if (hash == 1 || hash == 2)
+        return check_digest("a digest", hash, len, hash == 1 ? 48 : 64, err);
+    return len >= 12 || refuse(err, "a digest has at least 12 octets");
+}
+
+bool rdata_check_nsec(struct text rdata, struct error *err)
+{
+    size_t at = 0;
+    while (rdata.at[at])
+        at += (uint8_t)rdata.at[at] + 1u;
+    return at + 1 < rdata.len || refuse(err, "types are missing: an NSEC names one at least");
+}
+
+// ---- old types ----------------------------------------------------------------------------------
+
+// RFC 1183 3.1.
+bool rdata_check_x25(struct text rdata, struct error *err)
+{
+    for (size_t i = 1; i < rdata.len; i++)
+        if (rdata.at[i] < '0' || rdata.at[i] > '9')
+            return refuse(err, "an address of X.25 holds digits alone");
+    return rdata.len > 4 || refuse(err, "an address of X.25 has at least 4 digits");
+}
+
+// An optional sign, then digits with at most one point among them.
+static bool is_float(struct text text)
+{
+    size_t points = 0, digits = 0;
+    for (size_t i = text.len && (*text.at == '-' || *text.at == '+'); i < text.len; i++) {
+        points += text.at[i] == '.';
+        digits += text.at[i] >= '0' && text.at[i] <= '9';
+        if (text.at[i] != '.' && (text.at[i] < '0' || text.at[i] > '9'))
+            return false;
+    }
+    return digits && points <= 1;
+}
+
+// RFC 1712 3, whose own example has longitude and latitude the wrong way round: no ranges.
+bool rdata_check_gpos(struct text rdata, struct error *err)
+{
+    size_t at = 0;
+    while (at < rdata.len) {
+        struct text number = {rdata.at + at + 1, (uint8_t)rdata.at[at]};
+        if (!is_float(number))
+            return refuse(err, "write longitude, latitude and altitude as decimal numbers");
+        at += 1 + number.len;
+    }
+    return true;
+}
+
+// ---- NAPTR --------------------------------------------------------------------------------------
+
+struct substitution {
+    char mark;
+    size_t part;     // 0 pattern, 1 replacement, 2 flags
+    unsigned groups; // that the pattern opens
+    unsigned refers; // to the highest of them
+};
+
+// RFC 3402 3.2: mark, pattern, mark, replacement, mark, flags. Servers refuse others.
+static bool take_regexp_char(struct substitution *s, const char **at, const char *end)
+{
+    char c = *(*at)++;
+    if (c == s->mark)
+        return ++s->part <= 2;
+    if (s->part == 2)
+        return c == 'i';
+    if (c == '(' && s->part == 0)
+        s->groups++;
+    if (c != '\\')
+        return c != '\0';
+    if (*at == end || **at == '\0')
+        return false;
+    c = *(*at)++;
+    if (s->part == 1 && c == '0')
+        return false;
+    if (s->part == 1 && c >= '1' && c <= '9' && s->refers < (unsigned)(c - '0'))
+        s->refers = (unsigned)(c - '0');
+    return true;
+}
+
+static bool is_regexp(struct text text)
+{
+    const char *at = text.at + 1, *end = text.at + text.len;
+    struct substitution s = {.mark = *text.at};
+    if ((s.mark >= '0' && s.mark <= '9') || s.mark == '\\' || s.mark == 'i' || !s.mark)
+        return false;
+    while (at < end)
+        if (!take_regexp_char(&s, &at, end))
+            return false;
+    return s.part == 2 && s.refers <= s.groups;
+}
+
+bool rdata_check_naptr(struct text rdata, struct error *err)
+{
+    size_t at = 4;
+    at += 1u + (uint8_t)rdata.at[at]; // flags
+    at += 1u + (uint8_t)rdata.at[at]; // services
+    struct text regexp = {rdata.at + at + 1, (uint8_t)rdata.at[at]};
+    return !regexp.len || is_regexp(regexp) ||
+           refuse(err, "the regexp is none: write it as !pattern!replacement!");
+}
+
+// ---- addresses as names -------------------------------------------------------------------------
+
+bool rdata_is_address(struct text text)
+{
+    uint8_t octets[16];
+    if (text.len > 1 && text.at[text.len - 1] == '.')
+        text.len--;
+    if (!text.len)
+        return false;
+    char last = text.at[text.len - 1];
+    return (last >= '0' && last <= '9' && rdata_to_ip4(text, octets)) ||
+           (memchr(text.at, ':', text.len) && rdata_to_ip6(text, octets));
+}
+
+bool rdata_refuse_address(uint16_t type, struct text text, struct error *err)
+{
+    bool is_ns = type == RR_NS;
+    return error_set(err, FAULT_SPEC, is_ns ? "NSTargetIsAddress" : "MXTargetIsAddress",
+                     "%.*s is an address: write the name of a host that has it", TEXT_ARGS(text));
+}
+
+static bool check_host(uint16_t type, const char *name, struct error *err)
+{
+    char text[64];
+    size_t len = 0;
+    for (const char *label = name; *label; label += (uint8_t)*label + 1) {
+        if (len + (uint8_t)*label + 2 > sizeof text)
+            return true;
+        memcpy(text + len, label + 1, (uint8_t)*label);
+        len += (uint8_t)*label;
+        text[len++] = '.';
+    }
+    struct text all = {text, len};
+    return !rdata_is_address(all) || rdata_refuse_address(type, all, err);
+}
+
+bool rdata_check_ns(struct text rdata, struct error *err)
+{
+    return check_host(RR_NS, rdata.at, err);
+}
+
+bool rdata_check_mx(struct text rdata, struct error *err)
+{
+    return check_host(RR_MX, rdata.at + 2, err);
+}

@@ -1,0 +1,219 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "dns/rdata.h"
+#include "dns/rr_type.h"
+
+static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
+static const struct rdata_rules rules = {.origin = &shop, .names = DNAME_OF_OBJECT};
+
+static uint16_t type_of(const char *name)
+{
+    uint16_t type = 0;
+    assert_true(rr_type_read(text_of(name), &type));
+    return type;
+}
+
+static void refuse(uint16_t type, struct text text, const char *reason, const char *wanted)
+{
+    AUTO_BUFFER out = {0};
+    struct error err = {0};
+    if (rdata_read(type, text, &rules, &out, NULL, &err))
+        fail_msg("'%.*s' was accepted", TEXT_ARGS(text));
+    assert_int_equal(err.fault, FAULT_SPEC);
+    assert_string_equal(err.reason, reason);
+    assert_string_equal(err.text, wanted);
+}
+
+static const struct {
+    const char *type;
+    const char *text;
+    const char *reason;
+    const char *wanted;
+} vectors[] = {
+    {"A", "192.0.2.256", "InvalidRData",
+     "'192.0.2.256' is no IPv4 address: write four numbers 0..255 with dots, as 192.0.2.1 (at "
+     "character 1)"},
+    {"A", "192.0.2.01", "InvalidRData",
+     "'192.0.2.01' is no IPv4 address: write four numbers 0..255 with dots, as 192.0.2.1 (at "
+     "character 1)"},
+    {"A", "1.2.3", "InvalidRData",
+     "'1.2.3' is no IPv4 address: write four numbers 0..255 with dots, as 192.0.2.1 (at character "
+     "1)"},
+    {"AAAA", "1:2:3:4:5:6:7:8::", "InvalidRData",
+     "'1:2:3:4:5:6:7:8::' is no IPv6 address: write it as 2001:db8::1 (at character 1)"},
+    {"AAAA", ":1", "InvalidRData",
+     "':1' is no IPv6 address: write it as 2001:db8::1 (at character 1)"},
+    {"AAAA", "1:", "InvalidRData",
+     "'1:' is no IPv6 address: write it as 2001:db8::1 (at character 1)"},
+    {"AAAA", "1::2::3", "InvalidRData",
+     "'1::2::3' is no IPv6 address: write it as 2001:db8::1 (at character 1)"},
+    {"MX", "70000 mail", "InvalidRData", "number 70000 is out of range 0..65535 (at character 1)"},
+    {"MX", "-1 mail", "InvalidRData", "number -1 is out of range 0..65535 (at character 1)"},
+    {"MX", "10 192.0.2.1", "MXTargetIsAddress",
+     "192.0.2.1 is an address: write the name of a host that has it (at character 4)"},
+    {"MX", "10 192.0.2.1.", "MXTargetIsAddress",
+     "192.0.2.1. is an address: write the name of a host that has it (at character 4)"},
+    {"MX", "10", "InvalidRData", "a domain name is missing (at character 3)"},
+    {"MX", "10 a b", "InvalidRData", "nothing may follow here: remove 'b' (at character 6)"},
+    {"NS", "2001:db8::1", "NSTargetIsAddress",
+     "2001:db8::1 is an address: write the name of a host that has it (at character 1)"},
+    {"NS", "ns%.", "InvalidName", "invalid character % (at character 1)"},
+    {"TXT", "\"a\"b", "InvalidRData", "a blank must follow the closing quote (at character 4)"},
+    {"TXT", "\"abc", "InvalidRData", "the quote that opens here is never closed (at character 1)"},
+    {"TXT", "", "InvalidRData", "a string is missing (at character 1)"},
+    {"CAA", "300 issue x", "InvalidRData", "number 300 is out of range 0..255 (at character 1)"},
+    {"CAA", "0 is-sue x", "InvalidRData",
+     "the tag may hold letters and digits alone (at character 5)"},
+    {"LOC", "91 N 0 E 0", "InvalidRData",
+     "write 0..90 degrees, minutes 0..59, seconds 0..59.999, then N or S (at character 1)"},
+    {"SVCB", "1 foo.example.com. key123=abc key123=def", "InvalidRData",
+     "parameter key123 stands there twice (at character 20)"},
+    {"SVCB", "1 foo.example.com. mandatory", "InvalidRData",
+     "the value is missing: write mandatory=... (at character 20)"},
+    {"SVCB", "1 foo.example.com. alpn", "InvalidRData",
+     "the value is missing: write alpn=... (at character 20)"},
+    {"SVCB", "1 foo.example.com. port", "InvalidRData",
+     "the value is missing: write port=... (at character 20)"},
+    {"SVCB", "1 foo.example.com. no-default-alpn=abc", "InvalidRData",
+     "remove the value: this parameter has none (at character 20)"},
+    {"SVCB", "1 foo.example.com. no-default-alpn", "InvalidRData",
+     "parameter no-default-alpn needs alpn beside it (at character 20)"},
+    {"SVCB", "1 foo.example.com. mandatory=key123", "InvalidRData",
+     "parameter key123 is mandatory, but missing (at character 20)"},
+    {"SVCB", "1 foo.example.com. mandatory=mandatory", "InvalidRData",
+     "parameter mandatory has a value that is malformed (at character 20)"},
+    {"SVCB", "1 foo.example.com. mandatory=key123,key123 key123=abc", "InvalidRData",
+     "parameter mandatory has a value that is malformed (at character 20)"},
+    {"SVCB", "0 foo.example.com. port=53", "InvalidRData",
+     "an alias (priority 0) has no parameters: remove them (at character 20)"},
+    {"SVCB", "1 foo.example.com. key65535=a", "InvalidRData",
+     "no parameter has the key 'key65535': write key<0-65534> (at character 20)"},
+    {"SVCB", "1 . port=70000", "InvalidRData",
+     "number 70000 is out of range 0..65535 (at character 5)"},
+    {"CDS", "0 0 0 01", "InvalidRData",
+     "algorithm 0 asks for removal: write 0 0 0 00 (at character 7)"},
+    {"CDNSKEY", "0 3 0 BB==", "InvalidRData",
+     "the end of the base64 text was cut off (at character 7)"},
+    {"DS", "60485 5 1 ( 2BB183AF5F22588179A53B0A 98631FAD1A292118 )", "InvalidRData",
+     "( outside of quotes: put the text in quotes, or remove it (at character 11)"},
+    {"DS", "60485 5 2 2BB183AF5F22588179A53B0A98631FAD1A292118", "InvalidRData",
+     "a digest of type 2 has 32 octets, not 20 (at character 11)"},
+    {"SSHFP", "2 1 123456789abcdef67890123456789abcdef6789", "InvalidRData",
+     "39 hex digits: an even number is wanted (at character 5)"},
+    {"SSHFP", "300 1 aa", "InvalidRData", "number 300 is out of range 0..255 (at character 1)"},
+    {"NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$!sip:\\\\1@example.com!\" .", "InvalidRData",
+     "the regexp is none: write it as !pattern!replacement! (at character 51)"},
+    {"NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$\" .", "InvalidRData",
+     "the regexp is none: write it as !pattern!replacement! (at character 30)"},
+    {"TYPE65280", "\\# 3 DEADBEEF", "InvalidRData",
+     "4 octets of hex text: 3 were announced (at character 6)"},
+    {"TYPE65280", "abc", "InvalidRData",
+     "type TYPE65280 is not known: write its rdata as \\# LEN HEX (at character 1)"},
+    {"A", "\\# 5 C000020101", "InvalidRData",
+     "octets are left over behind the last field (at character 6)"},
+    {"MX", "\\# 4 000AC000", "InvalidRData", "a name in it is malformed (at character 6)"},
+};
+
+static void wrong_text_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++)
+        refuse(type_of(vectors[i].type), text_of(vectors[i].text), vectors[i].reason,
+               vectors[i].wanted);
+}
+
+// Raw, they would add records to a zone file.
+static void control_characters_are_refused_wherever_they_stand(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"a\nb", "\"a\nb\"", "\"a\" \x7f", "a\\\n", "\ta"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        AUTO_BUFFER out = {0};
+        struct error err = {0};
+        assert_false(rdata_read(RR_TXT, text_of(texts[i]), &rules, &out, NULL, &err));
+        assert_non_null(strstr(err.text, "control character \\"));
+        assert_false(rdata_read(RR_CNAME, text_of(texts[i]), &rules, &out, NULL, NULL));
+    }
+    refuse(RR_A, TEXT("192.0.2.1\nevil IN A 192.0.2.6"), "InvalidRData",
+           "control character \\010: write it as an escape in quotes (at character 10)");
+}
+
+static void places_count_characters_not_octets(void **state)
+{
+    (void)state;
+    refuse(RR_MX, TEXT("b\xc3\xbc 70000"), "InvalidRData",
+           "'b\xc3\xbc' is no number: write one of 0..65535 (at character 1)");
+    refuse(RR_TXT, TEXT("\"\xc3\xbc\"x"), "InvalidRData",
+           "a blank must follow the closing quote (at character 4)");
+}
+
+static void words_of_a_file_are_told_by_their_number(void **state)
+{
+    (void)state;
+    static const struct rdata_word words[] = {{TEXT("10"), false}, {TEXT("a..b."), false}};
+    AUTO_BUFFER out = {0};
+    struct error err = {0};
+    assert_false(rdata_read_words(RR_MX, words, 2, &rules, &out, NULL, &err));
+    assert_string_equal(err.reason, "InvalidName");
+    assert_string_equal(err.text, "segment is an empty string (at word 2)");
+    assert_false(rdata_read_words(RR_MX, words, 1, &rules, &out, NULL, &err));
+    assert_string_equal(err.text, "a domain name is missing (at word 2)");
+    assert_false(rdata_read_words(RR_A, words, 2, &rules, &out, NULL, &err));
+    assert_string_equal(err.text, "'10' is no IPv4 address: write four numbers 0..255 with dots, "
+                                  "as 192.0.2.1 (at word 1)");
+}
+
+static void numbers_and_names_stand_without_quotes(void **state)
+{
+    (void)state;
+    refuse(RR_MX, TEXT("\"10\" mail"), "InvalidRData",
+           "remove the quotes: a number is wanted here (at character 2)");
+    refuse(RR_CNAME, TEXT("\"www\""), "InvalidRData",
+           "remove the quotes: a domain name is wanted here (at character 2)");
+}
+
+static void names_need_an_origin_or_their_final_dot(void **state)
+{
+    (void)state;
+    static const struct rdata_rules bare = {.names = DNAME_OF_FILE};
+    AUTO_BUFFER out = {0};
+    struct error err = {0};
+    assert_false(rdata_read(RR_NS, TEXT("ns1"), &bare, &out, NULL, &err));
+    assert_string_equal(err.reason, "InvalidName");
+    assert_true(rdata_read(RR_NS, TEXT("ns%."), &bare, &out, NULL, &err));
+}
+
+static void more_than_a_message_can_hold_is_refused(void **state)
+{
+    (void)state;
+    AUTO_BUFFER text = {0};
+    AUTO_BUFFER out = {0};
+    struct error err = {0};
+    for (size_t i = 0; i < 65280; i++) // and 256 lengths: one octet too many
+        buffer_add_char(&text, 'a');
+    assert_false(rdata_read(RR_TXT, buffer_text(&text), &rules, &out, NULL, &err));
+    assert_non_null(strstr(err.text, "rdata of 65536 octets"));
+    text.len--;
+    assert_true(rdata_read(RR_TXT, buffer_text(&text), &rules, &out, NULL, &err));
+    assert_int_equal(out.len, RDATA_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_text_is_refused_with_its_place),
+        cmocka_unit_test(control_characters_are_refused_wherever_they_stand),
+        cmocka_unit_test(places_count_characters_not_octets),
+        cmocka_unit_test(words_of_a_file_are_told_by_their_number),
+        cmocka_unit_test(numbers_and_names_stand_without_quotes),
+        cmocka_unit_test(names_need_an_origin_or_their_final_dot),
+        cmocka_unit_test(more_than_a_message_can_hold_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
