@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "io/address.h"
 
 enum { ONE = 1000, NETWORK_OCTETS = 8 };
@@ -23,17 +24,10 @@ bool dns_bucket_take(struct dns_bucket *bucket, const struct dns_rate_limit *lim
     return true;
 }
 
-static uint64_t mix(uint64_t a)
-{
-    a = (a ^ (a >> 33)) * 0xff51afd7ed558ccdU;
-    a = (a ^ (a >> 33)) * 0xc4ceb9fe1a85ec53U;
-    return a ^ (a >> 33);
-}
-
 bool dns_rate_take(struct dns_rate *rate, const uint8_t address[16], int64_t mono_ms)
 {
-    uint64_t halves[2] = {0};
-    memcpy(halves, address, address_is_ipv4(address) ? sizeof halves : NETWORK_OCTETS);
-    uint64_t hash = mix(mix(halves[0] ^ rate->seed) ^ halves[1]);
+    uint64_t hashed[3] = {rate->seed};
+    memcpy(hashed + 1, address, address_is_ipv4(address) ? 16 : NETWORK_OCTETS);
+    uint64_t hash = hash_octets(hashed, sizeof hashed);
     return dns_bucket_take(&rate->buckets[hash % DNS_RATE_BUCKETS], &rate->limit, mono_ms);
 }
