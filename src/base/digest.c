@@ -56,6 +56,21 @@ void digest_add(struct digest_state *state, const void *at, size_t len)
 void digest_end(struct digest_state *state, uint8_t *out)
 {
     must(EVP_DigestFinal_ex(state->context, out, NULL));
+    digest_free(state);
+}
+
+struct digest_state *digest_copy(const struct digest_state *state)
+{
+    struct digest_state *copy = mem_new_of(struct digest_state);
+    copy->context = EVP_MD_CTX_new();
+    must(copy->context && EVP_MD_CTX_copy_ex(copy->context, state->context));
+    return copy;
+}
+
+void digest_free(struct digest_state *state)
+{
+    if (!state)
+        return;
     EVP_MD_CTX_free(state->context);
     free(state);
 }

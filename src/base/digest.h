@@ -30,6 +30,9 @@ struct digest_state;
 struct digest_state *digest_begin(enum digest digest);
 void digest_add(struct digest_state *state, const void *at, size_t len);
 void digest_end(struct digest_state *state, uint8_t *out);
+// One that has taken the same octets so far: what begins alike is digested once.
+struct digest_state *digest_copy(const struct digest_state *state);
+void digest_free(struct digest_state *state); // of one that nobody ends; accepts NULL
 
 // HMAC (RFC 2104) over the concatenated pieces; writes digest_len() octets. A keyed context can be
 // kept for many messages: hmac_key_new prepares it once (hot path of the provider).

@@ -45,6 +45,24 @@ static void digests_match_the_standard(void **state)
     }
 }
 
+static void a_copied_digest_goes_on_by_itself(void **state)
+{
+    (void)state;
+    static const struct vector abc = {
+        DIGEST_SHA256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
+    uint8_t out[DIGEST_MAX];
+    struct digest_state *front = digest_begin(DIGEST_SHA256);
+    digest_add(front, "a", 1);
+    for (int i = 0; i < 2; i++) {
+        struct digest_state *copy = digest_copy(front);
+        digest_add(copy, "bc", 2);
+        digest_end(copy, out);
+        check_hex(&abc, out);
+    }
+    digest_free(front);
+    digest_free(NULL);
+}
+
 static void hmac_matches_rfc_4231(void **state)
 {
     (void)state;
@@ -228,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_match_the_standard),
+        cmocka_unit_test(a_copied_digest_goes_on_by_itself),
         cmocka_unit_test(digest_of_nothing_is_defined),
         cmocka_unit_test(hmac_matches_rfc_4231),
         cmocka_unit_test(one_hmac_key_serves_many_messages),
