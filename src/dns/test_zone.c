@@ -234,6 +234,50 @@ static void an_old_version_stays_as_it_was(void **state)
     expect_hash(zone, "17805488931213979224");
 }
 
+static void a_change_anywhere_gives_the_digest_of_the_zone_that_is_made_at_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 30000, STRIDE = 1999 };
+    CLEANUP(zone) struct zone *zone = zone_of_hosts(1, COUNT);
+    struct zone_walk walk = {.zone = zone};
+    const struct rrset *set;
+    for (uint32_t i = 0; (set = zone_walk(&walk)); i++) {
+        uint8_t digests[3][32];
+        if (i % STRIDE != 1)
+            continue;
+        struct rrset *put = rrset_new(rrset_owner(set), RR_TXT, i, &TEXT("x"), 1);
+        zone_digest(zone, digests[0]);
+        CLEANUP(zone) struct zone *next = zone_next(zone, shop_soa(2), &put, 1);
+        CLEANUP(zone) struct zone *anew = made_anew(next);
+        zone_digest(next, digests[1]);
+        zone_digest(anew, digests[2]);
+        assert_memory_not_equal(digests[1], digests[0], 32);
+        assert_memory_equal(digests[1], digests[2], 32);
+    }
+}
+
+static void another_soa_or_ttl_is_seen_in_the_digest_of_a_large_zone(void **state)
+{
+    (void)state;
+    uint8_t digests[2][32];
+    struct zone_soa soa;
+    CLEANUP(zone) struct zone *zone = zone_of_hosts(1, 30000);
+    zone_digest(zone, digests[0]);
+    zone_soa_read(zone_soa(zone), &soa);
+    soa.minimum_s++;
+    CLEANUP(zone) struct zone *minimum = zone_next(zone, zone_soa_set(shop, 3600, &soa), NULL, 0);
+    zone_digest(minimum, digests[1]);
+    assert_memory_not_equal(digests[0], digests[1], 32);
+    soa.minimum_s--;
+    CLEANUP(zone) struct zone *ttl = zone_next(zone, zone_soa_set(shop, 3601, &soa), NULL, 0);
+    zone_digest(ttl, digests[1]);
+    assert_memory_not_equal(digests[0], digests[1], 32);
+    soa.serial++;
+    CLEANUP(zone) struct zone *serial = zone_next(zone, zone_soa_set(shop, 3600, &soa), NULL, 0);
+    zone_digest(serial, digests[1]);
+    assert_memory_equal(digests[0], digests[1], 32);
+}
+
 // ---- any changes --------------------------------------------------------------------------------
 
 enum { SLOTS = 1500, CHANGES = 2000 };
@@ -355,6 +399,8 @@ int main(void)
         cmocka_unit_test(what_did_not_change_is_shared),
         cmocka_unit_test(an_equal_set_or_none_in_place_of_none_changes_nothing),
         cmocka_unit_test(an_old_version_stays_as_it_was),
+        cmocka_unit_test(a_change_anywhere_gives_the_digest_of_the_zone_that_is_made_at_once),
+        cmocka_unit_test(another_soa_or_ttl_is_seen_in_the_digest_of_a_large_zone),
         cmocka_unit_test(any_changes_lead_to_the_zone_that_is_made_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

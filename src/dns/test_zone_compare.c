@@ -232,17 +232,6 @@ static void expect_delta(struct bench *bench, const struct zone *old, const stru
     zone_delta_done(&delta);
 }
 
-static struct zone *made_anew(const struct zone *zone)
-{
-    struct rrset *sets[NAMES];
-    size_t count = 0;
-    const struct rrset *set;
-    for (struct zone_walk walk = {.zone = zone}; (set = zone_walk(&walk));)
-        if (set->type != RR_SOA)
-            sets[count++] = rrset_ref(set);
-    return zone_new(rrset_ref(zone_soa(zone)), sets, count);
-}
-
 static void any_difference_applied_to_the_old_version_gives_the_new_one(void **state)
 {
     (void)state;

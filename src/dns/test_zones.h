@@ -89,3 +89,15 @@ static inline struct zone *with_host(const struct zone *zone, uint32_t serial, u
     struct rrset *put = host_number(name, number);
     return zone_next(zone, shop_soa(serial), &put, 1);
 }
+
+// The same content with nothing shared but the sets.
+static inline struct zone *made_anew(const struct zone *zone)
+{
+    autofree struct rrset **sets = mem_new_array(struct rrset *, zone_set_count(zone));
+    const struct rrset *set;
+    size_t count = 0;
+    for (struct zone_walk walk = {.zone = zone}; (set = zone_walk(&walk));)
+        if (set->type != RR_SOA)
+            sets[count++] = rrset_ref(set);
+    return zone_new(rrset_ref(zone_soa(zone)), sets, count);
+}

@@ -49,6 +49,7 @@ void zone_unref(const struct zone *zone)
         return;
     for (size_t i = 0; i < own->chunk_count; i++)
         zone_chunk_unref(own->chunks[i]);
+    zone_digest_done(own);
     rrset_unref(own->soa);
     free(own->chunks);
     free(own);
@@ -86,17 +87,22 @@ size_t zone_octets(const struct zone *zone)
     return zone->octets;
 }
 
+static bool is_at_soa(const struct zone_walk *walk, const struct rrset *next)
+{
+    return !walk->is_past_soa && (!next || rrset_compare(walk->zone->soa, next) < 0);
+}
+
 const struct rrset *zone_walk(struct zone_walk *walk)
 {
     const struct zone *zone = walk->zone;
-    bool is_end = walk->chunk == zone->chunk_count;
-    const struct zone_chunk *chunk = is_end ? NULL : zone->chunks[walk->chunk];
-    const struct rrset *set = is_end ? NULL : chunk->sets[walk->item];
-    if (!walk->is_past_soa && (is_end || rrset_compare(zone->soa, set) < 0)) {
+    const struct zone_chunk *chunk =
+        walk->chunk < zone->chunk_count ? zone->chunks[walk->chunk] : NULL;
+    const struct rrset *set = chunk ? chunk->sets[walk->item] : NULL;
+    if (is_at_soa(walk, set)) {
         walk->is_past_soa = true;
         return zone->soa;
     }
-    if (!is_end && ++walk->item == chunk->count) {
+    if (chunk && ++walk->item == chunk->count) {
         walk->item = 0;
         walk->chunk++;
     }

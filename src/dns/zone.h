@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -32,7 +33,17 @@ static inline struct dname rrset_owner(const struct rrset *set)
     return (struct dname){set->data, set->owner_len};
 }
 // The next rdata; *cursor starts at 0. False: that was the last.
-bool rrset_next(const struct rrset *set, size_t *cursor, struct text *rdata);
+static inline bool rrset_next(const struct rrset *set, size_t *cursor, struct text *rdata)
+{
+    const uint8_t *at = set->data + set->owner_len + *cursor;
+    uint16_t len;
+    if (at == set->data + set->octets)
+        return false;
+    memcpy(&len, at, sizeof len);
+    *rdata = (struct text){(const char *)at + sizeof len, len};
+    *cursor += sizeof len + len;
+    return true;
+}
 // All of its RRs as transferred without compression.
 static inline size_t rrset_wire_octets(const struct rrset *set)
 {
@@ -109,9 +120,13 @@ void zone_delta_done(struct zone_delta *delta);
 
 // ---- text ---------------------------------------------------------------------------------------
 
-// Master file (RFC 1035 5): $ORIGIN and absolute order, the SOA first; loads in every server.
+// Master file (RFC 1035 5) that every server loads: $ORIGIN, then the SOA, then all others in
+// canonical order, owners relative, TTL and class on each line.
 void zone_write_file(struct buffer *out, const struct zone *zone);
-// To the octet as Kubizone's zonefile program wrote it.
+// To the octet as Kubizone's zonefile program wrote it: without a line feed at its end.
 void zone_write_kubizone(struct buffer *out, const struct zone *zone);
+// Only the SOA's rdata, as it stands there: "ns1.shop.example. noc.shop.example. (7 86400 7200
+// 3600000 360)".
+void zone_write_kubizone_soa(struct buffer *out, const struct rrset *soa);
 // One RR: "www.shop.example. 300 IN A 192.0.2.7".
 void zone_write_record(struct buffer *out, const struct rrset *set, struct text rdata);

@@ -91,5 +91,7 @@ struct zone *zone_next(const struct zone *old, struct rrset *soa, struct rrset *
     struct zone_builder builder = {0};
     size_t kept = place_edits(old, sorted, count, edits);
     apply_edits(&builder, old, edits, kept);
-    return zone_builder_end(&builder, soa ? soa : rrset_ref(old->soa));
+    struct zone *zone = zone_builder_end(&builder, soa ? soa : rrset_ref(old->soa));
+    zone_digest_inherit(zone, old);
+    return zone;
 }

@@ -9,6 +9,7 @@ enum {
     CHUNK_SETS_MAX = 256,
     CHUNK_SETS_FILL = 192, // when there is much to spread
     CHUNK_SETS_MIN = 64,   // fewer go with the neighbour, so only the one chunk of a zone has fewer
+    CHUNKS_PER_MARK = 8,
 };
 
 struct zone_chunk {
@@ -19,10 +20,18 @@ struct zone_chunk {
     struct rrset *sets[];
 };
 
+// The digest of a zone's beginning, for all versions that begin so.
+struct zone_mark {
+    uint32_t refs;
+    struct digest_state *state;
+};
+
 struct zone {
     uint32_t refs;
     bool has_digest;
-    uint8_t digest[32]; // once somebody asked for it
+    uint8_t digest[32];       // once somebody asked for it
+    struct zone_mark **marks; // after each CHUNKS_PER_MARK chunks; as many as are known
+    size_t mark_count;
     struct rrset *soa;
     struct zone_chunk **chunks;
     size_t chunk_count;
@@ -72,3 +81,7 @@ void zone_builder_cut(struct zone_builder *builder);
 // The zone, whose SOA's reference it takes. Frees what the builder holds.
 struct zone *zone_builder_end(struct zone_builder *builder, struct rrset *soa);
 void zone_chunk_unref(struct zone_chunk *chunk);
+
+// Takes over what the version before knows of the digest, as far as the two begin alike.
+void zone_digest_inherit(struct zone *zone, const struct zone *old);
+void zone_digest_done(struct zone *zone);

@@ -120,18 +120,6 @@ void rrset_unref(const struct rrset *set)
         free(own);
 }
 
-bool rrset_next(const struct rrset *set, size_t *cursor, struct text *rdata)
-{
-    const uint8_t *at = set->data + set->owner_len + *cursor;
-    uint16_t len;
-    if (at == set->data + set->octets)
-        return false;
-    memcpy(&len, at, sizeof len);
-    *rdata = (struct text){(const char *)at + sizeof len, len};
-    *cursor += sizeof len + len;
-    return true;
-}
-
 bool rrset_equal(const struct rrset *a, const struct rrset *b)
 {
     return a == b || (a->type == b->type && a->ttl_s == b->ttl_s && a->octets == b->octets &&
