@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/value.h"
+
 enum { SHOWN_OCTETS_MAX = 4096 };
 
 static const struct {
+    const char *name;
     const char *mark;
     const char *colour;
 } levels[REPORT_LEVELS] = {
-    [REPORT_ERROR] = {"", ""},
-    [REPORT_WARNING] = {"warning: ", "\033[33m"},
-    [REPORT_INFO] = {"info: ", "\033[36m"},
+    [REPORT_ERROR] = {"error", "", ""},
+    [REPORT_WARNING] = {"warning", "warning: ", "\033[33m"},
+    [REPORT_INFO] = {"info", "info: ", "\033[36m"},
 };
 
 void report_done(struct report *report)
@@ -27,10 +30,28 @@ void report_add(struct report *report, enum report_level level, struct spot plac
     va_start(args, format);
     buffer_vprintf(&text, format, args);
     va_end(args);
-    mem_reserve(&report->items, &report->capacity, report->count + 1);
-    report->items[report->count++] =
-        (struct report_line){level, place, arena_copy_text(report->arena, buffer_text(&text).at)};
+    report_add_about(report, level, place, NULL, NULL, buffer_text(&text).at);
+}
+
+bool report_is_full(const struct report *report)
+{
+    return report->limit && report->count >= report->limit;
+}
+
+void report_add_about(struct report *report, enum report_level level, struct spot place,
+                      const char *object, const char *reason, const char *text)
+{
     report->counts[level]++;
+    if (report_is_full(report))
+        return;
+    mem_reserve(&report->items, &report->capacity, report->count + 1);
+    report->items[report->count++] = (struct report_line){
+        .level = level,
+        .place = place,
+        .object = object ? arena_copy_text(report->arena, object) : NULL,
+        .reason = reason,
+        .text = arena_copy_text(report->arena, text),
+    };
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)
@@ -58,14 +79,52 @@ static void write_line(struct buffer *out, const struct report_line *line, bool 
                   line->place.line, line->place.column, has_colour ? "\033[0m" : "");
     buffer_printf(out, "%s%s%s", has_colour ? levels[line->level].colour : "",
                   levels[line->level].mark, has_colour ? "\033[0m" : "");
+    if (line->object) {
+        text_clean(out, text_of(line->object), SHOWN_OCTETS_MAX);
+        buffer_add_text(out, ": ");
+    }
+    if (line->reason)
+        buffer_printf(out, "%s: ", line->reason);
     text_clean(out, text_of(line->text), SHOWN_OCTETS_MAX);
     buffer_add_char(out, '\n');
 }
 
-void report_write(struct buffer *out, struct report *report, bool has_colour)
+static void sort(struct report *report)
 {
     if (report->count)
         qsort(report->items, report->count, sizeof *report->items, compare_places);
+}
+
+void report_write(struct buffer *out, struct report *report, bool has_colour)
+{
+    sort(report);
     for (size_t i = 0; i < report->count; i++)
         write_line(out, &report->items[i], has_colour);
+}
+
+static void write_member(struct buffer *out, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    AUTO_BUFFER clean = {0};
+    text_clean(&clean, text_of(text), SHOWN_OCTETS_MAX);
+    buffer_printf(out, ", \"%s\": ", name);
+    value_write_json_text(out, buffer_text(&clean));
+}
+
+void report_write_json(struct buffer *out, struct report *report)
+{
+    sort(report);
+    buffer_add_char(out, '[');
+    for (size_t i = 0; i < report->count; i++) {
+        const struct report_line *line = &report->items[i];
+        buffer_printf(out, "%s{\"level\": \"%s\"", i ? ",\n " : "\n ", levels[line->level].name);
+        write_member(out, "file", line->place.path);
+        buffer_printf(out, ", \"line\": %u, \"column\": %u", line->place.line, line->place.column);
+        write_member(out, "object", line->object);
+        write_member(out, "reason", line->reason);
+        write_member(out, "text", line->text);
+        buffer_add_char(out, '}');
+    }
+    buffer_add_text(out, report->count ? "\n]" : "]");
 }
