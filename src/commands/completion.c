@@ -53,21 +53,52 @@ static void each_command(struct buffer *out, struct arena *arena,
 }
 
 // What may follow as second word of a command, blanks between.
-static void add_second_words(struct buffer *out, const struct command *command)
+static void add_second_words(struct buffer *out, struct text first)
 {
-    size_t len = strlen(command->name);
     for (size_t i = 0; i < command_count; i++)
-        if (!strncmp(commands[i]->name, command->name, len) && commands[i]->name[len] == ' ')
-            buffer_printf(out, " %s", commands[i]->name + len + 1);
+        if (!strncmp(commands[i]->name, first.at, first.len) && commands[i]->name[first.len] == ' ')
+            buffer_printf(out, " %s", commands[i]->name + first.len + 1);
+}
+
+static struct text first_word(const char *name)
+{
+    return (struct text){name, strcspn(name, " ")};
+}
+
+// The first words of commands that are none by themselves ("zone"), each once.
+static void each_group(struct buffer *out, void (*write)(struct buffer *out, struct text word))
+{
+    struct text last = {0};
+    for (size_t i = 0; i < command_count; i++) {
+        AUTO_BUFFER name = {0};
+        struct text word = first_word(commands[i]->name);
+        buffer_add(&name, word.at, word.len);
+        if (!text_equal(word, last) && !command_find(name.at))
+            write(out, word);
+        last = word;
+    }
 }
 
 // ---- bash ---------------------------------------------------------------------------------------
+
+static void bash_group_name(struct buffer *out, struct text word)
+{
+    buffer_printf(out, " %.*s", TEXT_ARGS(word));
+}
 
 static void bash_names(struct buffer *out)
 {
     for (size_t i = 0; i < command_count; i++)
         if (word_count(commands[i]->name) == 1)
             buffer_printf(out, "%s%s", i ? " " : "", commands[i]->name);
+    each_group(out, bash_group_name);
+}
+
+static void bash_group(struct buffer *out, struct text word)
+{
+    buffer_printf(out, "    '%.*s'*) words=\"--help", TEXT_ARGS(word));
+    add_second_words(out, word);
+    buffer_add_text(out, "\" ;;\n");
 }
 
 static void bash_option(struct buffer *out, const struct command *command,
@@ -91,7 +122,7 @@ static void bash_command(struct buffer *out, struct arena *arena, const struct c
         buffer_printf(out, "    '%s'*) words=\"--help $commands", command->name);
     else
         buffer_printf(out, "    '%s'*) words=\"--help", command->name);
-    add_second_words(out, command);
+    add_second_words(out, text_of(command->name));
     for (size_t i = 0; i < count; i++)
         buffer_printf(out, " --%s", options[i]->name);
     buffer_add_text(out, "\" ;;\n");
@@ -105,6 +136,7 @@ static void bash_write(struct buffer *out, struct arena *arena)
     buffer_add_text(out, "'\n    case \"${COMP_WORDS[*]:1:COMP_CWORD-1}\" in\n"
                          "    '') words=\"$commands --help --version\" ;;\n");
     each_command(out, arena, bash_command);
+    each_group(out, bash_group);
     buffer_add_text(out,
                     "    esac\n"
                     "    COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
@@ -141,7 +173,7 @@ static void zsh_option(struct buffer *out, const struct option *option)
 static void zsh_second_words(struct buffer *out, const struct command *command)
 {
     AUTO_BUFFER seconds = {0};
-    add_second_words(&seconds, command);
+    add_second_words(&seconds, text_of(command->name));
     if (seconds.len)
         buffer_printf(out, " \\\n            '1:COMMAND:(%s)'", buffer_text(&seconds).at + 1);
 }
@@ -164,6 +196,23 @@ static void zsh_command(struct buffer *out, struct arena *arena, const struct co
     buffer_add_text(out, "\n        ;;\n");
 }
 
+static void zsh_group_name(struct buffer *out, struct text word)
+{
+    buffer_printf(out, "\n        '%.*s:several commands,", TEXT_ARGS(word));
+    add_second_words(out, word);
+    buffer_add_char(out, '\'');
+}
+
+static void zsh_group(struct buffer *out, struct text word)
+{
+    AUTO_BUFFER seconds = {0};
+    add_second_words(&seconds, word);
+    buffer_printf(out,
+                  "    '%.*s'*)\n        shift 1 words\n        ((CURRENT -= 1))\n"
+                  "        _arguments '1:COMMAND:(%s)'\n        ;;\n",
+                  TEXT_ARGS(word), buffer_text(&seconds).at + 1);
+}
+
 static void zsh_write(struct buffer *out, struct arena *arena)
 {
     buffer_add_text(out, "#compdef signpost\n_signpost_commands() {\n    local -a commands=(");
@@ -174,11 +223,13 @@ static void zsh_write(struct buffer *out, struct arena *arena)
         zsh_text(out, text_of(commands[i]->summary));
         buffer_add_char(out, '\'');
     }
+    each_group(out, zsh_group_name);
     buffer_add_text(out, "\n    )\n    _describe command commands\n}\n"
                          "_signpost() {\n    if ((CURRENT == 2)); then\n"
                          "        _signpost_commands\n        return\n    fi\n"
                          "    case \"${words[2,-1]}\" in\n");
     each_command(out, arena, zsh_command);
+    each_group(out, zsh_group);
     buffer_add_text(out, "    esac\n}\n"
                          "if [[ $funcstack[1] = _signpost ]]; then # loaded at the first Tab\n"
                          "    _signpost \"$@\"\nelse\n    compdef _signpost signpost\nfi\n");
@@ -244,12 +295,21 @@ static void fish_command(struct buffer *out, struct arena *arena, const struct c
     }
 }
 
+static void fish_group(struct buffer *out, struct text word)
+{
+    buffer_printf(out, "complete -c signpost -n __fish_use_subcommand -a %.*s -d 'one of",
+                  TEXT_ARGS(word));
+    add_second_words(out, word);
+    buffer_add_text(out, "'\n");
+}
+
 static void fish_write(struct buffer *out, struct arena *arena)
 {
     buffer_add_text(out, "# fish completion: signpost help --completion fish | source\n"
                          "complete -c signpost -f\n"
                          "complete -c signpost -l help -d 'Print help'\n");
     each_command(out, arena, fish_command);
+    each_group(out, fish_group);
 }
 
 // ---- shells -------------------------------------------------------------------------------------
