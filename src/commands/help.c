@@ -72,6 +72,8 @@ static void write_option(struct buffer *out, const struct option *option)
     AUTO_BUFFER facts = {0};
     buffer_printf(out, "%*s", NAME_INDENT, "");
     write_flag(out, option->name, option);
+    if (option->letter)
+        buffer_printf(out, ", -%c", option->letter);
     if (option->alias) {
         buffer_add_text(out, ", ");
         write_flag(out, option->alias, option);

@@ -117,6 +117,8 @@ static void add_option(struct buffer *out, const struct option *option)
     AUTO_BUFFER facts = {0};
     buffer_add_text(out, ".TP\n");
     add_flag(out, option->name, option);
+    if (option->letter)
+        buffer_printf(out, ", \\fB\\-%c\\fR", option->letter);
     if (option->alias) {
         buffer_add_text(out, ", ");
         add_flag(out, option->alias, option);

@@ -178,6 +178,25 @@ static bool unknown_flag(const struct invocation *out, struct text name, struct 
                      TEXT_ARGS(name), out->command->name);
 }
 
+// Of an option that stands at words[*at]; `inner` is what stands behind its equals sign.
+static bool take_value(struct invocation *out, struct option_value *value, const char *inner,
+                       int count, char **words, int *at, struct error *err)
+{
+    const char *source =
+        value->source ? value->source : arena_printf(out->arena, "flag --%s", value->option->name);
+    if (inner)
+        return set(out, value, inner, source, err);
+    if (value->option->type == OPTION_FLAG)
+        return set(out, value, "true", source, err);
+    if (*at + 1 >= count) {
+        AUTO_BUFFER expected = {0};
+        option_write_value(&expected, value->option);
+        return error_set(err, FAULT_SPEC, "", "flag --%s: expects %s", value->option->name,
+                         buffer_text(&expected).at);
+    }
+    return set(out, value, words[++*at], source, err);
+}
+
 static bool take_flag(struct invocation *out, int count, char **words, int *at, struct error *err)
 {
     struct text rest = text_of(words[*at] + 2);
@@ -188,21 +207,17 @@ static bool take_flag(struct invocation *out, int count, char **words, int *at, 
         return true;
     }
     struct option_value *value = find(out, name);
-    if (!value)
-        return unknown_flag(out, name, err);
-    const char *source =
-        value->source ? value->source : arena_printf(out->arena, "flag --%s", value->option->name);
-    if (rest.at)
-        return set(out, value, rest.at, source, err);
-    if (value->option->type == OPTION_FLAG)
-        return set(out, value, "true", source, err);
-    if (*at + 1 >= count) {
-        AUTO_BUFFER expected = {0};
-        option_write_value(&expected, value->option);
-        return error_set(err, FAULT_SPEC, "", "flag --%s: expects %s", value->option->name,
-                         buffer_text(&expected).at);
-    }
-    return set(out, value, words[++*at], source, err);
+    return value ? take_value(out, value, rest.at, count, words, at, err)
+                 : unknown_flag(out, name, err);
+}
+
+static bool take_letter(struct invocation *out, int count, char **words, int *at, struct error *err)
+{
+    const char *word = words[*at];
+    for (size_t i = 0; i < out->value_count && !word[2]; i++)
+        if (out->values[i].option->letter == word[1])
+            return take_value(out, &out->values[i], NULL, count, words, at, err);
+    return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes", word);
 }
 
 static bool take_words(struct invocation *out, int count, char **words, struct error *err)
@@ -218,8 +233,8 @@ static bool take_words(struct invocation *out, int count, char **words, struct e
             if (!take_flag(out, count, words, &i, err))
                 return false;
         } else if (!is_behind && words[i][0] == '-' && words[i][1]) {
-            return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes",
-                             words[i]);
+            if (!take_letter(out, count, words, &i, err))
+                return false;
         } else {
             out->arguments[out->argument_count++] = words[i];
         }

@@ -25,6 +25,7 @@ enum option_type {
 struct option {
     const char *name;     // "health-probe-bind-address"
     const char *alias;    // another flag name, or NULL
+    char letter;          // 'o': -o VALUE is the same; 0: none
     const char *variable; // environment variable beside SIGNPOST_<NAME>, or NULL
     enum option_type type;
     const char *fallback;    // text form; NULL: not set

@@ -51,6 +51,7 @@ static int plan_run(struct invocation *invocation)
 
 static const struct option plan_rows[] = {
     {.name = "output",
+     .letter = 'o',
      .type = OPTION_CHOICE,
      .fallback = "text",
      .placeholder = "FORMAT",

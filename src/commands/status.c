@@ -707,6 +707,7 @@ static const struct option status_rows[] = {
      .doc = "Ask this name server for every record, without recursion, and compare. Port 53 when "
             "none is given."},
     {.name = "output",
+     .letter = 'o',
      .type = OPTION_CHOICE,
      .fallback = "text",
      .placeholder = "FORMAT",

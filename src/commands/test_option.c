@@ -18,7 +18,13 @@ static const struct option rows[] = {
     {.name = "cert-dir", .alias = "cert-path", .type = OPTION_TEXT, .placeholder = "PATH"},
     {.name = "level", .variable = "TEST_LEVEL", .type = OPTION_TEXT, .placeholder = "LEVEL"},
     {.name = "watch", .type = OPTION_FLAG},
-    {.name = "count", .type = OPTION_INT, .fallback = "3", .placeholder = "N", .min = 1, .max = 10},
+    {.name = "count",
+     .letter = 'c',
+     .type = OPTION_INT,
+     .fallback = "3",
+     .placeholder = "N",
+     .min = 1,
+     .max = 10},
     {.name = "wait",
      .type = OPTION_DURATION,
      .fallback = "1m30s",
@@ -184,6 +190,17 @@ static void an_alias_is_the_same_option(void **state)
     assert_option(*state, "cert-dir", "x", "flag --cert-dir");
 }
 
+static void a_letter_is_the_same_option(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(parse(fixture, &plain, "-c 7"));
+    assert_option(fixture, "count", "7", "flag --count");
+    assert_false(parse(fixture, &plain, "-c"));
+    assert_string_equal(fixture->err.text, "flag --count: expects N");
+    assert_false(parse(fixture, &plain, "-c7"));
+    assert_string_equal(fixture->err.text, "unknown flag -c7; flags begin with two dashes");
+}
+
 static void a_flag_needs_no_value_and_takes_one(void **state)
 {
     struct fixture *fixture = *state;
@@ -324,6 +341,7 @@ int main(void)
         TEST_OF(a_list_in_the_file_becomes_a_list),
         TEST_OF(a_value_stands_behind_a_blank_or_an_equals_sign),
         TEST_OF(an_alias_is_the_same_option),
+        TEST_OF(a_letter_is_the_same_option),
         TEST_OF(a_flag_needs_no_value_and_takes_one),
         TEST_OF(commas_and_repeated_flags_make_a_list),
         TEST_OF(durations_are_milliseconds),
