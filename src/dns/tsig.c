@@ -7,10 +7,8 @@
 #include "dns/wire.h"
 
 enum {
-    RR_TSIG = 250,
-    CLASS_ANY = 255,
     MAC_OCTETS_MIN = 10, // RFC 8945 5.2.2.1
-    TIME_OCTETS = 6,
+    RECORD_FIXED = 26,   // without names and MAC
 };
 
 static const struct {
@@ -228,6 +226,12 @@ bool tsig_sign_later(struct buffer *message, const struct tsig_key *key, int64_t
     struct chain chain = {.mac = mac, .is_later = true};
     struct tsig_record record = {.time_s = (uint64_t)unix_s, .other = TEXT("")};
     return time_is_possible(unix_s, err) && sign(message, key, &chain, &record, mac, err);
+}
+
+size_t tsig_octets(const struct tsig_key *key)
+{
+    return strlen(key->name) + strlen(tsig_algorithm_name(key->algorithm)) + 2 + RECORD_FIXED +
+           digest_len(key->algorithm);
 }
 
 static bool refuse_unsigned(struct buffer *reply, const struct tsig_found *found,

@@ -42,6 +42,9 @@ bool tsig_sign(struct buffer *message, const struct tsig_key *key, int64_t unix_
 bool tsig_sign_later(struct buffer *message, const struct tsig_key *key, int64_t unix_s,
                      struct tsig_mac *mac, struct error *err);
 
+// What tsig_sign adds to a message, at most.
+size_t tsig_octets(const struct tsig_key *key);
+
 enum tsig_verdict {
     TSIG_GOOD,
     TSIG_ABSENT,

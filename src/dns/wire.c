@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/must.h"
 
 // Every octet escaped as \DDD, and dots.
 enum { NAME_TEXT_MAX = 1024, NAME_SHOWN_MAX = 255, POINTER_MARK = 0xc0, POINTERS_MAX = 127 };
+enum { SOA_TIMERS = 16 };
 
 struct wire wire_of(struct text octets)
 {
@@ -130,6 +132,42 @@ bool wire_take_name(struct wire *wire, uint8_t out[DNAME_MAX], struct dname *nam
         return true;
     }
     return false;
+}
+
+bool wire_take_header(struct wire *wire, struct wire_header *out)
+{
+    if (!wire_read_u16(wire, &out->id) || !wire_read_u16(wire, &out->flags))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(out->counts); i++)
+        if (!wire_read_u16(wire, &out->counts[i]))
+            return false;
+    return true;
+}
+
+bool wire_take_question(struct wire *wire, struct wire_question *out)
+{
+    return wire_take_name(wire, out->name_octets, &out->name) && wire_read_u16(wire, &out->type) &&
+           wire_read_u16(wire, &out->class);
+}
+
+bool wire_take_record(struct wire *wire, struct wire_record *out)
+{
+    if (!wire_take_name(wire, out->owner_octets, &out->owner) || !wire_read_u16(wire, &out->type) ||
+        !wire_read_u16(wire, &out->class) || !wire_read_u32(wire, &out->ttl) ||
+        !wire_read_u16(wire, &out->rdata_len))
+        return false;
+    out->rdata_at = wire->position;
+    return wire_skip(wire, out->rdata_len);
+}
+
+bool wire_read_serial(const struct wire *wire, const struct wire_record *soa, uint32_t *serial)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    struct wire inner = {wire->at, soa->rdata_at + soa->rdata_len, soa->rdata_at};
+    return wire_take_name(&inner, octets, &name) && wire_take_name(&inner, octets, &name) &&
+           wire_read_u32(&inner, serial) && wire_skip(&inner, SOA_TIMERS) &&
+           inner.position == inner.len;
 }
 
 void wire_add_u16(struct buffer *out, unsigned number)

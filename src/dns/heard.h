@@ -1,0 +1,15 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "dns/tsig.h"
+
+// What the reply of another server is worth, as errors. Private to dns.
+
+// True for GOOD. Else fault AUTH (AGAIN if it is malformed) and a code such as "BADKEY", or that of
+// the reply's own RCODE if it is not signed at all.
+bool heard_verdict(enum tsig_verdict verdict, unsigned peer_error, unsigned rcode,
+                   struct error *err);
+// True for NOERROR. Else its code: REFUSED and NOTAUTH are fault AUTH, others AGAIN.
+bool heard_rcode(unsigned rcode, struct error *err);
