@@ -110,16 +110,22 @@ bool rdata_nonempty_read(struct rdata_reader *reader)
     return word && rdata_unescape(reader, word->text, reader->out);
 }
 
+// In lower case: it is the same tag (RFC 8659 4.1), and NSD reads no other.
 bool rdata_tag_read(struct rdata_reader *reader)
 {
     const struct rdata_word *word = rdata_next_plain(reader, "a tag");
     if (!word)
         return false;
+    if (!word->text.len || word->text.len > STRING_MAX)
+        return rdata_refuse(reader, NULL, "a tag of %zu characters: 1..%d are possible",
+                            word->text.len, STRING_MAX);
+    buffer_add_char(reader->out, (char)word->text.len);
     for (size_t i = 0; i < word->text.len; i++) {
-        char c = word->text.at[i];
-        if (!rdata_is_digit(c) && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+        char c = word->text.at[i], small = rdata_is_digit(c) ? c : (char)(c | 0x20);
+        if (!rdata_is_digit(c) && (small < 'a' || small > 'z'))
             return rdata_refuse(reader, word->text.at + i,
                                 "the tag may hold letters and digits alone");
+        buffer_add_char(reader->out, small);
     }
-    return rdata_add_strings(reader, word->text, false);
+    return true;
 }

@@ -91,21 +91,18 @@ static bool take_hash(struct rdata_taker *taker)
     return take_string(taker);
 }
 
-static bool is_alphanumeric(uint8_t c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
 static bool take_tag(struct rdata_taker *taker)
 {
-    size_t first = taker->at + 1;
+    size_t first = taker->out->len + 1;
     if (!take_string(taker))
         return false;
-    for (size_t i = first; i < taker->at; i++)
-        if (!is_alphanumeric(taker->message[i]))
-            return rdata_refuse_taken(taker, "the tag holds other characters than letters and "
-                                             "digits");
-    return taker->at > first || rdata_refuse_taken(taker, "the tag is empty");
+    for (size_t i = first; i < taker->out->len; i++) {
+        char c = taker->out->at[i], small = rdata_is_digit(c) ? c : (char)(c | 0x20);
+        if (!rdata_is_digit(c) && (small < 'a' || small > 'z'))
+            return rdata_refuse_taken(taker, "the tag may hold letters and digits alone");
+        taker->out->at[i] = small;
+    }
+    return taker->out->len > first || rdata_refuse_taken(taker, "the tag is empty");
 }
 
 // ---- names --------------------------------------------------------------------------------------

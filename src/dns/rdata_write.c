@@ -299,11 +299,6 @@ static bool write_string(struct rdata_writer *writer)
     return true;
 }
 
-static bool write_maybe(struct rdata_writer *writer)
-{
-    return writer->at == writer->end || write_string(writer);
-}
-
 static bool write_strings(struct rdata_writer *writer)
 {
     do {
@@ -380,15 +375,6 @@ static bool write_hex(struct rdata_writer *writer)
     return at < writer->end;
 }
 
-static bool write_nsap(struct rdata_writer *writer)
-{
-    const uint8_t *at = writer->at;
-    rdata_separate(writer);
-    buffer_add_text(writer->out, "0x");
-    rdata_put_hex(writer->out, at, take_rest(writer));
-    return at < writer->end;
-}
-
 static bool write_base64(struct rdata_writer *writer)
 {
     const uint8_t *at = writer->at;
@@ -402,6 +388,7 @@ static bool write_key(struct rdata_writer *writer)
     return writer->at == writer->end || write_base64(writer);
 }
 
+// Of types that are always written in their generic form, too.
 static bool write_opaque(struct rdata_writer *writer)
 {
     (void)writer;
@@ -428,7 +415,7 @@ static rdata_write_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_EUI64] = write_eui64,
     [RDATA_GROUPS] = write_groups,
     [RDATA_STRING] = write_string,
-    [RDATA_MAYBE] = write_maybe,
+    [RDATA_MAYBE] = write_opaque,
     [RDATA_STRINGS] = write_strings,
     [RDATA_TAG] = write_tag,
     [RDATA_VALUE] = write_value,
@@ -436,7 +423,7 @@ static rdata_write_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_SALT] = write_salt,
     [RDATA_HASH] = write_hash,
     [RDATA_HEX] = write_hex,
-    [RDATA_NSAP] = write_nsap,
+    [RDATA_NSAP] = write_opaque,
     [RDATA_BASE64] = write_base64,
     [RDATA_KEY] = write_key,
     [RDATA_BITMAP] = rdata_bitmap_write,
@@ -466,10 +453,17 @@ static void write_generic(struct buffer *out, struct text rdata)
     rdata_put_hex(out, (const uint8_t *)rdata.at, rdata.len);
 }
 
+// A type that is written as TYPE and number has generic rdata for everyone.
+static bool has_mnemonic(uint16_t type)
+{
+    char number[10];
+    return rr_type_write(type, number) != number;
+}
+
 void rdata_write(struct buffer *out, uint16_t type, struct text rdata)
 {
     const uint8_t *at = (const uint8_t *)rdata.at;
-    const struct rdata_shape *shape = rdata_shape_find(type);
+    const struct rdata_shape *shape = has_mnemonic(type) ? rdata_shape_find(type) : NULL;
     struct rdata_writer writer = {
         .first = at, .at = at, .end = at + rdata.len, .out = out, .start = out->len};
     if (shape && write_fields(&writer, shape))

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 
+enum { MNEMONIC_MAX = 10 };
+
 struct row {
     uint16_t number;
     bool is_reserved;
@@ -34,6 +36,15 @@ static const struct row rows[] = {
     {32769, false, "DLV"},
 };
 
+// Old or rare ones, which not every server reads: they are written as TYPE and number.
+static const struct row rare[] = {
+    {3, false, "MD"},        {4, false, "MF"},      {7, false, "MB"},    {8, false, "MG"},
+    {9, false, "MR"},        {10, false, "NULL"},   {11, false, "WKS"},  {14, false, "MINFO"},
+    {19, false, "X25"},      {20, false, "ISDN"},   {21, false, "RT"},   {22, false, "NSAP"},
+    {23, false, "NSAP-PTR"}, {26, false, "PX"},     {27, false, "GPOS"}, {30, false, "NXT"},
+    {56, false, "NINFO"},    {58, false, "TALINK"}, {258, false, "AVC"},
+};
+
 static const struct row *find(uint16_t type)
 {
     size_t low = 0;
@@ -62,14 +73,22 @@ static bool read_number(struct text text, uint16_t *type)
     return true;
 }
 
-bool rr_type_read(struct text text, uint16_t *type)
+static bool read_mnemonic(const struct row *table, size_t count, struct text text, uint16_t *type)
 {
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (text_equal_nocase(text, text_of(rows[i].name))) {
-            *type = rows[i].number;
+    for (size_t i = 0; i < count; i++)
+        if (text_equal_nocase(text, text_of(table[i].name))) {
+            *type = table[i].number;
             return true;
         }
-    return read_number(text, type);
+    return false;
+}
+
+bool rr_type_read(struct text text, uint16_t *type)
+{
+    if (!text.len || text.len > MNEMONIC_MAX || *text.at < 'A') // numbers are asked for often
+        return false;
+    return read_mnemonic(rows, COUNT_OF(rows), text, type) ||
+           read_mnemonic(rare, COUNT_OF(rare), text, type) || read_number(text, type);
 }
 
 const char *rr_type_write(uint16_t type, char out[10])

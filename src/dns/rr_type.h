@@ -32,7 +32,7 @@ enum rr_type {
 
 // A mnemonic in any case, or TYPE<0-65535> (RFC 3597 5), which is folded to the mnemonic's number.
 bool rr_type_read(struct text text, uint16_t *type);
-// "A", or "TYPE65280" in `out` for one without mnemonic.
+// "A", or "TYPE65280" in `out` for one without mnemonic, or with one that not every server reads.
 const char *rr_type_write(uint16_t type, char out[10]);
 // Made by whoever serves the zone, about questions, or of one message alone: nobody's to write.
 bool rr_type_is_reserved(uint16_t type);

@@ -83,7 +83,7 @@ static void nothing_may_be_cut_off_or_left_over(void **state)
     refuse("TXT", TEXT("\4abc"), 0, "the rdata ends within a field");
     refuse("MX", TEXT("\0\1"), 0, "a name in it is malformed");
     refuse("CAA", TEXT("\0\0x"), 0, "the tag is empty");
-    refuse("CAA", TEXT("\0\2a-x"), 0, "the tag holds other characters than letters and digits");
+    refuse("CAA", TEXT("\0\2a-x"), 0, "the tag may hold letters and digits alone");
     refuse("TLSA", TEXT("\0\0\0"), 0, "the rdata ends before its last field");
     refuse("HIP", TEXT("\1\2\0\2ab"), 0, "the rdata ends within a field");
     refuse("IPSECKEY", TEXT("\1\4\2key"), 0, "the type of the gateway is not one of 0..3");
@@ -161,6 +161,9 @@ static void octets_without_a_text_are_written_as_they_are(void **state)
     buffer_clear(&out);
     rdata_write(&out, RR_A, TEXT("\1\2\3"));
     assert_string_equal(out.at, "\\# 3 010203");
+    buffer_clear(&out);
+    rdata_write(&out, type_of("GPOS"), TEXT("\0011\0012\0013"));
+    assert_string_equal(out.at, "\\# 6 013101320133");
     buffer_clear(&out);
     rdata_write(&out, 65280, TEXT(""));
     assert_string_equal(out.at, "\\# 0");

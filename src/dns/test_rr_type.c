@@ -42,6 +42,15 @@ static void every_mnemonic_comes_back(void **state)
     assert_int_equal(named, 58);
 }
 
+static void rare_mnemonics_are_read_and_written_as_numbers(void **state)
+{
+    (void)state;
+    char out[10];
+    assert_int_equal(read_type("minfo"), 14);
+    assert_int_equal(read_type("NSAP-PTR"), 23);
+    assert_string_equal(rr_type_write(14, out), "TYPE14");
+}
+
 static void what_is_no_type_is_refused(void **state)
 {
     (void)state;
@@ -70,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mnemonics_and_numbers_are_the_same_types),
         cmocka_unit_test(every_mnemonic_comes_back),
+        cmocka_unit_test(rare_mnemonics_are_read_and_written_as_numbers),
         cmocka_unit_test(what_is_no_type_is_refused),
         cmocka_unit_test(types_that_nobody_may_write_are_known),
     };
