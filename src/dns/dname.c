@@ -36,11 +36,31 @@ static bool is_alphanumeric(uint8_t c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+enum { PLAIN_IN_OBJECT = 1, PLAIN_IN_FILE = 2, PLAIN = PLAIN_IN_OBJECT | PLAIN_IN_FILE };
+
+// What stands for itself within a label.
+static const uint8_t plain[256] = {
+    ['!'] = PLAIN_IN_FILE,
+    ['#' ... '\''] = PLAIN_IN_FILE,
+    ['*'] = PLAIN,
+    ['+' ... ','] = PLAIN_IN_FILE,
+    ['-'] = PLAIN,
+    ['/'] = PLAIN,
+    ['0' ... '9'] = PLAIN,
+    [':'] = PLAIN_IN_FILE,
+    ['<' ... '@'] = PLAIN_IN_FILE,
+    ['A' ... 'Z'] = PLAIN,
+    ['['] = PLAIN_IN_FILE,
+    [']' ... '^'] = PLAIN_IN_FILE,
+    ['_'] = PLAIN,
+    ['`'] = PLAIN_IN_FILE,
+    ['a' ... 'z'] = PLAIN,
+    ['{' ... '~'] = PLAIN_IN_FILE,
+};
+
 static bool is_plain(enum dname_rules rules, uint8_t c)
 {
-    if (rules == DNAME_OF_FILE)
-        return c > ' ' && c < 0x7f && !strchr("\"();", c);
-    return is_alphanumeric(c) || c == '-' || c == '_' || c == '/' || c == '*';
+    return plain[c] & (rules == DNAME_OF_FILE ? PLAIN_IN_FILE : PLAIN_IN_OBJECT);
 }
 
 static void put(struct reader *reader, uint8_t octet)
@@ -164,11 +184,33 @@ static bool end_label(struct reader *reader)
     return true;
 }
 
+// Most labels hold nothing else. False, and nothing is read: this one does.
+static bool read_plain(struct reader *reader)
+{
+    const char *at = reader->at;
+    while (at < reader->end && is_plain(reader->rules, (uint8_t)*at))
+        at++;
+    size_t len = (size_t)(at - reader->at);
+    if ((at < reader->end && *at != '.') || reader->len + len > DNAME_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        uint8_t octet = lower((uint8_t)reader->at[i]);
+        reader->out[reader->len + i] = octet;
+        reader->stars += octet == '*';
+    }
+    reader->len += len;
+    reader->label_len = len;
+    reader->at = at;
+    return true;
+}
+
 static bool read_label(struct reader *reader)
 {
-    struct text label = label_ahead(reader);
     reader->label_at = reader->len++;
     reader->label_len = reader->stars = 0;
+    if (read_plain(reader))
+        return end_label(reader);
+    struct text label = label_ahead(reader);
     bool is_read = has_other_scripts(label) && reader->rules != DNAME_OF_FILE
                        ? read_other_scripts(reader, label)
                        : read_octets(reader, label.at + label.len);
@@ -283,6 +325,11 @@ bool dname_take(struct text octets, uint8_t out[DNAME_MAX], struct dname *name)
 
 // ---- writing ------------------------------------------------------------------------------------
 
+static bool is_bare(uint8_t c)
+{
+    return is_alphanumeric(c) || c == '-' || c == '_' || c == '*' || c == '/';
+}
+
 static void write_octet(struct buffer *out, uint8_t c)
 {
     if (c <= ' ' || c >= 0x7f)
@@ -293,13 +340,24 @@ static void write_octet(struct buffer *out, uint8_t c)
         buffer_add_char(out, (char)c);
 }
 
+static void write_label(struct buffer *out, const uint8_t *label)
+{
+    for (size_t i = 1; i <= *label;) {
+        size_t first = i;
+        while (i <= *label && is_bare(label[i]))
+            i++;
+        buffer_add(out, label + first, i - first);
+        if (i <= *label)
+            write_octet(out, label[i++]);
+    }
+}
+
 void dname_write(struct buffer *out, struct dname name)
 {
     if (dname_is_root(name))
         buffer_add_char(out, '.');
     for (const uint8_t *label = name.at; *label; label += *label + 1) {
-        for (size_t i = 1; i <= *label; i++)
-            write_octet(out, label[i]);
+        write_label(out, label);
         buffer_add_char(out, '.');
     }
 }

@@ -11,14 +11,16 @@ struct bits {
 static bool add_hex_word(const struct rdata_reader *reader, struct text word, struct bits *bits,
                          struct buffer *out)
 {
+    buffer_reserve(out, word.len / 2 + 1);
     for (size_t i = 0; i < word.len; i++) {
         int digit = rdata_hex_digit(word.at[i]);
         if (digit < 0)
             return rdata_refuse(reader, word.at + i, "no hex digit: write 0-9 and a-f alone");
         bits->held = bits->held << 4 | (uint32_t)digit;
         if (++bits->digits % 2 == 0)
-            buffer_add_char(out, (char)bits->held);
+            out->at[out->len++] = (char)bits->held;
     }
+    out->at[out->len] = '\0';
     return true;
 }
 

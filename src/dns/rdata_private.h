@@ -106,10 +106,9 @@ static inline bool rdata_is_digit(char c)
 }
 static inline int rdata_hex_digit(char c) // -1: it is none
 {
-    if (rdata_is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    unsigned digit = (unsigned)(uint8_t)c - '0', letter = ((unsigned)(uint8_t)c | 0x20) - 'a';
+    int value = letter <= 5 ? (int)letter + 10 : -1;
+    return digit <= 9 ? (int)digit : value;
 }
 // Appends octets with their length in front. Longer ones than 255 are cut, or refused.
 bool rdata_add_strings(struct rdata_reader *reader, struct text octets, bool may_cut);

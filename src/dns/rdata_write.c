@@ -35,9 +35,11 @@ void rdata_put_hex(struct buffer *out, const uint8_t *at, size_t len)
     static const char digits[] = "0123456789ABCDEF";
     buffer_reserve(out, 2 * len);
     for (size_t i = 0; i < len; i++) {
-        char pair[] = {digits[at[i] >> 4], digits[at[i] & 0xf]};
-        buffer_add(out, pair, sizeof pair);
+        out->at[out->len++] = digits[at[i] >> 4];
+        out->at[out->len++] = digits[at[i] & 0xf];
     }
+    if (len)
+        out->at[out->len] = '\0';
 }
 
 void rdata_put_ip4(struct buffer *out, const uint8_t at[4])
