@@ -148,6 +148,18 @@ static void dropped_front_leaves_the_rest(void **state)
     assert_string_equal(buffer.at, "");
 }
 
+static void numbers_are_added_in_decimal(void **state)
+{
+    (void)state;
+    AUTO_BUFFER buffer = {0};
+    buffer_add_number(&buffer, 0);
+    buffer_add_char(&buffer, ' ');
+    buffer_add_number(&buffer, 1009);
+    buffer_add_char(&buffer, ' ');
+    buffer_add_number(&buffer, UINT64_MAX);
+    assert_string_equal(buffer.at, "0 1009 18446744073709551615");
+}
+
 static void stolen_buffer_is_empty_and_reusable(void **state)
 {
     (void)state;
@@ -291,6 +303,7 @@ int main(void)
         cmocka_unit_test(buffer_grows_and_stays_terminated),
         cmocka_unit_test(printf_longer_than_the_room_is_complete),
         cmocka_unit_test(dropped_front_leaves_the_rest),
+        cmocka_unit_test(numbers_are_added_in_decimal),
         cmocka_unit_test(stolen_buffer_is_empty_and_reusable),
         cmocka_unit_test(utf8_is_checked_to_the_letter),
         cmocka_unit_test(decode_tells_point_and_length),

@@ -170,6 +170,16 @@ void buffer_add_char(struct buffer *buffer, char c)
     buffer_add(buffer, &c, 1);
 }
 
+void buffer_add_number(struct buffer *buffer, uint64_t number)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    buffer_add(buffer, digits + at, sizeof digits - at);
+}
+
 void buffer_printf(struct buffer *buffer, const char *format, ...)
 {
     va_list args;

@@ -44,6 +44,7 @@ void buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_add(struct buffer *buffer, const void *at, size_t len);
 void buffer_add_text(struct buffer *buffer, const char *terminated);
 void buffer_add_char(struct buffer *buffer, char c);
+void buffer_add_number(struct buffer *buffer, uint64_t number); // decimal
 void buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)

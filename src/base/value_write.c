@@ -10,16 +10,9 @@ enum { SIMPLE_KEY_MAX = 128 }; // a longer key stands behind "? "; libyaml stops
 
 static void write_int(struct buffer *out, int64_t integer)
 {
-    char digits[24];
-    char *at = digits + sizeof digits;
-    uint64_t left = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
-    do {
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-    } while (left);
     if (integer < 0)
-        *--at = '-';
-    buffer_add(out, at, (size_t)(digits + sizeof digits - at));
+        buffer_add_char(out, '-');
+    buffer_add_number(out, integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer);
 }
 
 static void write_real(struct buffer *out, double real)
