@@ -1,4 +1,6 @@
 #include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,15 +172,7 @@ void zone_write_hash(const struct zone *zone, char out[21])
 {
     uint8_t digest[32];
     uint64_t hash;
-    char digits[20];
-    size_t count = 0;
     zone_digest(zone, digest);
     memcpy(&hash, digest, sizeof hash);
-    hash = be64toh(hash);
-    do
-        digits[count++] = (char)('0' + hash % 10);
-    while (hash /= 10);
-    for (size_t i = 0; i < count; i++)
-        out[i] = digits[count - 1 - i];
-    out[count] = '\0';
+    snprintf(out, 21, "%" PRIu64, be64toh(hash));
 }
