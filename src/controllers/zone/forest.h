@@ -17,7 +17,7 @@
 struct forest_claim {
     const char *const *patterns; // "example.org.", "*.example.org."
     size_t pattern_count;
-    const char *const *namespaces;
+    const char *const *namespaces; // none: every one
     size_t namespace_count;
 };
 struct forest_settings {
@@ -41,7 +41,7 @@ struct forest_warning {
 struct forest_zone {
     const struct object *object;
     bool has_fqdn;
-    struct dname fqdn; // borrowed from the forest
+    struct dname fqdn; // borrowed from the forest, until it is settled again
     bool is_live;
     const struct object *parent; // whose label it gets; or NULL
     enum reason accepted;        // REASON_ACCEPTED, else why not
@@ -50,13 +50,13 @@ struct forest_zone {
     const char *ready_text;
     struct forest_warning warnings[FOREST_WARNINGS_MAX];
     size_t warning_count;
-    // Of live ones; NULL when it never was. Settled.
+    // Of live ones. Settled.
     struct zone_compiler *compiler;
 };
 struct forest_record {
     const struct object *object;
     bool has_fqdn;
-    struct dname fqdn;
+    struct dname fqdn;         // in the arena
     const struct object *zone; // that adopted it; or NULL
     enum reason accepted;      // REASON_ADOPTED, else why not
     const char *accepted_text;

@@ -1,0 +1,372 @@
+#include <string.h>
+
+#include "controllers/zone/forest_private.h"
+
+enum { NAMED_MAX = 4 };
+
+static const char *keep_text(struct arena *arena, const struct buffer *text)
+{
+    return arena_copy(arena, buffer_text(text).at, text->len);
+}
+
+static struct dname keep_name(struct arena *arena, struct dname name)
+{
+    return (struct dname){(const uint8_t *)arena_copy(arena, name.at, name.len), name.len};
+}
+
+static const char *name_text(struct arena *arena, struct dname name)
+{
+    AUTO_BUFFER text = {0};
+    dname_write(&text, name);
+    return keep_text(arena, &text);
+}
+
+static const char *key_text(struct arena *arena, const struct node *node)
+{
+    return arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(node->key.namespace_),
+                        TEXT_ARGS(node->key.name));
+}
+
+// The names are those of conditions.
+static enum reason reason_of(enum zone_reason reason)
+{
+    return reason_find(text_of(zone_reason_name(reason)));
+}
+
+// ---- why a zone is not accepted -----------------------------------------------------------------
+
+struct teller {
+    const struct forest *forest;
+    struct arena *arena;
+    const struct node *node;
+    const struct zone_spec *spec;
+    const struct frame_errors *errors;
+};
+
+static const char *tell_invalid_name(const struct teller *teller)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    struct error err;
+    static const struct dname root = {(const uint8_t *)"", 1};
+    const struct node *ref = teller->node->ref;
+    if (text_is(teller->spec->domain_name, "@"))
+        return "spec.domainName: @ is for records: name the zone";
+    const struct dname origin = ref && node_has_name(ref) ? node_name(ref) : root;
+    if (!dname_read(teller->spec->domain_name, &origin, DNAME_OF_OBJECT, octets, &name, &err))
+        return arena_printf(teller->arena, "spec.domainName: %s", err.text);
+    return "spec.domainName: the root is not a zone";
+}
+
+static const char *tell_name_and_ref(const struct teller *teller)
+{
+    (void)teller;
+    return "spec.domainName ends with a dot and spec.zoneRef is set: drop one";
+}
+
+static const char *tell_incomplete(const struct teller *teller)
+{
+    (void)teller;
+    return "spec.domainName is not complete: end it with a dot, or set spec.zoneRef";
+}
+
+static const char *tell_spec(const struct teller *teller)
+{
+    return arena_copy_text(teller->arena, teller->errors->accepted.text);
+}
+
+static const char *tell_not_found(const struct teller *teller)
+{
+    return arena_printf(teller->arena, "there is no zone %s: create it",
+                        key_text(teller->arena, teller->node->ref));
+}
+
+static const char *tell_waiting(const struct teller *teller)
+{
+    const struct node *ref = teller->node->ref;
+    return arena_printf(teller->arena, "zone %s has no name yet: %s", key_text(teller->arena, ref),
+                        reason_name(ref->now.reason));
+}
+
+static const char *tell_loop(const struct teller *teller)
+{
+    AUTO_BUFFER text = {0};
+    const struct node *at = teller->node;
+    buffer_printf(&text, "spec.zoneRef leads back to the zone itself: %s",
+                  key_text(teller->arena, at));
+    for (size_t i = 0; i < NAMED_MAX && (at != teller->node || !i); i++) {
+        at = at->ref;
+        buffer_printf(&text, " -> %s", key_text(teller->arena, at));
+    }
+    if (at != teller->node)
+        buffer_add_text(&text, " -> ...");
+    return keep_text(teller->arena, &text);
+}
+
+static const char *tell_not_delegated(const struct teller *teller)
+{
+    struct arena *arena = teller->arena;
+    const struct node *above = teller->node->now.enclosing;
+    const char *name = name_text(arena, node_name(teller->node));
+    struct text namespace_ = teller->node->key.namespace_;
+    if (!above)
+        return arena_printf(arena, "no live zone is above %s to delegate it: zone %s is not live",
+                            name, key_text(arena, teller->node->ref));
+    return arena_printf(arena, "zone %s does not delegate zone %s to namespace %.*s",
+                        name_text(arena, node_name(above)), name, TEXT_ARGS(namespace_));
+}
+
+static const char *tell_conflict(const struct teller *teller)
+{
+    return arena_printf(teller->arena, "zone %s is older and has the name %s",
+                        key_text(teller->arena, teller->node->now.rival),
+                        name_text(teller->arena, node_name(teller->node)));
+}
+
+static const char *tell_not_allowed(const struct teller *teller)
+{
+    return arena_printf(
+        teller->arena, "the claims of the zones configuration do not give %s to namespace %.*s",
+        name_text(teller->arena, node_name(teller->node)), TEXT_ARGS(teller->node->key.namespace_));
+}
+
+static const char *tell_accepted(const struct teller *teller)
+{
+    return arena_printf(teller->arena, "zone %s is live",
+                        name_text(teller->arena, node_name(teller->node)));
+}
+
+static const char *text_of_node(const struct teller *teller)
+{
+    static const struct {
+        enum reason reason;
+        const char *(*tell)(const struct teller *teller);
+    } rows[] = {
+        {REASON_ACCEPTED, tell_accepted},
+        {REASON_INVALID_NAME, tell_invalid_name},
+        {REASON_NAME_AND_ZONE_REF, tell_name_and_ref},
+        {REASON_NAME_INCOMPLETE, tell_incomplete},
+        {REASON_INVALID_SOA, tell_spec},
+        {REASON_UNKNOWN_SERVERS, tell_spec},
+        {REASON_ZONE_NOT_FOUND, tell_not_found},
+        {REASON_ZONE_WAITING, tell_waiting},
+        {REASON_ZONE_LOOP, tell_loop},
+        {REASON_NOT_DELEGATED, tell_not_delegated},
+        {REASON_ZONE_CONFLICT, tell_conflict},
+        {REASON_ZONE_NOT_ALLOWED, tell_not_allowed},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i].reason == teller->node->now.reason)
+            return rows[i].tell(teller);
+    return "";
+}
+
+// ---- is it ready? -------------------------------------------------------------------------------
+
+static void tell_ready(const struct teller *teller, struct forest_zone *out)
+{
+    const struct node *node = teller->node;
+    AUTO_BUFFER text = {0};
+    out->ready = REASON_NOT_ACCEPTED;
+    out->ready_text = out->accepted_text;
+    if (out->accepted != REASON_ACCEPTED)
+        return;
+    out->ready = node->ready_fault;
+    out->ready_text = arena_copy_text(teller->arena, teller->errors->ready.text);
+    if (node->ready_fault)
+        return;
+    enum zone_reason fault = zone_compiler_fault(node->compiler, &text);
+    out->ready = fault == ZONE_FINE ? REASON_COMPILED : reason_of(fault);
+    out->ready_text = fault == ZONE_FINE ? "the zone is compiled" : keep_text(teller->arena, &text);
+}
+
+// ---- warnings of a zone -------------------------------------------------------------------------
+
+struct warnings {
+    struct arena *arena;
+    struct forest_warning *items;
+    size_t count;
+};
+
+static void warn(struct warnings *warnings, enum reason reason, const char *text)
+{
+    if (warnings->count < FOREST_WARNINGS_MAX)
+        warnings->items[warnings->count++] = (struct forest_warning){reason, text};
+}
+
+static void warn_of_compiler(void *context, enum zone_reason reason, struct text text)
+{
+    struct warnings *warnings = context;
+    warn(warnings, reason_of(reason), arena_copy(warnings->arena, text.at, text.len));
+}
+
+static void warn_of_rules(struct warnings *warnings, const struct teller *teller,
+                          enum rules_oddity oddity, enum reason reason)
+{
+    AUTO_BUFFER text = {0};
+    if (!rules_have(teller->node->rules, oddity))
+        return;
+    rules_explain(teller->spec, node_name(teller->node), oddity, &text);
+    warn(warnings, reason, keep_text(teller->arena, &text));
+}
+
+static void warn_of_parent(struct warnings *warnings, const struct teller *teller)
+{
+    const struct node *node = teller->node;
+    if (!node->now.is_live || !node->now.enclosing || node->now.parent)
+        return;
+    warn(warnings, REASON_NOT_DELEGATED_BY_PARENT,
+         arena_printf(teller->arena,
+                      "zone %s does not list %s in its delegations: it will not point at it",
+                      name_text(teller->arena, node_name(node->now.enclosing)),
+                      name_text(teller->arena, node_name(node))));
+}
+
+static bool is_before(const struct leaf *a, const struct leaf *b)
+{
+    int order = text_compare(object_namespace(a->object), object_namespace(b->object));
+    return (order ? order : text_compare(object_name(a->object), object_name(b->object))) < 0;
+}
+
+// Keeps the first few by name.
+static void insert(const struct leaf *first[NAMED_MAX], size_t *count, const struct leaf *leaf)
+{
+    size_t at = *count;
+    while (at > 0 && is_before(leaf, first[at - 1]))
+        at--;
+    if (at == NAMED_MAX)
+        return;
+    *count += *count < NAMED_MAX;
+    for (size_t i = *count - 1; i > at; i--)
+        first[i] = first[i - 1];
+    first[at] = leaf;
+}
+
+static void warn_of_narrowed(struct warnings *warnings, const struct teller *teller)
+{
+    const struct node *node = teller->node;
+    const struct leaf *first[NAMED_MAX];
+    AUTO_BUFFER text = {0};
+    size_t count = 0;
+    if (!node->narrowed_count)
+        return;
+    for (size_t list = 0; list < LISTS; list++)
+        for (const struct leaf *leaf = node->lists[list]; leaf; leaf = leaf->next)
+            if (leaf->state & LEAF_IS_NARROWED)
+                insert(first, &count, leaf);
+    buffer_add_text(&text, "only Kubizone's reading of the patterns would have adopted record");
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_text(&text, i ? ", " : " ");
+        object_write_name(&text, first[i]->object);
+    }
+    if (node->narrowed_count > count)
+        buffer_add_text(&text, " and others");
+    warn(warnings, REASON_PATTERN_NARROWED, keep_text(teller->arena, &text));
+}
+
+static void tell_warnings(const struct teller *teller, struct forest_zone *out)
+{
+    struct warnings warnings = {.arena = teller->arena, .items = out->warnings};
+    if (teller->node->compiler)
+        zone_compiler_warnings(teller->node->compiler, warn_of_compiler, &warnings);
+    warn_of_rules(&warnings, teller, RULES_INVALID, REASON_INVALID_PATTERN);
+    warn_of_parent(&warnings, teller);
+    warn_of_rules(&warnings, teller, RULES_LOOKS_ABSOLUTE, REASON_PATTERN_LOOKS_ABSOLUTE);
+    warn_of_narrowed(&warnings, teller);
+    warn_of_rules(&warnings, teller, RULES_OUTSIDE, REASON_PATTERN_OUTSIDE_ZONE);
+    out->warning_count = warnings.count;
+}
+
+// ---- records ------------------------------------------------------------------------------------
+
+// One that is wrong by itself, and not for what else is there.
+static bool is_own_fault(enum zone_reason reason)
+{
+    return reason >= ZONE_OUT_OF_ZONE && reason <= ZONE_SVCB_SELF_ALIAS;
+}
+
+static const char *explain(const struct leaf *leaf, struct arena *arena, enum zone_reason reason)
+{
+    AUTO_BUFFER text = {0};
+    zone_compiler_explain(leaf->home->compiler, leaf->entry, reason, &text);
+    return keep_text(arena, &text);
+}
+
+static void tell_outcome(const struct leaf *leaf, struct arena *arena, struct forest_record *out)
+{
+    struct zone_outcome outcome = zone_record_outcome(leaf->entry);
+    out->is_in = outcome.reason == ZONE_FINE;
+    if (is_own_fault(outcome.reason)) {
+        out->accepted = reason_of(outcome.reason);
+        out->accepted_text = explain(leaf, arena, outcome.reason);
+        return;
+    }
+    out->zone = leaf->home->object;
+    if (outcome.reason != ZONE_FINE) {
+        out->conflicted = reason_of(outcome.reason);
+        out->conflicted_text = explain(leaf, arena, outcome.reason);
+    }
+    struct warnings warnings = {.arena = arena, .items = out->warnings};
+    for (enum zone_reason reason = ZONE_TTL_MISMATCH; reason < ZONE_REASON_COUNT; reason++)
+        if (reason != ZONE_DUPLICATE && outcome.warnings & 1u << (reason - ZONE_TTL_MISMATCH))
+            warn(&warnings, reason_of(reason), explain(leaf, arena, reason));
+    out->warning_count = warnings.count;
+}
+
+// ---- public -------------------------------------------------------------------------------------
+
+bool forest_zone(const struct forest *forest, struct arena *arena, const struct object *object,
+                 struct forest_zone *out)
+{
+    struct zone_spec spec;
+    struct zone_frame frame;
+    struct frame_errors errors = {.accepted = {.text = ""}, .ready = {.text = ""}};
+    const struct node *node = node_find(forest, node_key_of(object));
+    if (!node || !node->object)
+        return false;
+    zone_unpack(arena, object_spec(node->object), object_ours(node->object), &spec, NULL);
+    if (node_has_name(node))
+        (void)frame_make(forest, arena, node, &spec, &frame, &errors);
+    *out = (struct forest_zone){
+        .object = node->object,
+        .has_fqdn = node_has_name(node),
+        .is_live = node->now.is_live,
+        .parent = node->now.parent ? node->now.parent->object : NULL,
+        .accepted = node->now.reason,
+        .compiler = node->compiler,
+    };
+    if (out->has_fqdn)
+        out->fqdn = node_name(node);
+    struct teller teller = {forest, arena, node, &spec, &errors};
+    out->accepted_text = text_of_node(&teller);
+    tell_ready(&teller, out);
+    tell_warnings(&teller, out);
+    return true;
+}
+
+bool forest_record(const struct forest *forest, struct arena *arena, const struct object *object,
+                   struct forest_record *out)
+{
+    AUTO_BUFFER rdata = {0};
+    struct judgement judgement;
+    struct error err = {.text = ""};
+    const struct leaf *leaf = leaf_find(forest, node_key_of(object));
+    if (!leaf)
+        return false;
+    leaf_judge(arena, leaf, &rdata, &judgement, &err);
+    *out = (struct forest_record){
+        .object = leaf->object,
+        .has_fqdn = judgement.has_name,
+        .accepted = leaf->reason,
+        .conflicted = REASON_NO_CONFLICT,
+        .conflicted_text = "",
+    };
+    if (out->has_fqdn)
+        out->fqdn = keep_name(arena, judgement.name);
+    out->accepted_text = leaf->entry ? arena_printf(arena, "zone %s has adopted it",
+                                                    name_text(arena, node_name(leaf->home)))
+                                     : arena_copy_text(arena, err.text);
+    if (leaf->entry)
+        tell_outcome(leaf, arena, out);
+    return true;
+}
