@@ -30,6 +30,21 @@ struct primary_answer {
     struct packer packer;
 };
 
+static enum primary_kind kind_of(const struct asked *asked)
+{
+    static const struct {
+        uint16_t type;
+        enum primary_kind kind;
+    } kinds[] = {{RR_SOA, PRIMARY_SOA}, {RR_AXFR, PRIMARY_AXFR}, {RR_IXFR, PRIMARY_IXFR}};
+    bool is_read = asked->opcode == OPCODE_QUERY && asked->question_count == 1 &&
+                   asked->question.class == CLASS_IN;
+    for (size_t i = 0; is_read && i < COUNT_OF(kinds); i++) {
+        if (kinds[i].type == asked->question.type)
+            return kinds[i].kind;
+    }
+    return PRIMARY_OTHER;
+}
+
 // ---- what the request is worth ------------------------------------------------------------------
 
 typedef unsigned judge(struct primary_answer *answer, const struct primary_request *request,
@@ -100,16 +115,11 @@ static unsigned judge_question(struct primary_answer *answer, const struct prima
                                const struct primary_calls *calls)
 {
     (void)calls;
-    const struct asked *asked = &answer->asked;
-    enum primary_kind kind = asked->question.type == RR_SOA    ? PRIMARY_SOA
-                             : asked->question.type == RR_AXFR ? PRIMARY_AXFR
-                             : asked->question.type == RR_IXFR ? PRIMARY_IXFR
-                                                               : PRIMARY_OTHER;
-    if (asked->question.class != CLASS_IN || kind == PRIMARY_OTHER)
+    enum primary_kind kind = answer->told.kind;
+    if (kind == PRIMARY_OTHER)
         return RCODE_REFUSED;
-    answer->told.kind = kind;
-    bool is_unfit =
-        (kind == PRIMARY_AXFR && !request->is_tcp) || (kind == PRIMARY_IXFR && !asked->has_serial);
+    bool is_unfit = (kind == PRIMARY_AXFR && !request->is_tcp) ||
+                    (kind == PRIMARY_IXFR && !answer->asked.has_serial);
     return is_unfit ? RCODE_FORMERR : RCODE_NOERROR;
 }
 
@@ -124,6 +134,7 @@ static void choose_records(struct primary_answer *answer, const struct zone_hist
         primary_records_init_since(&answer->records, history, answer->asked.serial);
     else
         primary_records_init(&answer->records, zone, PRIMARY_ONE_SOA);
+    answer->told.has_records = answer->records.shape != PRIMARY_ONE_SOA;
     answer->told.is_incremental = answer->records.shape == PRIMARY_STEPS;
 }
 
@@ -162,7 +173,7 @@ struct primary_answer *primary_answer_new(const struct primary_request *request,
     if (!asked_read(request->octets, &answer->asked))
         return NULL;
     answer->is_tcp = request->is_tcp;
-    answer->told.kind = PRIMARY_OTHER;
+    answer->told.kind = kind_of(&answer->asked);
     if (answer->asked.question_count) {
         answer->told.apex_len = answer->asked.question.name.len;
         memcpy(answer->told.apex, answer->asked.question.name.at, answer->asked.question.name.len);

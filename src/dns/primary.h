@@ -48,8 +48,9 @@ DEFINE_CLEANUP(primary_answer, primary_answer_free)
 bool primary_answer_next(struct primary_answer *answer, int64_t unix_s, struct buffer *out);
 // What it is: for logs, metrics and the fact that a server fetched a serial.
 struct primary_told {
-    enum primary_kind kind;
-    bool is_incremental; // IXFR answered with differences
+    enum primary_kind kind; // that was asked for, also when it is refused
+    bool has_records;       // more than the SOA alone: a transfer
+    bool is_incremental;    // IXFR answered with differences
     unsigned rcode;
     unsigned tsig_error; // 0, BADSIG, BADKEY, BADTIME
     uint8_t apex[DNAME_MAX];
