@@ -1,0 +1,307 @@
+#include "doors/primary/primary_door.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "dns/primary.h"
+#include "doors/primary/peers.h"
+#include "doors/primary/transfer_counts.h"
+#include "doors/primary/warnings.h"
+#include "io/address.h"
+#include "io/loop.h"
+
+enum { RCODE_SERVFAIL = 2, RCODE_REFUSED = 5, RCODE_NOTAUTH = 9 };
+
+struct primary_door {
+    struct loop *loop;
+    struct log *log;
+    struct published *published;
+    struct dns_server *server;
+    const struct zones_config *config;
+    struct peers peers;
+    struct transfer_counts counts;
+    struct warnings warnings;
+    size_t under_way;
+};
+
+// An answer under way. What it needs of the configuration is its own: that may change meanwhile.
+struct reply {
+    struct primary_door *door;
+    struct primary_answer *answer;
+    struct tsig_key key; // that the request names, if there is such a key
+    bool has_key;
+    bool is_tcp;
+    uint8_t address[16];
+    char *server; // of the zone's group, or NULL
+    uint64_t octets;
+    int64_t begun_ms;
+};
+
+static void reply_free(struct reply *reply)
+{
+    primary_answer_free(reply->answer);
+    if (reply->has_key)
+        tsig_key_done(&reply->key);
+    free(reply->server);
+    free(reply);
+}
+
+// ---- who may have what --------------------------------------------------------------------------
+
+static const struct tsig_key *find_key(void *context, struct dname name)
+{
+    struct reply *reply = context;
+    const struct zones_config *config = reply->door->config;
+    const struct zones_key *found = config ? zones_config_key(config, name) : NULL;
+    if (!found || reply->has_key)
+        return reply->has_key ? &reply->key : NULL;
+    reply->has_key = true;
+    reply->key = found->key;
+    reply->key.secret = secret_ref(found->key.secret);
+    return &reply->key;
+}
+
+static const struct zones_group *group_of(const struct primary_door *door,
+                                          const struct published_zone *zone)
+{
+    return door->config ? zones_config_group(door->config, text_of(zone->group)) : NULL;
+}
+
+static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
+                      const struct tsig_key *key, const struct zone_history **history, bool *may)
+{
+    struct reply *reply = context;
+    const struct published_zone *zone = published_find(reply->door->published, apex);
+    if (!zone)
+        return false;
+    const struct zones_group *group = group_of(reply->door, zone);
+    const struct zones_server *server = NULL;
+    *may = group && zones_group_admits(group, address, key, &server);
+    *history = zone->state == PUBLISHED_HELD ? NULL : zone->history;
+    if (*may && server && !reply->server)
+        reply->server = mem_copy_text(server->name);
+    return true;
+}
+
+// ---- what is told of it -------------------------------------------------------------------------
+
+// Appends in plain words why the peer was refused.
+static void write_reason(const struct reply *reply, const struct primary_told *told,
+                         struct buffer *out)
+{
+    struct dname apex = {told->apex, told->apex_len};
+    const struct published_zone *zone =
+        told->apex_len ? published_find(reply->door->published, apex) : NULL;
+    const struct zones_group *group = zone ? group_of(reply->door, zone) : NULL;
+    const struct zones_server *server = group ? peers_server_at(group, reply->address) : NULL;
+    if (told->tsig_error)
+        buffer_add_text(out, tsig_error_name(told->tsig_error));
+    else if (told->kind == PRIMARY_OTHER)
+        buffer_add_text(out, "only SOA, AXFR and IXFR are answered");
+    else if (!zone)
+        buffer_add_text(out, "no such zone is served");
+    else if (server && server->key)
+        buffer_printf(out, "server %s must use its key", server->name);
+    else
+        buffer_printf(out, "not a server of group %s, nor in its transferFrom", zone->group);
+}
+
+static void warn(struct reply *reply, const struct primary_told *told)
+{
+    struct primary_door *door = reply->door;
+    AUTO_BUFFER peer = {0};
+    AUTO_BUFFER zone = {0};
+    AUTO_BUFFER reason = {0};
+    uint64_t untold;
+    bool is_of_many;
+    if (!warnings_are_due(&door->warnings, reply->address, loop_mono_ms(door->loop), &untold,
+                          &is_of_many))
+        return;
+    address_write(&peer, reply->address);
+    if (told->apex_len)
+        dname_write(&zone, (struct dname){told->apex, told->apex_len});
+    write_reason(reply, told, &reason);
+    log_line(door->log, LOG_WARN, "request to the primary refused",
+             LOG_SLICE("peer", buffer_text(&peer)), LOG_SLICE("zone", buffer_text(&zone)),
+             LOG_SLICE("reason", buffer_text(&reason)), LOG_INT("before", (int64_t)untold),
+             LOG_BOOL("manyPeers", is_of_many), LOG_END);
+}
+
+static const char *kind_of(const struct primary_told *told)
+{
+    bool is_asked_for_steps = told->kind == PRIMARY_IXFR && told->rcode;
+    return told->is_incremental || is_asked_for_steps ? "ixfr" : "axfr";
+}
+
+static const char *result_of(const struct primary_told *told, bool is_delivered)
+{
+    switch (told->rcode) {
+    case 0:
+        return is_delivered ? "success" : "cut";
+    case RCODE_SERVFAIL:
+        return "servfail";
+    case RCODE_REFUSED:
+        return "refused";
+    case RCODE_NOTAUTH:
+        return "notauth";
+    default:
+        return "error";
+    }
+}
+
+static void log_transfer(const struct reply *reply, const struct primary_told *told,
+                         bool is_delivered)
+{
+    struct primary_door *door = reply->door;
+    AUTO_BUFFER peer = {0};
+    AUTO_BUFFER zone = {0};
+    address_write(&peer, reply->address);
+    dname_write(&zone, (struct dname){told->apex, told->apex_len});
+    log_line(door->log, is_delivered ? LOG_INFO : LOG_WARN,
+             is_delivered ? "zone transferred" : "transfer of a zone cut off",
+             LOG_TEXT("server", reply->server), LOG_SLICE("peer", buffer_text(&peer)),
+             LOG_SLICE("zone", buffer_text(&zone)), LOG_INT("serial", told->serial),
+             LOG_TEXT("kind", kind_of(told)), LOG_INT("octets", (int64_t)reply->octets),
+             LOG_INT("ms", loop_mono_ms(door->loop) - reply->begun_ms), LOG_END);
+}
+
+static void note_asked(const struct reply *reply, const struct primary_told *told)
+{
+    if (reply->server && told->rcode == 0 && told->has_serial)
+        published_asked(reply->door->published, (struct dname){told->apex, told->apex_len},
+                        reply->server, told->serial);
+}
+
+static void note_fetched(const struct reply *reply, const struct primary_told *told)
+{
+    if (reply->server)
+        published_fetched(reply->door->published, (struct dname){told->apex, told->apex_len},
+                          reply->server, told->serial);
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+static bool next(void *context, struct buffer *out)
+{
+    struct reply *reply = context;
+    size_t before = out->len;
+    if (!primary_answer_next(reply->answer, loop_unix_ms(reply->door->loop) / 1000, out))
+        return false;
+    reply->octets += out->len - before;
+    return true;
+}
+
+static void end(void *context, bool is_delivered)
+{
+    struct reply *reply = context;
+    struct primary_door *door = reply->door;
+    struct primary_told told;
+    primary_answer_tell(reply->answer, &told);
+    bool is_transfer = told.rcode == 0 && told.has_records;
+    bool is_asked_for = told.kind == PRIMARY_AXFR || told.kind == PRIMARY_IXFR;
+    if (is_transfer && is_delivered)
+        note_fetched(reply, &told);
+    if (is_transfer)
+        log_transfer(reply, &told, is_delivered);
+    if (is_transfer || (is_asked_for && told.rcode))
+        transfer_counts_add(&door->counts, reply->server ? reply->server : "", kind_of(&told),
+                            result_of(&told, is_delivered));
+    door->under_way--;
+    reply_free(reply);
+}
+
+bool primary_door_ask(struct primary_door *door, const struct dns_server_request *request,
+                      struct dns_answer *out)
+{
+    struct reply *reply = mem_new_of(struct reply);
+    const struct primary_calls calls = {.key = find_key, .zone = find_zone, .context = reply};
+    struct primary_request asked = {.octets = request->octets,
+                                    .is_tcp = request->is_tcp,
+                                    .unix_s = loop_unix_ms(door->loop) / 1000};
+    struct primary_told told;
+    memcpy(asked.address, request->address, sizeof asked.address);
+    memcpy(reply->address, request->address, sizeof reply->address);
+    reply->door = door;
+    reply->begun_ms = loop_mono_ms(door->loop);
+    reply->answer = primary_answer_new(&asked, &calls);
+    if (!reply->answer) {
+        reply_free(reply);
+        return false;
+    }
+    door->under_way++;
+    primary_answer_tell(reply->answer, &told);
+    note_asked(reply, &told);
+    if (told.rcode == RCODE_REFUSED || told.rcode == RCODE_NOTAUTH)
+        warn(reply, &told);
+    *out = (struct dns_answer){.next = next, .end = end, .context = reply};
+    return true;
+}
+
+// ---- the door -----------------------------------------------------------------------------------
+
+static bool handle(void *context, const struct dns_server_request *request, struct dns_answer *out)
+{
+    return primary_door_ask(context, request, out);
+}
+
+static bool is_known(void *context, const uint8_t address[16])
+{
+    const struct primary_door *door = context;
+    return peers_know(&door->peers, address);
+}
+
+struct primary_door *primary_door_new(const struct primary_door_options *options, struct error *err)
+{
+    struct primary_door *door = mem_new_of(struct primary_door);
+    const struct dns_server_options server = {.at = options->listen,
+                                              .count = options->listen_count,
+                                              .handle = handle,
+                                              .is_known = is_known,
+                                              .context = door};
+    door->loop = options->loop;
+    door->log = options->log;
+    door->published = options->published;
+    if (options->listen_count) {
+        door->server = dns_server_new(options->loop, options->random, &server, err);
+        if (!door->server) {
+            free(door);
+            return NULL;
+        }
+    }
+    return door;
+}
+
+void primary_door_free(struct primary_door *door)
+{
+    if (!door)
+        return;
+    dns_server_free(door->server);
+    must(door->under_way == 0);
+    peers_done(&door->peers);
+    transfer_counts_done(&door->counts);
+    free(door);
+}
+
+void primary_door_set_config(struct primary_door *door, const struct zones_config *config)
+{
+    door->config = config;
+    peers_set(&door->peers, config);
+}
+
+uint16_t primary_door_port(const struct primary_door *door, size_t at)
+{
+    must(door->server);
+    return dns_server_port(door->server, at);
+}
+
+bool primary_door_is_ipv4_fallback(const struct primary_door *door)
+{
+    return door->server && dns_server_is_ipv4_fallback(door->server);
+}
+
+void primary_door_write_metrics(const struct primary_door *door, struct buffer *out)
+{
+    transfer_counts_write(&door->counts, out);
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "dns/zones_config.h"
+#include "engine/published.h"
+#include "io/dns_server.h"
+
+// The hidden primary: answers the servers of the zones configuration, and nobody else, with SOA,
+// AXFR and IXFR of the zones that are published. Who may have a zone is for its group to say. What
+// a server was told or has fetched becomes a fact of the table of published zones. One log line for
+// each transfer, and one for refusals of a peer in a minute.
+
+struct primary_door_options {
+    struct loop *loop;
+    struct random *random;
+    struct log *log;               // may be NULL
+    struct published *published;   // borrowed
+    const struct hostport *listen; // each over UDP and TCP
+    size_t listen_count;           // 0: only primary_door_ask brings requests
+};
+
+struct primary_door;
+// Fails with the address and errno's text.
+struct primary_door *primary_door_new(const struct primary_door_options *options,
+                                      struct error *err);
+void primary_door_free(struct primary_door *door); // transfers are cut; accepts NULL
+// Who may ask from now on; transfers under way go on. Borrowed until the next call or the end of
+// the door. NULL, as at first: nobody.
+void primary_door_set_config(struct primary_door *door, const struct zones_config *config);
+uint16_t primary_door_port(const struct primary_door *door, size_t at);
+// Every address of both families was asked for, but this machine has no IPv6.
+bool primary_door_is_ipv4_fallback(const struct primary_door *door);
+void primary_door_write_metrics(const struct primary_door *door, struct buffer *out);
+// What the network does: a request, and the answer to it that is under way then, to be ended before
+// the door. False: none is due.
+bool primary_door_ask(struct primary_door *door, const struct dns_server_request *request,
+                      struct dns_answer *out);
