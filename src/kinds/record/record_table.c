@@ -2,6 +2,8 @@
 
 static const char *const classes[] = {"IN", "CH", "HS", NULL};
 
+static const char *const own_labels[] = {ZONE_PARENT_LABEL, NULL};
+
 static const struct field fields[] = {
     {.path = "spec", .type = FIELD_MAP, .flags = FIELD_REQUIRED, .doc = "The record."},
     {.path = "spec.domainName",
@@ -64,6 +66,7 @@ const struct kind record_kind = {
     .is_namespaced = true,
     .has_status = true,
     .is_lenient = true,
+    .own_labels = own_labels,
     .condition_types = record_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),

@@ -327,8 +327,8 @@ static void the_schema_takes_what_conditions_tell_of(void **state)
     static const char *const specs[] = {
         FULL,
         "'domainName':'','delegations':[],'zoneRef':null,'ttl':99999999999,'refresh':null",
-        "'domainName':'a.','delegations':[{'namespaces':[],'records':[{'pattern':'a*b*',"
-        "'types':['nonsense']}]}],'servers':'','mname':'..','rname':'@@'",
+        ("'domainName':'a.','delegations':[{'namespaces':[],'records':[{'pattern':'a*b*',"
+         "'types':['nonsense']}]}],'servers':'','mname':'..','rname':'@@'"),
     };
     for (size_t i = 0; i < COUNT_OF(specs); i++)
         assert_null(errors_of(object_of(specs[i], "", "")));

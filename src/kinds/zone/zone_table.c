@@ -6,6 +6,8 @@ static const char *const policies[] = {"date", "unixtime", "counter", NULL};
 static const char *const states[] = {"Unknown",     "Current", "Behind", "Ahead",
                                      "Unreachable", "Refused", NULL};
 
+static const char *const own_labels[] = {ZONE_PARENT_LABEL, ZONE_FILE_LABEL, NULL};
+
 static const struct field fields[] = {
     {.path = "spec", .type = FIELD_MAP, .flags = FIELD_REQUIRED, .doc = "The zone."},
     {.path = "spec.domainName",
@@ -211,6 +213,7 @@ const struct kind zone_kind = {
     .is_namespaced = true,
     .has_status = true,
     .is_lenient = true,
+    .own_labels = own_labels,
     .condition_types = zone_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),
