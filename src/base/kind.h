@@ -126,6 +126,7 @@ struct kind {
     // The schema bounds and refuses as little as it can, so that no old manifest fails: only bounds
     // that the table names count, and null is absent. Faults become conditions.
     bool is_lenient;
+    bool is_plain;  // no object but a file: without apiVersion, kind, metadata and status
     bool is_secret; // its objects hold secrets: bodies are cleansed, last good spec goes aside
     const char *const *annotations; // those that are read below "<group>/"; NULL-terminated or NULL
     const char *const *own_labels;  // that only we write: those of users count for nothing

@@ -232,8 +232,10 @@ static void check_int_map(const struct check *check, const struct field *row,
 
 static const char *const common[] = {"apiVersion", "kind", "metadata", "status"};
 
-static bool is_common(struct text key)
+static bool is_common(const struct check *check, struct text key)
 {
+    if (check->kind->is_plain)
+        return false;
     for (size_t i = 0; i < COUNT_OF(common); i++) {
         if (text_is(key, common[i]))
             return true;
@@ -246,7 +248,7 @@ static void fail_unknown(const struct check *check, const struct field *row,
 {
     const char *names[CANDIDATES_MAX];
     size_t count = 0;
-    for (size_t i = 0; !row && i < COUNT_OF(common); i++)
+    for (size_t i = 0; !row && !check->kind->is_plain && i < COUNT_OF(common); i++)
         names[count++] = common[i];
     for (size_t i = 0; i < check->kind->field_count && count < CANDIDATES_MAX; i++) {
         struct text name;
@@ -266,7 +268,7 @@ static void check_required(const struct check *check, const struct field *row,
         if (!(child->flags & FIELD_REQUIRED) || !kind_is_child(row, child, &at.name))
             continue;
         const struct value *value = value_find_text(spot->value, at.name);
-        if ((!value || is_skipped(check, child, value)) && (row || !is_common(at.name)))
+        if ((!value || is_skipped(check, child, value)) && (row || !is_common(check, at.name)))
             fail_required(check, child, &at);
     }
 }
@@ -277,7 +279,7 @@ static void check_children(const struct check *check, const struct field *row,
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
         const struct field *child = kind_child(check->kind, row, item->key);
-        if (is_skipped(check, child, item) || (!row && is_common(item->key)))
+        if (is_skipped(check, child, item) || (!row && is_common(check, item->key)))
             continue;
         if (child)
             check_value(check, child, &at);
@@ -321,6 +323,15 @@ static void check_name(const struct check *check, const struct spot *root, const
     check_fail(check, &at, "expected %s, found %s", wanted, buffer_text(&found).at);
 }
 
+static void check_identity(const struct check *check, const struct spot *root)
+{
+    AUTO_BUFFER api_version = {0};
+    kind_api_version(&api_version, check->kind);
+    check_name(check, root, "apiVersion", api_version.at);
+    check_name(check, root, "kind", check->kind->name);
+    check_metadata(check, root->value);
+}
+
 void kind_check(const struct kind *kind, const struct value *object, struct findings *findings)
 {
     static const struct value nothing = {.type = VALUE_NULL};
@@ -328,10 +339,7 @@ void kind_check(const struct kind *kind, const struct value *object, struct find
     const struct spot root = {.value = object ? object : &nothing};
     if (!check_type(&check, &root, VALUE_MAP))
         return;
-    AUTO_BUFFER api_version = {0};
-    kind_api_version(&api_version, kind);
-    check_name(&check, &root, "apiVersion", api_version.at);
-    check_name(&check, &root, "kind", kind->name);
-    check_metadata(&check, root.value);
+    if (!kind->is_plain)
+        check_identity(&check, &root);
     check_children(&check, NULL, &root);
 }

@@ -428,6 +428,20 @@ static void a_nullable_field_takes_null_and_an_unsigned_one_32_bits(void **state
                  "6:8: spec.serial: must be between 0 and 4294967295\n");
 }
 
+static void a_plain_file_has_no_identity_and_no_status(void **state)
+{
+    const struct kind kind = {
+        .name = "File",
+        .is_plain = true,
+        .fields = nullable_fields,
+        .field_count = COUNT_OF(nullable_fields),
+    };
+    assert_finds(*state, &kind, "spec: {name: a}\n", "");
+    assert_finds(*state, &kind, "spek: {name: a}\nstatus: 1\n",
+                 "1:1: spek: unknown field; did you mean spec?\n"
+                 "2:1: status: unknown field\n");
+}
+
 static void bounds_of_the_crd_hold_in_the_check(void **state)
 {
     AUTO_BUFFER yaml = {0};
@@ -561,6 +575,7 @@ int main(void)
         row(lenient_kinds_have_no_bounds_and_null_is_absent),
         row(lenient_kinds_have_types_all_the_same),
         row(a_nullable_field_takes_null_and_an_unsigned_one_32_bits),
+        row(a_plain_file_has_no_identity_and_no_status),
         row(bounds_of_the_crd_hold_in_the_check),
         row(immutable_fields_stay),
         row(rows_are_found_by_object_paths),
