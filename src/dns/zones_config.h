@@ -16,14 +16,17 @@
 // and column, and then none of it counts.
 
 struct zones_key {
+    uint8_t name[DNAME_MAX];
+    size_t name_len;
     struct tsig_key key;
     char *secret_file; // as written: relative to the file's own folder
 };
 struct zones_server {
     char *name;
-    struct hostport address;
+    struct hostport address;     // of digits; port 53 when not given
+    uint8_t octets[16];          // the same; IPv4 as ::ffff:a.b.c.d
     const struct zones_key *key; // or NULL
-    bool probe;                  // ask it which serial it answers
+    bool probe;                  // ask it which serial it answers; true when not given
     bool signs;                  // its serials are its own
 };
 struct zones_network {
@@ -55,8 +58,10 @@ struct zones_config {
     size_t claim_count;
 };
 
-// `secret` fetches the text of a key's file (base64; surrounding blanks are fine). Findings of
-// level error: NULL is returned. A key with hmac-sha1 is warned of.
+// `secret` fetches the text of a key's file (base64; surrounding blanks are fine) into `out`, which
+// is cleansed here; it grows without leaving parts behind only if it is reserved at once. Findings
+// of level error: NULL is returned; texts name the file, never what is in it. A key with hmac-sha1
+// is warned of. All findings have line and column, where the tree has.
 struct zones_config *zones_config_new(const struct value *tree,
                                       bool (*secret)(void *context, const char *file,
                                                      struct buffer *out, struct error *err),
@@ -65,9 +70,11 @@ void zones_config_free(struct zones_config *config); // secrets are cleansed
 DEFINE_CLEANUP(zones_config, zones_config_free)
 const struct zones_group *zones_config_group(const struct zones_config *config, struct text name);
 const struct zones_key *zones_config_key(const struct zones_config *config, struct dname name);
+// An IPv4 address lies in networks of IPv4 alone, and ::/0 is one of IPv6.
 bool zones_network_holds(const struct zones_network *network, const uint8_t address[16]);
 // May that peer have zones of the group: a server at its address, with its key if it has one, or an
-// address of transferFrom?  A server that has a key needs it whatever its address. *server is
-// which, or NULL.
+// address of transferFrom? At the address of a server that has a key, transferFrom does not help
+// without that. `key` is what the request was signed with, or NULL. *server is which (elsewhere:
+// the one with that key), or NULL.
 bool zones_group_admits(const struct zones_group *group, const uint8_t address[16],
                         const struct tsig_key *key, const struct zones_server **server);
