@@ -1,0 +1,420 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dns/test_compilers.h"
+
+// Names and records of a small alphabet come and go at random, so that all of them get into each
+// other's way. What the compiler says is compared with a new one that is given all at once.
+
+enum { THINGS = 48, CHILDREN = 3, NAMES = 30 };
+
+static const char *const names[NAMES] = {
+    "a",       "b",     "c",     "a.a",   "a.b",     "*.b",   "@",     "*",     "b.a",   "*.a",
+    "b.b",     "c.a.a", "*.a.a", "a.a.a", "b.*",     "*.*",   "ns.a",  "ns.b",  "ns",    "x.c",
+    "a.a.a.a", "b.a.a", "*.c",   "ns.c",  "b.b.b.b", "a.c.b", "*.c.b", "c.c.c", "c.a.b", "_b.c",
+};
+
+// Followed by a target, or by nothing.
+static const struct {
+    const char *type;
+    const char *rdata;
+    bool has_target;
+} forms[] = {
+    {"A", "192.0.2.1", false},
+    {"A", "192.0.2.2", false},
+    {"AAAA", "2001:db8::1", false},
+    {"TXT", "\"v=spf1 a\"", false},
+    {"TXT", "\"v=spf1 b\"", false},
+    {"MX", "0 .", false},
+    {"MX", "10 ", true},
+    {"SRV", "0 0 1 ", true},
+    {"NS", "", true},
+    {"NS", "", true},
+    {"CNAME", "", true},
+    {"CNAME", "", true},
+    {"CNAME", "", true},
+    {"CNAME", "", true},
+    {"DNAME", "", true},
+    {"DNAME", "", true},
+    {"PTR", "", true},
+    {"DS", "1 8 1 0000000000000000000000000000000000000000", false},
+    {"CDS", "1 8 1 0000000000000000000000000000000000000000", false},
+    {"DNSKEY", "257 3 8 AwEAAcw=", false},
+    {"SPF", "x", false},
+    {"NSEC", "a.shop.example. A", false},
+};
+
+// The first so many names, and the forms between these, make for aliases.
+enum { ALIAS_THINGS = 7, ALIAS_NAMES = 6, ALIAS_FORMS_AT = 10, ALIAS_FORMS = 6 };
+
+struct random {
+    uint64_t state;
+};
+
+static uint32_t draw(struct random *random, uint32_t below)
+{
+    random->state = random->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random->state >> 33) % below;
+}
+
+struct child {
+    bool is_there;
+    struct rrset *ns;
+    struct rrset *address;
+    const char *apex;
+};
+
+struct world {
+    struct random random;
+    struct zone_compiler *compiler;
+    struct thing things[THINGS];
+    char lines[THINGS][128];
+    struct child children[CHILDREN];
+    unsigned frame;
+    bool is_of_aliases;
+    size_t kept;
+    size_t out;
+    size_t warned;
+    size_t looped;
+};
+
+static void draw_line(struct random *random, bool is_of_aliases, char out[128])
+{
+    static const char *const ttls[] = {"", "", "60 ", "4000000000 "};
+    uint32_t count = is_of_aliases ? ALIAS_NAMES : NAMES;
+    size_t form =
+        is_of_aliases ? ALIAS_FORMS_AT + draw(random, ALIAS_FORMS) : draw(random, COUNT_OF(forms));
+    const char *target = names[draw(random, count)];
+    bool is_far = draw(random, 12) == 0;
+    bool is_absolute = draw(random, 4) > 0;
+    char full[64];
+    snprintf(full, sizeof full, "%s%sshop.example.", strcmp(target, "@") ? target : "",
+             strcmp(target, "@") ? "." : "");
+    snprintf(out, 128, "%s %s%s %s%s", names[draw(random, count)], ttls[draw(random, 16) % 4],
+             forms[form].type, forms[form].rdata,
+             !forms[form].has_target ? ""
+             : is_far                ? "ns.net."
+             : is_absolute           ? full
+                                     : target);
+}
+
+// ---- frames and children ------------------------------------------------------------------------
+
+static void set_frame(struct zone_compiler *compiler, unsigned kind)
+{
+    static const struct text address = {"\300\0\2\1", 4};
+    static const struct zone_nameserver servers[] = {
+        {{(const uint8_t *)"\2ns\4shop\7example", 17}, &address, 1},
+        {{(const uint8_t *)"\2ns\1a\4shop\7example", 19}, &address, 1},
+        {{(const uint8_t *)"\2ns\3net", 8}, &address, 1},
+    };
+    struct zone_frame frame = plain_frame();
+    frame.ttl_s = kind & 1 ? 60 : 360;
+    frame.nameservers = servers;
+    frame.nameserver_count = (kind >> 1 & 3) == 3 ? 0 : (kind >> 1 & 3);
+    frame.fallbacks = servers + 1;
+    frame.fallback_count = kind >> 3 & 1;
+    zone_compiler_set_frame(compiler, &frame);
+}
+
+static void drop_child(struct child *child)
+{
+    rrset_unref(child->ns);
+    rrset_unref(child->address);
+    *child = (struct child){0};
+}
+
+static void draw_child(struct random *random, struct child *child)
+{
+    static const char *const apexes[] = {"a", "b", "a.a", "c", "b.b.b"};
+    static const char *const targets[] = {"ns.a", "ns.b", "ns.c", "ns.a.a", "ns"};
+    uint8_t owner[DNAME_MAX];
+    uint8_t octets[DNAME_MAX];
+    drop_child(child);
+    if (!draw(random, 3))
+        return;
+    child->is_there = true;
+    child->apex = apexes[draw(random, COUNT_OF(apexes))];
+    struct dname apex = read_name(child->apex, owner);
+    struct dname target = read_name(targets[draw(random, COUNT_OF(targets))], octets);
+    struct text rdata = {(const char *)target.at, target.len};
+    if (draw(random, 8))
+        child->ns = rrset_new(apex, RR_NS, 60, &rdata, 1);
+    if (dname_is_within(target, apex) && draw(random, 4))
+        child->address = rrset_new(target, RR_A, 60, &TEXT("\300\0\2\3"), 1);
+}
+
+static void set_children(struct world *world, struct zone_compiler *compiler)
+{
+    struct zone_child children[CHILDREN];
+    const struct rrset *addresses[CHILDREN];
+    uint8_t octets[CHILDREN][DNAME_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < CHILDREN; i++) {
+        const struct child *child = &world->children[i];
+        bool is_known = !child->is_there;
+        for (size_t j = 0; j < i; j++)
+            is_known |= world->children[j].is_there &&
+                        !strcmp(world->children[j].apex, child->is_there ? child->apex : "");
+        if (is_known)
+            continue;
+        addresses[count] = child->address;
+        children[count] = (struct zone_child){read_name(child->apex, octets[count]), child->ns,
+                                              &addresses[count], child->address != NULL};
+        count++;
+    }
+    zone_compiler_set_children(compiler, children, count);
+}
+
+// ---- steps --------------------------------------------------------------------------------------
+
+static void toggle(struct world *world, size_t at)
+{
+    struct thing *thing = &world->things[at];
+    if (thing->record) {
+        zone_compiler_remove(world->compiler, thing->record);
+        thing->record = NULL;
+        if (draw(&world->random, 2))
+            return;
+    }
+    draw_line(&world->random, world->is_of_aliases, world->lines[at]);
+    thing->age = draw(&world->random, 1000) * THINGS + (unsigned)at;
+    put(world->compiler, thing, world->lines[at]);
+}
+
+static void step(struct world *world)
+{
+    uint32_t what = world->is_of_aliases ? 40 : draw(&world->random, 40);
+    if (what == 0) {
+        world->frame = draw(&world->random, 16);
+        set_frame(world->compiler, world->frame);
+    } else if (what < 3) {
+        draw_child(&world->random, &world->children[draw(&world->random, CHILDREN)]);
+        set_children(world, world->compiler);
+    } else {
+        toggle(world, draw(&world->random, world->is_of_aliases ? ALIAS_THINGS : THINGS));
+    }
+}
+
+// ---- comparing ----------------------------------------------------------------------------------
+
+static void build_anew(struct world *world, struct zone_compiler *compiler,
+                       struct thing things[THINGS])
+{
+    size_t order[THINGS];
+    for (size_t i = 0; i < THINGS; i++) {
+        size_t j = draw(&world->random, (uint32_t)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t i = 0; i < THINGS; i++) {
+        size_t at = order[i];
+        if (!world->things[at].record)
+            continue;
+        things[at].age = world->things[at].age;
+        put(compiler, &things[at], world->lines[at]);
+    }
+    set_children(world, compiler);
+    set_frame(compiler, world->frame);
+    settle(compiler);
+}
+
+static void fail_with(const struct world *world, size_t at, const struct zone_outcome *is,
+                      const struct zone_outcome *wanted)
+{
+    for (size_t i = 0; i < THINGS; i++)
+        if (world->things[i].record)
+            print_error("%2zu %u %s\n", i, world->things[i].age, world->lines[i]);
+    fail_msg("record %zu is %s %x, not %s %x", at, zone_reason_name(is->reason), is->warnings,
+             zone_reason_name(wanted->reason), wanted->warnings);
+}
+
+static size_t index_of(const void *by, const struct thing things[THINGS])
+{
+    return by ? (size_t)((const struct thing *)by - things) : THINGS;
+}
+
+static void compare_things_told(struct world *world, const struct thing things[THINGS])
+{
+    for (size_t i = 0; i < THINGS; i++) {
+        const struct thing *thing = &world->things[i];
+        if (!thing->record)
+            continue;
+        struct zone_outcome is = thing->outcome;
+        struct zone_outcome now = zone_record_outcome(thing->record);
+        struct zone_outcome wanted = zone_record_outcome(things[i].record);
+        if (is.reason != wanted.reason || is.warnings != wanted.warnings ||
+            index_of(is.by, world->things) != index_of(wanted.by, things))
+            fail_with(world, i, &is, &wanted);
+        assert_int_equal(now.reason, is.reason);
+        world->kept += !is.reason;
+        world->out += is.reason != ZONE_FINE;
+        world->warned += is.warnings != 0;
+        world->looped += is.reason == ZONE_CNAME_LOOP;
+    }
+}
+
+static void add_text_of(struct buffer *out, const struct zone *zone)
+{
+    struct zone_walk walk = {.zone = zone};
+    const struct rrset *set;
+    while ((set = zone_walk(&walk))) {
+        size_t cursor = 0;
+        struct text rdata;
+        while (rrset_next(set, &cursor, &rdata))
+            write_record(out, set, rdata);
+    }
+}
+
+static void compare_zones(struct zone_compiler *a, struct zone_compiler *b)
+{
+    AUTO_BUFFER left = {0};
+    AUTO_BUFFER right = {0};
+    uint8_t digests[2][32];
+    struct zone *zones[] = {zone_compiler_zone(a, 1), zone_compiler_zone(b, 1)};
+    zone_digest(zones[0], digests[0]);
+    zone_digest(zones[1], digests[1]);
+    if (memcmp(digests[0], digests[1], 32) != 0) {
+        add_text_of(&left, zones[0]);
+        add_text_of(&right, zones[1]);
+        fail_msg("%s\nis not\n%s", left.at, right.at);
+    }
+    assert_int_equal(zone_record_count(zones[0]), zone_compiler_record_count(a));
+    zone_unref(zones[0]);
+    zone_unref(zones[1]);
+}
+
+static void add_warning(void *context, enum zone_reason reason, struct text text)
+{
+    buffer_printf(context, "%s %.*s\n", zone_reason_name(reason), TEXT_ARGS(text));
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Those of children come in the order of the children, which is any.
+static void sort_lines(struct buffer *buffer)
+{
+    char *lines[64];
+    size_t count = 0;
+    AUTO_BUFFER sorted = {0};
+    for (char *line = buffer->at ? strtok(buffer->at, "\n") : NULL; line && count < 64;
+         line = strtok(NULL, "\n"))
+        lines[count++] = line;
+    qsort(lines, count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&sorted, "%s\n", lines[i]);
+    buffer_clear(buffer);
+    buffer_add(buffer, sorted.at, sorted.len);
+}
+
+static void compare_whole(const struct zone_compiler *a, const struct zone_compiler *b)
+{
+    AUTO_BUFFER left = {0};
+    AUTO_BUFFER right = {0};
+    struct zone_child children[2];
+    zone_compiler_warnings(a, add_warning, &left);
+    zone_compiler_warnings(b, add_warning, &right);
+    sort_lines(&left);
+    sort_lines(&right);
+    assert_int_equal(zone_compiler_fault(a, &left), zone_compiler_fault(b, &right));
+    if (left.len != right.len)
+        fail_msg("%s\nis not\n%s", left.at, right.at);
+    assert_int_equal(zone_compiler_record_count(a), zone_compiler_record_count(b));
+    assert_int_equal(zone_compiler_excluded_count(a), zone_compiler_excluded_count(b));
+    zone_compiler_as_child(a, &children[0]);
+    zone_compiler_as_child(b, &children[1]);
+    assert_int_equal(children[0].ns != NULL, children[1].ns != NULL);
+    assert_int_equal(children[0].address_count, children[1].address_count);
+    if (children[0].ns)
+        assert_true(rrset_equal(children[0].ns, children[1].ns));
+}
+
+static void compare_texts(struct world *world, const struct zone_compiler *fresh,
+                          const struct thing things[THINGS])
+{
+    AUTO_BUFFER left = {0};
+    AUTO_BUFFER right = {0};
+    for (size_t i = 0; i < THINGS; i++) {
+        const struct thing *thing = &world->things[i];
+        if (!thing->record)
+            continue;
+        buffer_clear(&left);
+        buffer_clear(&right);
+        zone_compiler_explain(world->compiler, thing->record, thing->outcome.reason, &left);
+        zone_compiler_explain(fresh, things[i].record, thing->outcome.reason, &right);
+        assert_true(text_equal(buffer_text(&left), buffer_text(&right)));
+        assert_int_equal(left.len > 0, thing->outcome.reason != ZONE_FINE);
+    }
+}
+
+static void compare_with_new(struct world *world)
+{
+    struct thing things[THINGS] = {0};
+    struct zone_compiler *fresh = compiler_of_shop();
+    for (size_t i = 0; i < THINGS; i++)
+        memcpy(things[i].name, world->things[i].name, sizeof things[i].name);
+    build_anew(world, fresh, things);
+    compare_things_told(world, things);
+    compare_texts(world, fresh, things);
+    compare_whole(world->compiler, fresh);
+    compare_zones(world->compiler, fresh);
+    zone_compiler_free(fresh);
+}
+
+static void walk_at_random(uint64_t seed, bool is_of_aliases, size_t rounds, uint32_t steps_max)
+{
+    struct world world = {
+        .random = {seed}, .compiler = compiler_of_shop(), .is_of_aliases = is_of_aliases};
+    for (size_t i = 0; i < THINGS; i++)
+        snprintf(world.things[i].name, sizeof world.things[i].name, "team/%zu", i);
+    set_frame(world.compiler, 0);
+    for (size_t i = 0; i < rounds; i++) {
+        for (uint32_t steps = draw(&world.random, steps_max) + 1; steps; steps--)
+            step(&world);
+        settle(world.compiler);
+        compare_with_new(&world);
+    }
+    assert_true(world.kept > rounds && world.out > rounds && world.looped > rounds / 50);
+    assert_true(world.warned > rounds / 10);
+    for (size_t i = 0; i < CHILDREN; i++)
+        drop_child(&world.children[i]);
+    zone_compiler_free(world.compiler);
+}
+
+static void one_change_after_the_other_comes_to_the_same_as_all_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        walk_at_random(seed, false, 1000, 1);
+}
+
+static void many_changes_at_once_come_to_the_same_as_all_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 11; seed <= 16; seed++)
+        walk_at_random(seed, false, 300, 200);
+}
+
+static void aliases_one_after_the_other_come_to_the_same_as_all_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 21; seed <= 24; seed++)
+        walk_at_random(seed, true, 1000, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_change_after_the_other_comes_to_the_same_as_all_at_once),
+        cmocka_unit_test(many_changes_at_once_come_to_the_same_as_all_at_once),
+        cmocka_unit_test(aliases_one_after_the_other_come_to_the_same_as_all_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+#include <stdlib.h>
+
+#include "dns/zone_compiler_private.h"
+
+static unsigned bit(enum zone_reason warning)
+{
+    return 1u << (warning - ZONE_TTL_MISMATCH);
+}
+
+static enum zone_reason lose(const struct zone_record **by, const struct zone_record *winner,
+                             enum zone_reason reason)
+{
+    *by = winner;
+    return reason;
+}
+
+// ---- the records of a name ----------------------------------------------------------------------
+
+static enum zone_reason meet_cname(struct zone_rivals *rivals, const struct zone_record *record,
+                                   const struct zone_record **by)
+{
+    if (rivals->is_apex || rivals->other)
+        return lose(by, rivals->is_apex ? NULL : rivals->other, ZONE_CNAME_CONFLICT);
+    if (rivals->cname && !zone_record_equal(rivals->cname, record))
+        return lose(by, rivals->cname, ZONE_CNAME_CONFLICT);
+    if (!rivals->cname)
+        rivals->cname = record;
+    return ZONE_FINE;
+}
+
+static enum zone_reason meet_dname(struct zone_rivals *rivals, const struct zone_record *record,
+                                   const struct zone_record **by)
+{
+    if (rivals->dname && !zone_record_equal(rivals->dname, record))
+        return lose(by, rivals->dname, ZONE_DUPLICATE_SINGLETON);
+    if (!rivals->dname)
+        rivals->dname = record;
+    return ZONE_FINE;
+}
+
+static enum zone_reason meet_mx(struct zone_rivals *rivals, const struct zone_record *record,
+                                const struct zone_record **by)
+{
+    bool is_null = zone_record_is_null_mx(record);
+    const struct zone_record **kin = is_null ? &rivals->null_mx : &rivals->mx;
+    const struct zone_record *foe = is_null ? rivals->mx : rivals->null_mx;
+    if (!foe && is_null && *kin && !zone_record_equal(*kin, record))
+        foe = *kin;
+    if (foe)
+        return lose(by, foe, ZONE_NULL_MX_CONFLICT);
+    if (!*kin)
+        *kin = record;
+    return ZONE_FINE;
+}
+
+enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_record *record,
+                                  const struct zone_record **by)
+{
+    enum zone_reason reason = ZONE_FINE;
+    if (record->fault)
+        return record->fault;
+    if (record->type == RR_CNAME)
+        return meet_cname(rivals, record, by);
+    if (rivals->cname)
+        return lose(by, rivals->cname, ZONE_CNAME_CONFLICT);
+    if (record->type == RR_DNAME)
+        reason = meet_dname(rivals, record, by);
+    else if (record->type == RR_MX)
+        reason = meet_mx(rivals, record, by);
+    if (!reason && !rivals->other)
+        rivals->other = record;
+    return reason;
+}
+
+// ---- cuts and DNAMEs ----------------------------------------------------------------------------
+
+static bool is_glue(const struct zone_node *node, const struct zone_node *cut,
+                    const struct zone_record *record)
+{
+    return node->glue_refs && zone_record_is_address(record) &&
+           (cut->kind != NODE_CHILD || record->flags & RECORD_GIVEN);
+}
+
+static enum zone_reason judge_below(const struct zone_node *node, const struct zone_node *occluder,
+                                    const struct zone_record *record, const struct zone_record **by)
+{
+    bool is_dname = occluder->kind == NODE_DNAME;
+    if (!is_dname && is_glue(node, occluder, record))
+        return ZONE_FINE;
+    return lose(by, occluder->winner,
+                is_dname ? ZONE_OCCLUDED_BY_DNAME : ZONE_OCCLUDED_BY_DELEGATION);
+}
+
+// What a cut's own name may have.
+static bool is_of_cut(const struct zone_record *record)
+{
+    return record->type == RR_NS || record->type == RR_DS;
+}
+
+static enum zone_reason judge_place(const struct zone_node *node, struct zone_rivals *rivals,
+                                    const struct zone_record *record, const struct zone_record **by)
+{
+    if (record->fault)
+        return record->fault;
+    if (node->occluder)
+        return judge_below(node, node->occluder, record, by);
+    if (node->kind == NODE_CHILD && zone_record_is_foreign(record))
+        return ZONE_OCCLUDED_BY_DELEGATION;
+    enum zone_reason reason = zone_rivals_meet(rivals, record, by);
+    bool is_cut = node->kind == NODE_CUT || node->kind == NODE_CHILD;
+    if (reason || !is_cut || is_of_cut(record))
+        return reason;
+    return judge_below(node, node, record, by);
+}
+
+// ---- targets ------------------------------------------------------------------------------------
+
+static const struct zone_record *alias_of(struct zone_look look)
+{
+    return look.kind == LOOK_DNAME ? look.node->winner : zone_look_cname(look);
+}
+
+static bool has_address(struct zone_look look)
+{
+    return look.kind == LOOK_HERE && look.node->flags & NODE_HAS_ADDRESS;
+}
+
+static void judge_ns(struct zone_verdict *verdict, const struct zone_node *target,
+                     struct zone_look look)
+{
+    const struct zone_node *node = verdict->record->node;
+    const struct zone_record *alias = alias_of(look);
+    if (!node->parent || node->occluder || has_address(look))
+        return;
+    if (alias)
+        verdict->reason = (uint8_t)lose(&verdict->rival, alias, ZONE_NS_TARGET_IS_ALIAS);
+    else if (look.kind != LOOK_CUT || (look.node == node && !zone_node_has_glue(target)))
+        verdict->reason = ZONE_MISSING_GLUE;
+    else if (!zone_node_has_glue(target))
+        verdict->warnings |= bit(ZONE_MISSING_SIBLING_GLUE);
+}
+
+static void judge_host(struct zone_verdict *verdict, struct zone_look look)
+{
+    const struct zone_record *alias = alias_of(look);
+    bool is_mx = verdict->record->type == RR_MX;
+    if (alias)
+        verdict->reason = (uint8_t)lose(&verdict->rival, alias,
+                                        is_mx ? ZONE_MX_TARGET_IS_ALIAS : ZONE_SRV_TARGET_IS_ALIAS);
+    else if (look.kind != LOOK_CUT && !has_address(look))
+        verdict->warnings |= bit(ZONE_TARGET_HAS_NO_ADDRESS);
+}
+
+static void judge_target(const struct zone_compiler *compiler, struct zone_verdict *verdict)
+{
+    const struct zone_record *record = verdict->record;
+    const struct zone_link *link = zone_record_link(record);
+    bool is_alias = record->type == RR_CNAME || record->type == RR_DNAME;
+    if (is_alias && record->node->flags & NODE_IN_LOOP)
+        verdict->reason = ZONE_CNAME_LOOP;
+    if (!link || verdict->reason)
+        return;
+    struct zone_look look = zone_look(compiler, link->target);
+    if (record->type == RR_NS)
+        judge_ns(verdict, link->target, look);
+    else if (record->type == RR_MX || record->type == RR_SRV)
+        judge_host(verdict, look);
+    else if (record->type == RR_CNAME && look.kind == LOOK_NOTHING)
+        verdict->warnings |= bit(ZONE_DANGLING_TARGET);
+    if (record->flags & RECORD_RELATIVE && look.kind == LOOK_NOTHING)
+        verdict->warnings |= bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
+}
+
+// ---- what needs company -------------------------------------------------------------------------
+
+static bool has_kept(const struct zone_compiler *compiler, size_t count, uint16_t type)
+{
+    for (size_t i = 0; i < count; i++)
+        if (compiler->verdicts[i].record->type == type && !compiler->verdicts[i].reason)
+            return true;
+    return false;
+}
+
+static void judge_company(struct zone_compiler *compiler, const struct zone_node *node,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct zone_verdict *verdict = &compiler->verdicts[i];
+        uint16_t type = verdict->record->type;
+        if (verdict->reason)
+            continue;
+        if (type == RR_DS && (!node->parent || !has_kept(compiler, count, RR_NS)))
+            verdict->reason = ZONE_DS_WITHOUT_NS;
+        if ((type == RR_CDS || type == RR_CDNSKEY) && !node->parent &&
+            !has_kept(compiler, count, RR_DNSKEY))
+            verdict->reason = ZONE_CDS_WITHOUT_DNSKEY;
+    }
+}
+
+// ---- RRsets -------------------------------------------------------------------------------------
+
+static int compare_verdicts(const void *a, const void *b)
+{
+    const struct zone_verdict *left = *(const struct zone_verdict *const *)a;
+    const struct zone_verdict *right = *(const struct zone_verdict *const *)b;
+    const struct zone_record *x = left->record;
+    const struct zone_record *y = right->record;
+    int order = (x->type > y->type) - (x->type < y->type);
+    if (!order)
+        order = text_compare((struct text){(const char *)x->rdata, x->rdata_len},
+                             (struct text){(const char *)y->rdata, y->rdata_len});
+    return order ? order : (left > right) - (left < right);
+}
+
+static void judge_spf(struct zone_verdict **set, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += set[i]->is_counted && zone_record_is_spf(set[i]->record);
+    for (size_t i = 0; i < count && found > 1; i++)
+        if (zone_record_is_spf(set[i]->record))
+            set[i]->warnings |= bit(ZONE_MULTIPLE_SPF);
+}
+
+// Kept ones of one type, equal ones beside each other, the oldest of these first.
+static void judge_set(const struct zone_compiler *compiler, struct zone_verdict **set, size_t count)
+{
+    uint32_t lowest = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t ttl_s = zone_record_ttl(compiler, set[i]->record);
+        lowest = ttl_s < lowest ? ttl_s : lowest;
+        set[i]->is_counted = !i || !zone_record_equal(set[i - 1]->record, set[i]->record);
+        if (!set[i]->is_counted)
+            set[i]->warnings |= bit(ZONE_DUPLICATE);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (zone_record_ttl(compiler, set[i]->record) != lowest) {
+            set[i]->warnings |= bit(ZONE_TTL_MISMATCH);
+            set[i]->detail = lowest;
+        }
+    if (set[0]->record->type == RR_TXT)
+        judge_spf(set, count);
+}
+
+static void judge_sets(struct zone_compiler *compiler, size_t count)
+{
+    struct zone_verdict **order;
+    size_t kept = 0;
+    mem_reserve(&compiler->order, &compiler->order_capacity, count);
+    order = compiler->order;
+    for (size_t i = 0; i < count; i++)
+        if (!compiler->verdicts[i].reason)
+            order[kept++] = &compiler->verdicts[i];
+    if (kept > 1)
+        qsort(order, kept, sizeof *order, compare_verdicts);
+    for (size_t first = 0; first < kept;) {
+        size_t end = first + 1;
+        while (end < kept && order[end]->record->type == order[first]->record->type)
+            end++;
+        judge_set(compiler, order + first, end - first);
+        first = end;
+    }
+}
+
+// ---- what it comes to ---------------------------------------------------------------------------
+
+static void count_record(struct zone_compiler *compiler, struct zone_record *record, uint32_t flags)
+{
+    bool was_counted = record->flags & RECORD_COUNTED;
+    bool is_counted = flags & RECORD_COUNTED;
+    if (is_counted != was_counted) {
+        compiler->record_count += is_counted ? 1u : (size_t)-1;
+        compiler->rdata_octets += is_counted ? record->rdata_len : -(size_t)record->rdata_len;
+    }
+    compiler->excluded_count += (flags & RECORD_OUT) != 0;
+    compiler->excluded_count -= (record->flags & RECORD_OUT) != 0;
+    compiler->told_count += (flags & RECORD_TOLD) != 0;
+    compiler->told_count -= (record->flags & RECORD_TOLD) != 0;
+    record->flags = (uint16_t)flags;
+}
+
+static uint32_t flags_of(const struct zone_verdict *verdict)
+{
+    enum { OUTCOME = RECORD_NEW | RECORD_KEPT | RECORD_COUNTED | RECORD_OUT | RECORD_TOLD };
+    uint32_t flags = verdict->record->flags & ~(uint32_t)OUTCOME;
+    bool is_given = flags & RECORD_GIVEN;
+    if (!verdict->reason)
+        flags |= RECORD_KEPT;
+    else if (!is_given)
+        flags |= RECORD_OUT;
+    if (verdict->is_counted)
+        flags |= RECORD_COUNTED;
+    if (flags & RECORD_OF_CHILD && verdict->record->type == RR_NS &&
+        (verdict->reason || verdict->warnings & bit(ZONE_MISSING_SIBLING_GLUE)))
+        flags |= RECORD_TOLD;
+    return flags;
+}
+
+// True: it is to be told.
+static bool commit(struct zone_compiler *compiler, const struct zone_verdict *verdict)
+{
+    struct zone_record *record = verdict->record;
+    const struct zone_record *rival = verdict->reason ? verdict->rival : NULL;
+    const void *by = rival && !(rival->flags & RECORD_GIVEN) ? rival->tag : NULL;
+    uint32_t detail = rival ? rival->number : verdict->detail;
+    uint32_t flags = flags_of(verdict);
+    bool is_new = record->flags & RECORD_NEW;
+    bool is_other = is_new || record->reason != verdict->reason || record->by != by ||
+                    record->warnings != verdict->warnings || record->detail != detail;
+    bool was_kept = !is_new && record->flags & RECORD_KEPT;
+    if (was_kept != ((flags & RECORD_KEPT) != 0))
+        zone_output_change(compiler, record->node, record->type);
+    count_record(compiler, record, flags);
+    record->reason = verdict->reason;
+    record->warnings = verdict->warnings;
+    record->by = by;
+    record->detail = detail;
+    return is_other && !(flags & RECORD_GIVEN);
+}
+
+static void judge_record(const struct zone_compiler *compiler, const struct zone_node *node,
+                         struct zone_rivals *rivals, struct zone_verdict *verdict)
+{
+    struct zone_record *record = verdict->record;
+    verdict->reason = (uint8_t)judge_place(node, rivals, record, &verdict->rival);
+    if (!verdict->reason && (record->flags & RECORD_LINKED || node->flags & NODE_IN_LOOP))
+        judge_target(compiler, verdict);
+}
+
+static size_t collect(struct zone_compiler *compiler, const struct zone_node *node)
+{
+    size_t count = 0;
+    for (struct zone_record *record = node->records; record; record = record->next) {
+        mem_reserve(&compiler->verdicts, &compiler->verdict_capacity, count + 1);
+        compiler->verdicts[count++] = (struct zone_verdict){.record = record};
+    }
+    return count;
+}
+
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
+                void *context)
+{
+    struct zone_rivals rivals = {.is_apex = node == compiler->apex};
+    size_t count = collect(compiler, node);
+    for (size_t i = 0; i < count; i++)
+        judge_record(compiler, node, &rivals, &compiler->verdicts[i]);
+    judge_company(compiler, node, count);
+    judge_sets(compiler, count);
+    for (size_t i = 0; i < count; i++) {
+        struct zone_verdict *verdict = &compiler->verdicts[i];
+        struct zone_record *record = verdict->record;
+        verdict->warnings =
+            verdict->reason ? 0 : (uint16_t)(verdict->warnings | record->own_warnings);
+        if (!commit(compiler, verdict))
+            continue;
+        struct zone_outcome outcome = {record->reason, record->warnings, record->by};
+        told(context, record->tag, &outcome);
+    }
+}

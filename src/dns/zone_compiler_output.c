@@ -1,0 +1,232 @@
+#include <stdlib.h>
+
+#include "dns/zone_compiler_private.h"
+
+enum { CHANGES_MIN = 4096 }; // so many are always remembered
+
+// ---- RRsets -------------------------------------------------------------------------------------
+
+struct sets {
+    struct rrset **at;
+    size_t count;
+    size_t capacity;
+};
+
+static void push_set(struct sets *sets, struct rrset *set)
+{
+    mem_reserve(&sets->at, &sets->capacity, sets->count + 1);
+    sets->at[sets->count++] = set;
+}
+
+// What is kept of that type, under the lowest TTL; perhaps nothing.
+static struct rrset *make_set(const struct zone_compiler *compiler, const struct zone_node *node,
+                              struct dname owner, uint16_t type)
+{
+    struct text few[8];
+    autofree struct text *many = NULL;
+    size_t capacity = COUNT_OF(few);
+    size_t count = 0;
+    uint32_t lowest = UINT32_MAX;
+    for (const struct zone_record *at = node->records; at; at = at->next)
+        if (at->type == type && at->flags & RECORD_COUNTED)
+            capacity++;
+    if (capacity > 2 * COUNT_OF(few))
+        many = mem_new_array(struct text, capacity);
+    struct text *rdatas = many ? many : few;
+    for (const struct zone_record *at = node->records; at; at = at->next) {
+        if (at->type != type || !(at->flags & RECORD_KEPT))
+            continue;
+        uint32_t ttl_s = zone_record_ttl(compiler, at);
+        lowest = ttl_s < lowest ? ttl_s : lowest;
+        if (at->flags & RECORD_COUNTED)
+            rdatas[count++] = (struct text){(const char *)at->rdata, at->rdata_len};
+    }
+    return rrset_new(owner, type, lowest, rdatas, count);
+}
+
+static bool is_first_of_type(const struct zone_record *record)
+{
+    const struct zone_record *at = record->node->records;
+    while (at->type != record->type || !(at->flags & RECORD_COUNTED))
+        at = at->next;
+    return at == record;
+}
+
+static void add_sets(const struct zone_compiler *compiler, const struct zone_node *node,
+                     struct sets *sets)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname owner = {NULL, 0};
+    for (const struct zone_record *at = node->records; at; at = at->next) {
+        if (!(at->flags & RECORD_COUNTED) || !is_first_of_type(at))
+            continue;
+        if (!owner.len)
+            owner = zone_node_name(compiler, node, octets);
+        push_set(sets, make_set(compiler, node, owner, at->type));
+    }
+}
+
+static struct rrset *make_soa(const struct zone_compiler *compiler, uint32_t serial)
+{
+    uint8_t octets[DNAME_MAX];
+    const struct zone_frame *frame = &compiler->frame;
+    struct zone_soa soa = {
+        .mname = zone_frame_mname(compiler, octets),
+        .rname = frame->rname.len ? frame->rname : zone_apex_of(compiler),
+        .serial = serial,
+        .refresh_s = frame->refresh_s,
+        .retry_s = frame->retry_s,
+        .expire_s = frame->expire_s,
+        .minimum_s = frame->minimum_s,
+    };
+    return zone_soa_set(zone_apex_of(compiler), frame->ttl_s, &soa);
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+static void forget_changes(struct zone_compiler *compiler)
+{
+    for (size_t i = 0; i < compiler->change_count; i++) {
+        struct zone_node *node = compiler->changes[i].node;
+        node->flags &= ~(uint32_t)NODE_HELD;
+        zone_node_mark(&compiler->fading, node, NODE_FADING);
+    }
+    compiler->change_count = 0;
+    mem_relax(&compiler->changes, &compiler->change_capacity);
+}
+
+void zone_output_reset(struct zone_compiler *compiler)
+{
+    zone_unref(compiler->zone);
+    compiler->zone = NULL;
+    forget_changes(compiler);
+}
+
+void zone_output_change(struct zone_compiler *compiler, struct zone_node *node, uint16_t type)
+{
+    if (!compiler->zone)
+        return;
+    if (compiler->change_count > CHANGES_MIN + 4 * compiler->node_count) {
+        zone_output_reset(compiler);
+        return;
+    }
+    mem_reserve(&compiler->changes, &compiler->change_capacity, compiler->change_count + 1);
+    compiler->changes[compiler->change_count++] = (struct zone_change){node, type};
+    node->flags |= NODE_HELD;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct zone_change *left = a;
+    const struct zone_change *right = b;
+    uintptr_t x = (uintptr_t)left->node;
+    uintptr_t y = (uintptr_t)right->node;
+    return x != y ? (x > y) - (x < y) : (left->type > right->type) - (left->type < right->type);
+}
+
+static void add_changed(const struct zone_compiler *compiler, struct sets *sets)
+{
+    uint8_t octets[DNAME_MAX];
+    struct zone_change *changes = compiler->changes;
+    size_t count = compiler->change_count;
+    if (count > 1)
+        qsort(changes, count, sizeof *changes, compare_changes);
+    for (size_t i = 0; i < count; i++) {
+        if (i && !compare_changes(&changes[i - 1], &changes[i]))
+            continue;
+        struct dname owner = zone_node_name(compiler, changes[i].node, octets);
+        push_set(sets, make_set(compiler, changes[i].node, owner, changes[i].type));
+    }
+}
+
+struct zone *zone_compiler_zone(struct zone_compiler *compiler, uint32_t serial)
+{
+    struct sets sets = {0};
+    struct zone *zone;
+    struct rrset *soa = make_soa(compiler, serial);
+    if (compiler->zone) {
+        add_changed(compiler, &sets);
+        zone = zone_next(compiler->zone, soa, sets.at, sets.count);
+    } else {
+        struct zone_node *top = compiler->apex;
+        for (struct zone_node *at = top; at; at = zone_node_after(top, at, false))
+            add_sets(compiler, at, &sets);
+        zone = zone_new(soa, sets.at, sets.count);
+    }
+    free(sets.at);
+    forget_changes(compiler);
+    zone_unref(compiler->zone);
+    compiler->zone = zone_ref(zone);
+    return zone;
+}
+
+// ---- as a child ---------------------------------------------------------------------------------
+
+static void forget_child(struct zone_compiler *compiler)
+{
+    rrset_unref(compiler->as_ns);
+    for (size_t i = 0; i < compiler->as_count; i++)
+        rrset_unref(compiler->as_addresses[i]);
+    compiler->as_ns = NULL;
+    compiler->as_count = 0;
+}
+
+static void push_address(struct zone_compiler *compiler, struct rrset *set)
+{
+    if (!set->count) {
+        rrset_unref(set);
+        return;
+    }
+    mem_reserve(&compiler->as_addresses, &compiler->as_capacity, compiler->as_count + 1);
+    compiler->as_addresses[compiler->as_count++] = set;
+}
+
+// What a query for the target's addresses is answered, by a wildcard as well.
+static void add_addresses(struct zone_compiler *compiler, const struct zone_node *target)
+{
+    uint8_t octets[DNAME_MAX];
+    struct zone_look look = zone_look(compiler, target);
+    struct dname owner = zone_node_name(compiler, target, octets);
+    const struct zone_node *node = look.kind == LOOK_HERE ? look.node : target;
+    if (look.kind == LOOK_NOTHING)
+        return;
+    push_address(compiler, make_set(compiler, node, owner, RR_A));
+    push_address(compiler, make_set(compiler, node, owner, RR_AAAA));
+}
+
+void zone_output_as_child(struct zone_compiler *compiler)
+{
+    const struct zone_node *apex = compiler->apex;
+    forget_child(compiler);
+    struct rrset *ns = make_set(compiler, apex, zone_apex_of(compiler), RR_NS);
+    if (!ns->count) {
+        rrset_unref(ns);
+        return;
+    }
+    compiler->as_ns = ns;
+    for (const struct zone_record *at = apex->records; at; at = at->next) {
+        const struct zone_link *link = zone_record_link(at);
+        if (at->type == RR_NS && at->flags & RECORD_COUNTED && link)
+            add_addresses(compiler, link->target);
+    }
+}
+
+void zone_compiler_as_child(const struct zone_compiler *compiler, struct zone_child *out)
+{
+    *out = (struct zone_child){
+        .apex = zone_apex_of(compiler),
+        .ns = compiler->as_ns,
+        .addresses = (const struct rrset *const *)compiler->as_addresses,
+        .address_count = compiler->as_count,
+    };
+}
+
+void zone_output_done(struct zone_compiler *compiler)
+{
+    zone_output_reset(compiler);
+    forget_child(compiler);
+    free(compiler->as_addresses);
+    free(compiler->changes);
+    compiler->changes = NULL;
+    compiler->change_capacity = 0;
+}

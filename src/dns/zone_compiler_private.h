@@ -1,0 +1,309 @@
+#pragma once
+
+#include "base/memory.h"
+#include "base/slab.h"
+#include "dns/rr_type.h"
+#include "dns/zone_compiler.h"
+
+// How the compiler works, for its own files. All names within the zone stand in a tree of nodes:
+// owners, targets of records, and the names between them and the apex. A settle goes in strata, so
+// that nothing depends on itself:
+//
+//  1. a record by itself                                     zone_record_put: fault
+//  2. the records of a name, by age                          struct zone_rivals
+//  3. what is a cut or a DNAME by 2, and occludes names      node.kind, node.occluder
+//  4. which names exist by 2 and 3, and what answers there   zone_look
+//  5. which aliases lead in circles by 4                     node.leads_to, NODE_IN_LOOP
+//  6. each record by all of these                            zone_judge
+//
+// 2 to 5 are kept at the nodes; of each change the strata above tell the nodes that it touches.
+
+enum zone_node_kind {
+    NODE_PLAIN,
+    NODE_CUT,   // has NS records of this zone
+    NODE_CHILD, // apex of a zone that is compiled as well
+    NODE_DNAME,
+};
+
+enum zone_node_flag {
+    NODE_OWN = 1 << 0,      // listed: its records are others now
+    NODE_EVAL = 1 << 1,     // listed: its records are to be judged
+    NODE_LOOK = 1 << 2,     // listed: what is found there may be another thing
+    NODE_TOUCHED = 1 << 3,  // listed: whether it is seen is to be worked out
+    NODE_UNSORTED = 1 << 4, // its records are not by age
+    NODE_FORCED = 1 << 5,   // its winner went
+    NODE_FLIPPED = 1 << 6,  // it exists now and did not, or the other way round
+    NODE_SEEN = 1 << 7,     // counted in `visible`
+    NODE_HAS_ADDRESS = 1 << 8,
+    NODE_HAS_OWN_GLUE = 1 << 9,    // A or AAAA, whatever stands beside it
+    NODE_HAS_GIVEN_GLUE = 1 << 10, // the same, of the frame or of a child
+    NODE_HAS_DATA = 1 << 11,
+    NODE_IS_CHILD = 1 << 12,
+    NODE_IN_LOOP = 1 << 13,
+    NODE_VIA_DNAME = 1 << 14, // listed: its alias is rewritten by a DNAME
+    NODE_HAS_NS = 1 << 15,
+    NODE_FADING = 1 << 16, // listed: may be empty
+    NODE_HELD = 1 << 17,   // the zone does not know yet what changed
+    NODE_WALKED = 1 << 18, // marks of a search for loops
+    NODE_ON_PATH = 1 << 19,
+};
+enum {
+    NODE_FACTS = NODE_HAS_ADDRESS | NODE_HAS_OWN_GLUE | NODE_HAS_GIVEN_GLUE | NODE_HAS_DATA,
+};
+
+struct zone_node {
+    struct zone_node *parent; // NULL: the apex
+    struct zone_node *first_child;
+    struct zone_node *next;     // sibling
+    struct zone_node *previous; // of the first one: the last
+    struct zone_node *chain;    // in the hash table
+    struct zone_record *records;
+    struct zone_record *referrers; // whose target it is
+    // What makes it a cut (the oldest NS) or a DNAME; else its CNAME, if that won.
+    struct zone_record *winner;
+    struct zone_node *occluder; // the topmost cut or DNAME above
+    struct zone_node *leads_to; // the alias that an alias leads to
+    uint32_t hash;
+    uint32_t flags;
+    uint32_t visible;   // names with visible data, here and below
+    uint32_t glue_refs; // NS records in force that point here
+    uint8_t kind;
+    uint8_t label[]; // with its length
+};
+
+enum zone_record_flag {
+    RECORD_HAS_TTL = 1 << 0,
+    RECORD_NEW = 1 << 1,
+    RECORD_OF_FRAME = 1 << 2,
+    RECORD_OF_CHILD = 1 << 3,
+    RECORD_GIVEN = RECORD_OF_FRAME | RECORD_OF_CHILD, // nobody's object
+    RECORD_LINKED = 1 << 4,                           // its target lies in the zone
+    RECORD_RELATIVE = 1 << 5,                         // rdata had a relative name of two labels
+    RECORD_ACTIVE = 1 << 6,                           // an NS record in force
+    RECORD_KEPT = 1 << 7,
+    RECORD_COUNTED = 1 << 8, // kept, the first of equal ones
+    RECORD_OUT = 1 << 9,     // counted as excluded
+    RECORD_TOLD = 1 << 10,   // one of a child that the zone's warnings name
+};
+
+struct zone_record {
+    struct zone_record *next;
+    struct zone_record *previous; // of the first one: the last
+    struct zone_node *node;
+    const void *tag;
+    const void *by;
+    uint32_t ttl_s;
+    uint32_t number; // no other has it
+    uint32_t detail; // what else its text depends on
+    uint16_t type;
+    uint16_t rdata_len;
+    uint16_t warnings;
+    uint16_t own_warnings; // that it has by itself
+    uint16_t flags;
+    uint8_t fault; // that it has by itself
+    uint8_t reason;
+    uint8_t rdata[]; // then struct zone_link, if it is linked
+};
+
+struct zone_link {
+    struct zone_node *target;
+    struct zone_record *next; // with the same target
+    struct zone_record *previous;
+};
+
+struct zone_nodes {
+    struct zone_node **at;
+    size_t count;
+    size_t capacity;
+};
+
+// Records of a given set of a child, in the order in which they were given.
+struct zone_below {
+    struct zone_node *node;
+    struct zone_record **records;
+    size_t count;
+    size_t capacity;
+    bool is_stale;
+};
+struct zone_server {
+    uint8_t name[DNAME_MAX];
+    uint8_t name_len;
+    uint8_t (*addresses)[16];
+    uint8_t *lengths;
+    size_t address_count;
+};
+struct zone_servers {
+    struct zone_server *at;
+    size_t count;
+};
+
+// What the record got in this settle, before it is compared with what it had.
+struct zone_verdict {
+    struct zone_record *record;
+    const struct zone_record *rival;
+    uint32_t detail;
+    uint16_t warnings;
+    uint8_t reason;
+    bool is_counted;
+};
+struct zone_change {
+    struct zone_node *node;
+    uint16_t type;
+};
+
+struct zone_compiler {
+    uint8_t apex_name[DNAME_MAX];
+    size_t apex_len;
+    struct zone_compiler_ops ops;
+    struct slab *slab;
+    struct zone_node *apex;
+    struct zone_node *outside; // stands for all names that are not in the zone
+    struct zone_node **buckets;
+    size_t bucket_count;
+    size_t node_count;
+    size_t link_count;
+    uint32_t last_number;
+
+    struct zone_nodes own;
+    struct zone_nodes eval;
+    struct zone_nodes look;
+    struct zone_nodes touched;
+    struct zone_nodes flipped;
+    struct zone_nodes structure;
+    struct zone_nodes via;
+    struct zone_nodes aliases; // that may have come into a loop
+    struct zone_nodes walked;
+    struct zone_nodes fading;
+    struct zone_verdict *verdicts;
+    size_t verdict_capacity;
+    struct zone_verdict **order;
+    size_t order_capacity;
+
+    struct zone_frame frame; // its lists are not used
+    uint8_t mname[DNAME_MAX];
+    uint8_t rname[DNAME_MAX];
+    struct zone_servers nameservers;
+    struct zone_servers fallbacks;
+    const struct zone_servers *serving; // which of both stands in the zone
+    bool is_frame_stale;
+    struct zone_record **frame_records;
+    size_t frame_record_count;
+    size_t frame_record_capacity;
+    struct zone_below *below;
+    size_t below_count;
+    size_t below_capacity;
+
+    size_t record_count; // RRs in the zone, without the SOA
+    size_t rdata_octets;
+    size_t excluded_count;
+    size_t told_count;    // records of children that the zone's warnings name
+    size_t apex_ns_count; // of objects
+
+    struct zone *zone; // the last one made
+    struct zone_change *changes;
+    size_t change_count;
+    size_t change_capacity;
+    struct rrset *as_ns;
+    struct rrset **as_addresses;
+    size_t as_count;
+    size_t as_capacity;
+};
+
+static inline struct dname zone_apex_of(const struct zone_compiler *compiler)
+{
+    return (struct dname){compiler->apex_name, compiler->apex_len};
+}
+
+// ---- zone_compiler_nodes.c ----------------------------------------------------------------------
+
+struct zone_node *zone_node_root(struct zone_compiler *compiler);
+struct zone_node *zone_node_add(struct zone_compiler *compiler, struct dname name);
+// The deepest node at or above the name, which lies in the zone.
+struct zone_node *zone_node_nearest(const struct zone_compiler *compiler, struct dname name,
+                                    bool *is_it);
+struct zone_node *zone_node_child(const struct zone_compiler *compiler,
+                                  const struct zone_node *parent, const uint8_t *label);
+struct dname zone_node_name(const struct zone_compiler *compiler, const struct zone_node *node,
+                            uint8_t out[DNAME_MAX]);
+// Lists it, once.
+void zone_node_mark(struct zone_nodes *list, struct zone_node *node, uint32_t flag);
+void zone_nodes_push(struct zone_nodes *list, struct zone_node *node);
+// The next one of all below `top`, parents first; `is_over`: none below `at`.
+struct zone_node *zone_node_after(const struct zone_node *top, struct zone_node *at, bool is_over);
+// It and those above it go if nothing holds them.
+void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node);
+void zone_nodes_done(struct zone_compiler *compiler);
+
+// ---- zone_compiler_records.c --------------------------------------------------------------------
+
+struct zone_record *zone_record_put(struct zone_compiler *compiler, const struct zone_entry *entry,
+                                    uint32_t flags);
+void zone_record_remove(struct zone_compiler *compiler, struct zone_record *record);
+struct zone_link *zone_record_link(const struct zone_record *record);
+bool zone_record_target(const struct zone_record *record, struct dname *target);
+uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone_record *record);
+bool zone_record_equal(const struct zone_record *a, const struct zone_record *b);
+// The older one first; given ones are older than all.
+int zone_record_compare(const struct zone_compiler *compiler, const struct zone_record *a,
+                        const struct zone_record *b);
+void zone_record_sort(struct zone_compiler *compiler, struct zone_node *node);
+bool zone_record_is_null_mx(const struct zone_record *record);
+bool zone_record_is_spf(const struct zone_record *record);
+static inline bool zone_record_is_address(const struct zone_record *record)
+{
+    return record->type == RR_A || record->type == RR_AAAA;
+}
+
+// ---- zone_compiler_look.c -----------------------------------------------------------------------
+
+enum zone_look_kind {
+    LOOK_NOTHING, // no such name
+    LOOK_HERE,    // at `node`: the name itself or the wildcard that answers for it
+    LOOK_CUT,     // at or below the cut `node`
+    LOOK_DNAME,   // below the DNAME `node`
+};
+struct zone_look {
+    enum zone_look_kind kind;
+    const struct zone_node *node;
+};
+struct zone_look zone_look(const struct zone_compiler *compiler, const struct zone_node *node);
+struct zone_look zone_look_name(const struct zone_compiler *compiler, struct dname name);
+// The CNAME there, if it is one.
+const struct zone_record *zone_look_cname(struct zone_look look);
+bool zone_node_has_glue(const struct zone_node *node);
+// Works out where all aliases of `eval` lead and which are in loops; lists those that this changes.
+void zone_alias_settle(struct zone_compiler *compiler);
+
+// ---- zone_compiler_judge.c ----------------------------------------------------------------------
+
+// Who stands at a name so far, the older ones first.
+struct zone_rivals {
+    const struct zone_record *cname;
+    const struct zone_record *other;
+    const struct zone_record *dname;
+    const struct zone_record *mx;
+    const struct zone_record *null_mx;
+    bool is_apex;
+};
+enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_record *record,
+                                  const struct zone_record **by);
+// Is it cut off from its name by that of a child?
+static inline bool zone_record_is_foreign(const struct zone_record *record)
+{
+    return record->type != RR_DS && !(record->flags & RECORD_GIVEN);
+}
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
+                void *context);
+
+// ---- zone_compiler_frame.c ----------------------------------------------------------------------
+
+void zone_frame_settle(struct zone_compiler *compiler); // fallbacks come or go
+void zone_frame_done(struct zone_compiler *compiler);
+struct dname zone_frame_mname(const struct zone_compiler *compiler, uint8_t out[DNAME_MAX]);
+
+// ---- zone_compiler_output.c ---------------------------------------------------------------------
+
+void zone_output_change(struct zone_compiler *compiler, struct zone_node *node, uint16_t type);
+void zone_output_reset(struct zone_compiler *compiler); // make all of it anew
+void zone_output_as_child(struct zone_compiler *compiler);
+void zone_output_done(struct zone_compiler *compiler);

@@ -1,0 +1,340 @@
+#include <string.h>
+
+#include "dns/zone_compiler_private.h"
+
+static const char *const names[ZONE_REASON_COUNT] = {
+    [ZONE_FINE] = "Fine",
+    [ZONE_OUT_OF_ZONE] = "OutOfZone",
+    [ZONE_CLASS_MISMATCH] = "ClassMismatch",
+    [ZONE_INVALID_TTL] = "InvalidTTL",
+    [ZONE_RESERVED_TYPE] = "ReservedType",
+    [ZONE_INVALID_NAME] = "InvalidName",
+    [ZONE_INVALID_RDATA] = "InvalidRData",
+    [ZONE_NS_TARGET_IS_ADDRESS] = "NSTargetIsAddress",
+    [ZONE_MX_TARGET_IS_ADDRESS] = "MXTargetIsAddress",
+    [ZONE_WILDCARD_NS] = "WildcardNS",
+    [ZONE_SVCB_SELF_ALIAS] = "SVCBSelfAlias",
+    [ZONE_CNAME_CONFLICT] = "CNAMEConflict",
+    [ZONE_DUPLICATE_SINGLETON] = "DuplicateSingleton",
+    [ZONE_OCCLUDED_BY_DELEGATION] = "OccludedByDelegation",
+    [ZONE_OCCLUDED_BY_DNAME] = "OccludedByDNAME",
+    [ZONE_NULL_MX_CONFLICT] = "NullMXConflict",
+    [ZONE_NS_TARGET_IS_ALIAS] = "NSTargetIsAlias",
+    [ZONE_MX_TARGET_IS_ALIAS] = "MXTargetIsAlias",
+    [ZONE_SRV_TARGET_IS_ALIAS] = "SRVTargetIsAlias",
+    [ZONE_MISSING_GLUE] = "MissingGlue",
+    [ZONE_DS_WITHOUT_NS] = "DSWithoutNS",
+    [ZONE_CDS_WITHOUT_DNSKEY] = "CDSWithoutDNSKEY",
+    [ZONE_CNAME_LOOP] = "CNAMELoop",
+    [ZONE_NO_NAMESERVERS] = "NoNameservers",
+    [ZONE_MISSING_ADDRESS] = "MissingAddress",
+    [ZONE_TOO_LARGE] = "ZoneTooLarge",
+    [ZONE_TTL_MISMATCH] = "TTLMismatch",
+    [ZONE_DUPLICATE] = "Duplicate",
+    [ZONE_TARGET_HAS_NO_ADDRESS] = "TargetHasNoAddress",
+    [ZONE_DANGLING_TARGET] = "DanglingTarget",
+    [ZONE_MISSING_SIBLING_GLUE] = "MissingSiblingGlue",
+    [ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE] = "RelativeTargetLooksAbsolute",
+    [ZONE_NOT_A_HOSTNAME] = "NotAHostname",
+    [ZONE_WILDCARD_DNAME] = "WildcardDNAME",
+    [ZONE_INTERIOR_ASTERISK] = "InteriorAsterisk",
+    [ZONE_USE_TXT_FOR_SPF] = "UseTXTForSPF",
+    [ZONE_MULTIPLE_SPF] = "MultipleSPF",
+    [ZONE_SINGLE_NS] = "SingleNS",
+    [ZONE_MNAME_NOT_IN_NS] = "MNAMENotInNS",
+    [ZONE_SOA_TIMERS] = "SOATimers",
+    [ZONE_ADDRESS_IGNORED] = "AddressIgnored",
+};
+
+const char *zone_reason_name(enum zone_reason reason)
+{
+    return names[reason];
+}
+
+// ---- what texts are made of ---------------------------------------------------------------------
+
+struct telling {
+    const struct zone_compiler *compiler;
+    const struct zone_record *record;
+    const struct zone_node *node; // of the record
+    struct buffer *out;
+};
+
+static void add_name(const struct telling *telling, const struct zone_node *node)
+{
+    uint8_t octets[DNAME_MAX];
+    dname_write(telling->out, zone_node_name(telling->compiler, node, octets));
+}
+
+static void add_target(const struct telling *telling)
+{
+    struct dname target;
+    if (zone_record_target(telling->record, &target))
+        dname_write(telling->out, target);
+}
+
+static void add_whose(const struct telling *telling, const struct zone_record *record)
+{
+    if (!record || record->flags & RECORD_GIVEN)
+        buffer_add_text(telling->out, "the zone itself");
+    else
+        telling->compiler->ops.write_name(record->tag, telling->out);
+}
+
+// "default/www (CNAME)"
+static void add_record(const struct telling *telling, const struct zone_record *record)
+{
+    char type[10];
+    add_whose(telling, record);
+    if (record)
+        buffer_printf(telling->out, " (%s)", rr_type_write(record->type, type));
+}
+
+// What won over it at its own name.
+static const struct zone_record *rival_of(const struct telling *telling)
+{
+    struct zone_rivals rivals = {.is_apex = !telling->node->parent};
+    const struct zone_record *by = NULL;
+    for (const struct zone_record *at = telling->node->records; at; at = at->next) {
+        if (telling->node->kind == NODE_CHILD && zone_record_is_foreign(at))
+            continue;
+        by = NULL;
+        if (zone_rivals_meet(&rivals, at, &by) && at == telling->record)
+            return by;
+    }
+    return NULL;
+}
+
+static void tell(const struct telling *telling, const char *text)
+{
+    buffer_add_text(telling->out, text);
+}
+
+// ---- out ----------------------------------------------------------------------------------------
+
+static void tell_out_of_zone(const struct telling *telling)
+{
+    tell(telling, "out of zone data: the name does not lie below ");
+    add_name(telling, telling->compiler->apex);
+}
+
+static void tell_ttl(const struct telling *telling)
+{
+    buffer_printf(telling->out, "TTL %u > 2147483647", telling->record->ttl_s);
+}
+
+static void tell_reserved(const struct telling *telling)
+{
+    char type[10];
+    const char *name = rr_type_write(telling->record->type, type);
+    if (telling->record->type == RR_SOA)
+        tell(telling, "the SOA record is made from the zone's own fields");
+    else
+        buffer_printf(telling->out, "%s records are made by the servers, not written into a zone",
+                      name);
+}
+
+static void tell_wildcard_ns(const struct telling *telling)
+{
+    tell(telling, "NS at a wildcard: a delegation needs a name of its own (RFC 4592)");
+}
+
+static void tell_self_alias(const struct telling *telling)
+{
+    tell(telling,
+         "alias mode (priority 0) leads to its own name: use another target, or \".\" with "
+         "a priority above 0");
+}
+
+static void tell_cname_conflict(const struct telling *telling)
+{
+    bool is_cname = telling->record->type == RR_CNAME;
+    const struct zone_record *rival = rival_of(telling);
+    if (is_cname && !telling->node->parent) {
+        tell(telling, "CNAME and other data: the apex has SOA and NS records; use A and AAAA "
+                      "records there, or an HTTPS record");
+        return;
+    }
+    tell(telling, is_cname && rival && rival->type == RR_CNAME ? "multiple RRs of singleton type: "
+                                                               : "CNAME and other data: ");
+    add_record(telling, rival);
+    tell(telling, " was there before");
+}
+
+static void tell_singleton(const struct telling *telling)
+{
+    tell(telling, "multiple RRs of singleton type: ");
+    add_record(telling, rival_of(telling));
+    tell(telling, " was there before");
+}
+
+static void tell_null_mx(const struct telling *telling)
+{
+    tell(telling, zone_record_is_null_mx(telling->record)
+                      ? "null MX beside another MX (RFC 7505): "
+                      : "MX beside a null MX, which says that there is no mail (RFC 7505): ");
+    add_whose(telling, rival_of(telling));
+    tell(telling, " was there before");
+}
+
+static void tell_occluded(const struct telling *telling)
+{
+    const struct zone_node *node = telling->node;
+    const struct zone_node *occluder = node->occluder ? node->occluder : node;
+    bool is_dname = occluder->kind == NODE_DNAME;
+    add_name(telling, node);
+    tell(telling, is_dname ? " is occluded by a DNAME at " : " is occluded by a delegation at ");
+    add_name(telling, occluder);
+    if (occluder->kind == NODE_CHILD) {
+        tell(telling, ", a zone of its own: put it there");
+        return;
+    }
+    tell(telling, " of ");
+    add_whose(telling, occluder->winner);
+}
+
+static void tell_alias(const struct telling *telling)
+{
+    const struct zone_link *link = zone_record_link(telling->record);
+    if (!link)
+        return;
+    struct zone_look look = zone_look(telling->compiler, link->target);
+    const struct zone_record *cname = zone_look_cname(look);
+    add_target(telling);
+    tell(telling, " is an alias, by ");
+    add_record(telling, look.kind == LOOK_DNAME ? look.node->winner : cname);
+    tell(telling, ": point at the name that has the addresses");
+}
+
+static void tell_missing_glue(const struct telling *telling)
+{
+    add_target(telling);
+    tell(telling, " has no address records (A or AAAA): add them to this zone");
+}
+
+static void tell_ds(const struct telling *telling)
+{
+    tell(telling, "DS record without a delegation: ");
+    if (!telling->node->parent) {
+        tell(telling, "that of the apex belongs into the zone above");
+        return;
+    }
+    tell(telling, "there are no NS records at ");
+    add_name(telling, telling->node);
+}
+
+static void tell_cds(const struct telling *telling)
+{
+    tell(telling, "there is no DNSKEY record at the apex that it could belong to: add it as well");
+}
+
+static void tell_loop(const struct telling *telling)
+{
+    tell(telling, telling->record->type == RR_DNAME ? "DNAME loop: " : "CNAME loop: ");
+    add_name(telling, telling->node);
+    tell(telling, " leads to ");
+    add_target(telling);
+    tell(telling, " and from there back");
+}
+
+// ---- in -----------------------------------------------------------------------------------------
+
+static void tell_ttls(const struct telling *telling)
+{
+    buffer_printf(telling->out,
+                  "TTLs of the RRset differ: the lowest, %u, holds for all of it, not %u",
+                  telling->record->detail, zone_record_ttl(telling->compiler, telling->record));
+}
+
+static void tell_duplicate(const struct telling *telling)
+{
+    tell(telling, "the same record is there already");
+}
+
+static void tell_no_address(const struct telling *telling)
+{
+    add_target(telling);
+    tell(telling, " has no address records (A or AAAA)");
+}
+
+static void tell_dangling(const struct telling *telling)
+{
+    add_target(telling);
+    tell(telling, " does not exist in this zone");
+}
+
+static void tell_relative(const struct telling *telling)
+{
+    tell(telling, "the name in the rdata is not absolute and became ");
+    add_target(telling);
+    tell(telling, ": does it want a final dot?");
+}
+
+static void tell_host_name(const struct telling *telling)
+{
+    if (zone_record_is_address(telling->record))
+        add_name(telling, telling->node);
+    else
+        add_target(telling);
+    tell(telling, " is not a host name: letters, digits and hyphens (RFC 1123)");
+}
+
+static void tell_wildcard_dname(const struct telling *telling)
+{
+    tell(telling, "DNAME at a wildcard: servers differ in what they make of it (RFC 6672)");
+}
+
+static void tell_asterisk(const struct telling *telling)
+{
+    add_name(telling, telling->node);
+    tell(telling, " has an asterisk where it is no wildcard");
+}
+
+static void tell_spf(const struct telling *telling)
+{
+    tell(telling, "nobody asks for type SPF any more: use TXT (RFC 7208)");
+}
+
+static void tell_many_spf(const struct telling *telling)
+{
+    tell(telling, "several v=spf1 records at one name: all of them fail (RFC 7208)");
+}
+
+static void (*const tellers[ZONE_REASON_COUNT])(const struct telling *telling) = {
+    [ZONE_OUT_OF_ZONE] = tell_out_of_zone,
+    [ZONE_INVALID_TTL] = tell_ttl,
+    [ZONE_RESERVED_TYPE] = tell_reserved,
+    [ZONE_WILDCARD_NS] = tell_wildcard_ns,
+    [ZONE_SVCB_SELF_ALIAS] = tell_self_alias,
+    [ZONE_CNAME_CONFLICT] = tell_cname_conflict,
+    [ZONE_DUPLICATE_SINGLETON] = tell_singleton,
+    [ZONE_OCCLUDED_BY_DELEGATION] = tell_occluded,
+    [ZONE_OCCLUDED_BY_DNAME] = tell_occluded,
+    [ZONE_NULL_MX_CONFLICT] = tell_null_mx,
+    [ZONE_NS_TARGET_IS_ALIAS] = tell_alias,
+    [ZONE_MX_TARGET_IS_ALIAS] = tell_alias,
+    [ZONE_SRV_TARGET_IS_ALIAS] = tell_alias,
+    [ZONE_MISSING_GLUE] = tell_missing_glue,
+    [ZONE_DS_WITHOUT_NS] = tell_ds,
+    [ZONE_CDS_WITHOUT_DNSKEY] = tell_cds,
+    [ZONE_CNAME_LOOP] = tell_loop,
+    [ZONE_TTL_MISMATCH] = tell_ttls,
+    [ZONE_DUPLICATE] = tell_duplicate,
+    [ZONE_TARGET_HAS_NO_ADDRESS] = tell_no_address,
+    [ZONE_DANGLING_TARGET] = tell_dangling,
+    [ZONE_MISSING_SIBLING_GLUE] = tell_no_address,
+    [ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE] = tell_relative,
+    [ZONE_NOT_A_HOSTNAME] = tell_host_name,
+    [ZONE_WILDCARD_DNAME] = tell_wildcard_dname,
+    [ZONE_INTERIOR_ASTERISK] = tell_asterisk,
+    [ZONE_USE_TXT_FOR_SPF] = tell_spf,
+    [ZONE_MULTIPLE_SPF] = tell_many_spf,
+};
+
+void zone_compiler_explain(const struct zone_compiler *compiler, const struct zone_record *record,
+                           enum zone_reason reason, struct buffer *out)
+{
+    struct telling telling = {compiler, record, record->node, out};
+    if (tellers[reason])
+        tellers[reason](&telling);
+}
