@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "dns/test_zones.h"
+#include "dns/zone_private.h"
 
 static void expect_hash(const struct zone *zone, const char *wanted)
 {
@@ -160,8 +161,9 @@ static void names_that_differ_late_or_in_odd_octets_are_sorted(void **state)
     static const char *const fronts[] = {
         "",     "a", "a-long-name-of-many-octets-", "a-long-name-of-many-octets-and-more-", "\1",
         "\377", "*"};
-    struct rrset *sets[COUNT_OF(fronts) * COUNT * 2];
-    size_t count = 0;
+    struct rrset *sets[COUNT_OF(fronts) * COUNT * 2 + 2] = {set_of("", RR_TA, 1, &TEXT("x"), 1),
+                                                            host("", 1)};
+    size_t count = 2;
     for (size_t i = 0; i < COUNT_OF(fronts); i++)
         for (unsigned j = 0; j < COUNT; j++) {
             char label[DNAME_LABEL_MAX + 1];
@@ -278,6 +280,31 @@ static void another_soa_or_ttl_is_seen_in_the_digest_of_a_large_zone(void **stat
     assert_memory_equal(digests[0], digests[1], 32);
 }
 
+static void a_zone_without_its_end_has_a_digest_of_its_own(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000, END = 400 };
+    struct rrset *puts[END];
+    uint8_t digests[2][32];
+    size_t at = 0;
+    const struct rrset *set;
+    CLEANUP(zone) struct zone *zone = zone_of_hosts(1, COUNT);
+    zone_digest(zone, digests[0]);
+    for (struct zone_walk walk = {.zone = zone}; (set = zone_walk(&walk)); at++)
+        if (at > COUNT - END)
+            puts[COUNT - at] = rrset_new(rrset_owner(set), RR_A, 0, NULL, 0);
+    for (size_t count = 1; count <= END; count++) {
+        for (size_t i = 0; i < count; i++)
+            rrset_ref(puts[i]);
+        CLEANUP(zone) struct zone *next = zone_next(zone, NULL, puts, count);
+        zone_digest(next, digests[1]);
+        assert_memory_not_equal(digests[0], digests[1], 32);
+        assert_int_equal(zone_set_count(next), COUNT + 1 - count);
+    }
+    for (size_t i = 0; i < END; i++)
+        rrset_unref(puts[i]);
+}
+
 // ---- any changes --------------------------------------------------------------------------------
 
 enum { SLOTS = 1500, CHANGES = 2000 };
@@ -362,6 +389,14 @@ static void expect_equal(const struct zone *zone, const struct zone *wanted)
     assert_memory_equal(digests[0], digests[1], 32);
 }
 
+static void expect_chunks_of_good_size(const struct zone *zone)
+{
+    for (size_t i = 0; i < zone->chunk_count; i++) {
+        assert_in_range(zone->chunks[i]->count, 1, CHUNK_SETS_MAX);
+        assert_true(zone->chunk_count == 1 || zone->chunks[i]->count >= CHUNK_SETS_MIN);
+    }
+}
+
 static void any_changes_lead_to_the_zone_that_is_made_at_once(void **state)
 {
     (void)state;
@@ -374,6 +409,7 @@ static void any_changes_lead_to_the_zone_that_is_made_at_once(void **state)
         struct zone *next = zone_next(zone, shop_soa(i), puts, count);
         zone_unref(zone);
         zone = next;
+        expect_chunks_of_good_size(zone);
         if (i % 10)
             continue;
         CLEANUP(zone) struct zone *wanted = zone_of_model(&model, i);
@@ -401,6 +437,7 @@ int main(void)
         cmocka_unit_test(an_old_version_stays_as_it_was),
         cmocka_unit_test(a_change_anywhere_gives_the_digest_of_the_zone_that_is_made_at_once),
         cmocka_unit_test(another_soa_or_ttl_is_seen_in_the_digest_of_a_large_zone),
+        cmocka_unit_test(a_zone_without_its_end_has_a_digest_of_its_own),
         cmocka_unit_test(any_changes_lead_to_the_zone_that_is_made_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

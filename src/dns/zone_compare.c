@@ -88,10 +88,12 @@ static void compare_sets(struct differ *differ, const struct rrset *old, const s
         put_added(differ, added);
 }
 
+// What both have in common is reached in both at once, wherever their chunks begin: the sets before
+// it are passed in order. So a chunk of both is met at its first set.
 static bool skip_equal(struct place *old, struct place *new_)
 {
-    if (!old->item && !new_->item &&
-        old->zone->chunks[old->chunk] == new_->zone->chunks[new_->chunk]) {
+    if (old->zone->chunks[old->chunk] == new_->zone->chunks[new_->chunk]) {
+        must(!old->item && !new_->item);
         old->chunk++;
         new_->chunk++;
         return true;
@@ -122,8 +124,6 @@ static void compare_here(struct differ *differ, struct place *old, struct place 
         step(new_);
 }
 
-// What both have in common is reached in both at once, wherever their chunks begin: the sets before
-// it are passed in order.
 void zone_compare(const struct zone *old, const struct zone *new_, struct zone_delta *out)
 {
     struct differ differ = {.out = out};
