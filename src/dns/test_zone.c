@@ -284,7 +284,7 @@ static void a_zone_without_its_end_has_a_digest_of_its_own(void **state)
 {
     (void)state;
     enum { COUNT = 3000, END = 400 };
-    struct rrset *puts[END];
+    struct rrset *puts[END] = {NULL};
     uint8_t digests[2][32];
     size_t at = 0;
     const struct rrset *set;
