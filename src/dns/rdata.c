@@ -58,7 +58,7 @@ static const struct rdata_shape shapes[] = {
     [42] = {FIELDS(RDATA_APL)}, // APL
     [RR_DS] = {FIELDS(DS_FIELDS), .check = rdata_check_ds},
     [44] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_HEX), .check = rdata_check_sshfp}, // SSHFP
-    [45] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_GATEWAY, RDATA_KEY)},    // IPSECKEY
+    [45] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_GATEWAY, RDATA_BASE64)}, // IPSECKEY
     [46] = {FIELDS(SIG_FIELDS)},                                                // RRSIG
     [47] = {FIELDS(RDATA_NAME, RDATA_BITMAP), .check = rdata_check_nsec},       // NSEC
     [RR_DNSKEY] = {FIELDS(KEY_FIELDS, RDATA_BASE64)},

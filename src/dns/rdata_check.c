@@ -122,55 +122,14 @@ bool rdata_check_gpos(struct text rdata, struct error *err)
 
 // ---- NAPTR --------------------------------------------------------------------------------------
 
-struct substitution {
-    char mark;
-    size_t part;     // 0 pattern, 1 replacement, 2 flags
-    unsigned groups; // that the pattern opens
-    unsigned refers; // to the highest of them
-};
-
-// RFC 3402 3.2: mark, pattern, mark, replacement, mark, flags. Servers refuse others.
-static bool take_regexp_char(struct substitution *s, const char **at, const char *end)
-{
-    char c = *(*at)++;
-    if (c == s->mark)
-        return ++s->part <= 2;
-    if (s->part == 2)
-        return c == 'i';
-    if (c == '(' && s->part == 0)
-        s->groups++;
-    if (c != '\\')
-        return c != '\0';
-    if (*at == end || **at == '\0')
-        return false;
-    c = *(*at)++;
-    if (s->part == 1 && c == '0')
-        return false;
-    if (s->part == 1 && c >= '1' && c <= '9' && s->refers < (unsigned)(c - '0'))
-        s->refers = (unsigned)(c - '0');
-    return true;
-}
-
-static bool is_regexp(struct text text)
-{
-    const char *at = text.at + 1, *end = text.at + text.len;
-    struct substitution s = {.mark = *text.at};
-    if ((s.mark >= '0' && s.mark <= '9') || s.mark == '\\' || s.mark == 'i' || !s.mark)
-        return false;
-    while (at < end)
-        if (!take_regexp_char(&s, &at, end))
-            return false;
-    return s.part == 2 && s.refers <= s.groups;
-}
-
 bool rdata_check_naptr(struct text rdata, struct error *err)
 {
     size_t at = 4;
     at += 1u + (uint8_t)rdata.at[at]; // flags
     at += 1u + (uint8_t)rdata.at[at]; // services
     struct text regexp = {rdata.at + at + 1, (uint8_t)rdata.at[at]};
-    return !regexp.len || is_regexp(regexp) ||
-           refuse(err, "the regexp is none: write it as !pattern!replacement!");
+    return !regexp.len || rdata_is_regexp(regexp) ||
+           refuse(err, "the regexp is none that servers load: write it as !pattern!replacement!");
 }
 
 // ---- addresses as names -------------------------------------------------------------------------

@@ -131,9 +131,10 @@ bool rdata_loc_read(struct rdata_reader *reader)
 
 // ---- taking -------------------------------------------------------------------------------------
 
+// Zero has no power of ten.
 static bool is_size(uint8_t size)
 {
-    return size >> 4 <= 9 && (size & 0xf) <= 9;
+    return !size || (size >> 4 && size >> 4 <= 9 && (size & 0xf) <= 9);
 }
 
 static uint32_t angle_of(uint32_t octets)

@@ -157,10 +157,10 @@ static bool next_mnemonic(struct rdata_reader *reader, const struct mnemonic *ro
     const struct rdata_word *word = rdata_next_plain(reader, noun);
     if (!word)
         return false;
-    if (find_mnemonic(rows, count, word->text, number))
-        return true;
     if (word->text.len && (rdata_is_digit(*word->text.at) || *word->text.at == '-'))
         return rdata_number(reader, word->text, max, number);
+    if (find_mnemonic(rows, count, word->text, number))
+        return true;
     return rdata_refuse(reader, NULL, "'%s' is not known as %s: write its number 0..%u",
                         rdata_show(word->text, shown), noun, max);
 }

@@ -21,6 +21,13 @@ static size_t characters_before(struct text text, const char *at)
     return count;
 }
 
+static bool is_in_text(const struct rdata_reader *reader, const char *at)
+{
+    uintptr_t first = (uintptr_t)reader->text.at;
+    return (uintptr_t)at >= first && (uintptr_t)at <= first + reader->text.len;
+}
+
+// What was made of the text, without its escapes, has the place of its field.
 static bool add_place(const struct rdata_reader *reader, const char *at)
 {
     char text[ERROR_TEXT_MAX];
@@ -30,7 +37,7 @@ static bool add_place(const struct rdata_reader *reader, const char *at)
     memcpy(text, err.text, sizeof text);
     if (reader->text.at)
         error_set(reader->err, err.fault, err.reason, "%.900s (at character %zu)", text,
-                  characters_before(reader->text, at ? at : reader->field) + 1);
+                  characters_before(reader->text, is_in_text(reader, at) ? at : reader->field) + 1);
     else
         error_set(reader->err, err.fault, err.reason, "%.900s (at word %zu)", text,
                   reader->next ? reader->next : 1);
@@ -84,6 +91,10 @@ static void add_word(struct words *words, const char *at, const char *end, bool 
     words->many[words->count++] = word;
 }
 
+// Ends a run of characters that stand for themselves outside of quotes.
+static const bool ends_run[256] = {[0 ... ' '] = true, ['"'] = true,  ['('] = true, [')'] = true,
+                                   [';'] = true,       ['\\'] = true, [0x7f] = true};
+
 static bool is_control(char c)
 {
     return (uint8_t)c < ' ' || c == 0x7f;
@@ -107,7 +118,7 @@ static bool split_quoted(const struct rdata_reader *reader, struct words *words,
     }
     if (c >= end)
         return rdata_refuse(reader, *at - 1, "the quote that opens here is never closed");
-    if (c + 1 < end && c[1] != ' ')
+    if (c + 1 < end && c[1] != ' ' && c[1] != '"')
         return rdata_refuse(reader, c + 1, "a blank must follow the closing quote");
     add_word(words, *at, c, true);
     *at = c + 1;
@@ -135,11 +146,13 @@ static bool split_plain(const struct rdata_reader *reader, struct words *words, 
 {
     const char *c = *at;
     for (; c < end && *c != ' '; c++) {
+        if (!ends_run[(uint8_t)*c])
+            continue;
         if (*c == '"' && may_end_at_quote(reader, c))
             break;
-        if (*c == '(' || *c == ')' || *c == ';' || *c == '"')
+        if (*c != '\\')
             return refuse_special(reader, c);
-        c += *c == '\\' && c + 1 < end;
+        c += c + 1 < end;
         if (is_control(*c))
             return refuse_control(reader, c);
     }

@@ -64,6 +64,9 @@ static const struct {
     {"NS", "2001:db8::1", "NSTargetIsAddress",
      "2001:db8::1 is an address: write the name of a host that has it (at character 1)"},
     {"NS", "ns%.", "InvalidName", "invalid character % (at character 1)"},
+    {"SVCB", "1 . ech=AEP+D\\#A", "InvalidRData",
+     "this does not belong into base64 text (at character 5)"},
+    {"IPSECKEY", "10 0 0 .", "InvalidRData", "base64 text is missing (at character 9)"},
     {"TXT", "\"a\"b", "InvalidRData", "a blank must follow the closing quote (at character 4)"},
     {"TXT", "\"abc", "InvalidRData", "the quote that opens here is never closed (at character 1)"},
     {"TXT", "", "InvalidRData", "a string is missing (at character 1)"},
@@ -108,9 +111,9 @@ static const struct {
      "39 hex digits: an even number is wanted (at character 5)"},
     {"SSHFP", "300 1 aa", "InvalidRData", "number 300 is out of range 0..255 (at character 1)"},
     {"NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$!sip:\\\\1@example.com!\" .", "InvalidRData",
-     "the regexp is none: write it as !pattern!replacement! (at character 51)"},
+     "the regexp is none that servers load: write it as !pattern!replacement! (at character 51)"},
     {"NAPTR", "100 10 \"u\" \"E2U+sip\" \"!^.*$\" .", "InvalidRData",
-     "the regexp is none: write it as !pattern!replacement! (at character 30)"},
+     "the regexp is none that servers load: write it as !pattern!replacement! (at character 30)"},
     {"TYPE65280", "\\# 3 DEADBEEF", "InvalidRData",
      "4 octets of hex text: 3 were announced (at character 6)"},
     {"TYPE65280", "abc", "InvalidRData",
@@ -142,6 +145,60 @@ static void control_characters_are_refused_wherever_they_stand(void **state)
     }
     refuse(RR_A, TEXT("192.0.2.1\nevil IN A 192.0.2.6"), "InvalidRData",
            "control character \\010: write it as an escape in quotes (at character 10)");
+}
+
+// As named takes them.
+static const char *const regexps[] = {
+    "!a!b!",
+    "!a)!b!",
+    "!()!b!",
+    "!^.*$!sip:x@y!",
+    "!^(\\\\+44.*)$!h323:\\\\1@gw!i",
+    "![]a]!x!",
+    "![^]a]!x!",
+    "![a-]!x!",
+    "![[:alpha:]-]!x!",
+    "!a{2}!x!",
+    "!a{2,}!x!",
+    "!a{2,2}!x!",
+    "!a}!x!",
+    "!{!x!",
+    "!(a)\\\\1!x!",
+    "!a!x!ii",
+    "!a!!",
+    "/a/b/",
+    "![a-[.z.]]!b!",
+    "![[=a=]b]!b!",
+    "!a\\\\!b!c!",
+    "![\\\\]!b!",
+    "!a|b!x!",
+};
+static const char *const wrong_regexps[] = {
+    "!a(!b!",      "!(|a)!b!",       "!(a|)!b!",       "!|!x!",      "!!x!",
+    "!a**!x!",     "!^*!x!",         "!(a)*!\\\\2!",   "![a!x!",     "![z-a]!x!",
+    "![a-z-9]!x!", "![[:foo:]]!x!",  "![[:alpha:]!x!", "!a{2,1}!x!", "!a{2,!x!",
+    "!a{256}!x!",  "!{2}!x!",        "!a{2!x!",        "!\\\\!x!",   "!\\\\1!x!",
+    "!a!x!g",      "!a!\\\\0!",      "!a!b",           "a!b!c",      "iaibi",
+    "1a1b1",       "\\\\a\\\\b\\\\", "!a!\\\\",
+};
+
+static bool read_regexp(const char *regexp)
+{
+    AUTO_BUFFER text = {0};
+    AUTO_BUFFER out = {0};
+    buffer_printf(&text, "1 1 \"u\" \"x\" \"%s\" .", regexp);
+    return rdata_read(type_of("NAPTR"), buffer_text(&text), &rules, &out, NULL, NULL);
+}
+
+static void regexps_that_servers_do_not_load_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(regexps); i++)
+        if (!read_regexp(regexps[i]))
+            fail_msg("%s was refused", regexps[i]);
+    for (size_t i = 0; i < COUNT_OF(wrong_regexps); i++)
+        if (read_regexp(wrong_regexps[i]))
+            fail_msg("%s was accepted", wrong_regexps[i]);
 }
 
 static void places_count_characters_not_octets(void **state)
@@ -209,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_text_is_refused_with_its_place),
         cmocka_unit_test(control_characters_are_refused_wherever_they_stand),
+        cmocka_unit_test(regexps_that_servers_do_not_load_are_refused),
         cmocka_unit_test(places_count_characters_not_octets),
         cmocka_unit_test(words_of_a_file_are_told_by_their_number),
         cmocka_unit_test(numbers_and_names_stand_without_quotes),

@@ -140,6 +140,8 @@ static void locations_must_lie_on_earth(void **state)
            "a number of the location is out of range");
     refuse("LOC", TEXT("\0\x12\x16\x13\xa0\0\0\0\x80\0\0\0\0\x98\x96\x80"), 0,
            "a number of the location is out of range");
+    refuse("LOC", TEXT("\0\x02\x16\x13\x80\0\0\0\x80\0\0\0\0\x98\x96\x80"), 0,
+           "a number of the location is out of range");
     refuse("LOC", TEXT("\0\x12"), 0, "the location is not 16 octets long");
 }
 
