@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/address.h"
 
 void peers_done(struct peers *peers)
 {
@@ -16,8 +15,8 @@ void peers_done(struct peers *peers)
 static void add_group(struct peers *peers, const struct zones_group *group)
 {
     for (size_t i = 0; i < group->server_count; i++)
-        peers->server_count +=
-            address_read(group->servers[i].address.host, peers->servers[peers->server_count]);
+        memcpy(peers->servers[peers->server_count++], group->servers[i].octets,
+               sizeof *peers->servers);
     for (size_t i = 0; i < group->network_count; i++)
         peers->networks[peers->network_count++] = &group->transfer_from[i];
 }
@@ -54,9 +53,7 @@ const struct zones_server *peers_server_at(const struct zones_group *group,
                                            const uint8_t address[16])
 {
     for (size_t i = 0; i < group->server_count; i++) {
-        uint8_t own[ADDRESS_OCTETS];
-        if (address_read(group->servers[i].address.host, own) &&
-            memcmp(own, address, sizeof own) == 0)
+        if (memcmp(group->servers[i].octets, address, sizeof group->servers[i].octets) == 0)
             return &group->servers[i];
     }
     return NULL;

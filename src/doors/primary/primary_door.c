@@ -114,6 +114,7 @@ static void warn(struct reply *reply, const struct primary_told *told)
     AUTO_BUFFER peer = {0};
     AUTO_BUFFER zone = {0};
     AUTO_BUFFER reason = {0};
+    AUTO_BUFFER before = {0};
     uint64_t untold;
     bool is_of_many;
     if (!warnings_are_due(&door->warnings, reply->address, loop_mono_ms(door->loop), &untold,
@@ -123,10 +124,13 @@ static void warn(struct reply *reply, const struct primary_told *told)
     if (told->apex_len)
         dname_write(&zone, (struct dname){told->apex, told->apex_len});
     write_reason(reply, told, &reason);
+    if (untold)
+        buffer_printf(&before, "%llu", (unsigned long long)untold);
     log_line(door->log, LOG_WARN, "request to the primary refused",
              LOG_SLICE("peer", buffer_text(&peer)), LOG_SLICE("zone", buffer_text(&zone)),
-             LOG_SLICE("reason", buffer_text(&reason)), LOG_INT("before", (int64_t)untold),
-             LOG_BOOL("manyPeers", is_of_many), LOG_END);
+             LOG_SLICE("reason", buffer_text(&reason)),
+             LOG_SLICE("untold", untold ? buffer_text(&before) : (struct text){0}),
+             LOG_TEXT("note", is_of_many ? "one of many peers that are refused" : NULL), LOG_END);
 }
 
 static const char *kind_of(const struct primary_told *told)
