@@ -1,10 +1,7 @@
 #include <string.h>
 
 #include "controllers/zone/forest_private.h"
-#include "dns/rdata.h"
 #include "dns/rr_type.h"
-
-enum { TTL_MAX_S = INT32_MAX };
 
 static const struct dname root = {(const uint8_t *)"", 1};
 
@@ -21,34 +18,15 @@ static bool has_ref(const struct judgement *judgement)
     return judgement->spec.ref.name.at != NULL;
 }
 
-static bool read_own(struct judgement *out, struct error *err)
-{
-    struct text text = out->spec.domain_name;
-    if (!dname_read(text, &root, DNAME_OF_OBJECT, out->octets, &out->own, err)) {
-        (void)error_prefix(err, "spec.domainName: ");
-        return refuse(out, REASON_INVALID_NAME);
-    }
-    if (dname_text_is_full(text) != has_ref(out))
-        return true;
-    if (has_ref(out)) {
-        (void)error_set(err, FAULT_SPEC, NULL,
-                        "spec.domainName ends with a dot and spec.zoneRef is set: drop one");
-        return refuse(out, REASON_NAME_AND_ZONE_REF);
-    }
-    (void)error_set(err, FAULT_SPEC, NULL,
-                    "spec.domainName is not complete: end it with a dot, or set spec.zoneRef");
-    return refuse(out, REASON_NAME_INCOMPLETE);
-}
-
 // False: its name is at fault.
 static bool read_object(struct arena *arena, const struct object *object, struct judgement *out,
                         struct error *err)
 {
     record_unpack(arena, object_spec(object), object_ours(object), &out->spec, NULL);
     out->has_name = out->is_narrowed = false;
-    out->reason = REASON_NONE;
     out->has_type = rr_type_read(out->spec.type, &out->type);
-    return read_own(out, err);
+    out->reason = record_read_name(&out->spec, out->octets, &out->own, err);
+    return !out->reason;
 }
 
 static struct node *home_of_full(const struct forest *forest, const struct judgement *judgement)
@@ -93,87 +71,28 @@ static bool complete_name(const struct leaf *leaf, struct judgement *out, struct
 
 // ---- what is wrong with it by itself ------------------------------------------------------------
 
-static bool check_type(struct judgement *out, struct error *err)
+static enum reason check_rdata(const struct node *home, struct buffer *rdata, struct judgement *out,
+                               struct error *err)
 {
-    if (!out->has_type) {
-        (void)error_set(err, FAULT_SPEC, NULL, "spec.type %.*s is no RR type",
-                        TEXT_ARGS(out->spec.type));
-        return refuse(out, REASON_INVALID_TYPE);
-    }
-    if (!rr_type_is_reserved(out->type))
-        return true;
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.type %.*s is not for records: the zone makes it",
-                    TEXT_ARGS(out->spec.type));
-    return refuse(out, REASON_RESERVED_TYPE);
-}
-
-static bool check_ttl_and_class(struct judgement *out, struct error *err)
-{
-    if (out->spec.has_ttl && (out->spec.ttl_s < 0 || out->spec.ttl_s > TTL_MAX_S)) {
-        (void)error_set(err, FAULT_SPEC, NULL, "spec.ttl %lld is not within 0..%d",
-                        (long long)out->spec.ttl_s, TTL_MAX_S);
-        return refuse(out, REASON_INVALID_TTL);
-    }
-    if (text_equal_nocase(out->spec.class_, TEXT("IN")))
-        return true;
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.class %.*s is not the zone's, which is IN",
-                    TEXT_ARGS(out->spec.class_));
-    return refuse(out, REASON_CLASS_MISMATCH);
-}
-
-static bool read_rdata(const struct node *home, struct buffer *rdata, struct judgement *out,
-                       struct error *err)
-{
-    struct dname origin = node_name(home);
-    struct rdata_rules rules = {.origin = &origin, .names = DNAME_OF_OBJECT};
-    buffer_clear(rdata);
-    out->entry.marks = 0;
-    return rdata_read(out->type, out->spec.rdata, &rules, rdata, &out->entry.marks, err);
-}
-
-static bool check_rdata(const struct node *home, struct buffer *rdata, struct judgement *out,
-                        struct error *err)
-{
-    if (read_rdata(home, rdata, out, NULL))
-        return true;
-    // Most are well: only of the others a text is made.
-    struct error why = {.reason = ""};
-    (void)read_rdata(home, rdata, out, &why);
-    enum reason reason = reason_find(text_of(why.reason));
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.rdata: %s", why.text);
-    return refuse(out, reason ? reason : REASON_INVALID_RDATA);
-}
-
-// RFC 9460 2.4.2: priority 0 makes an alias.
-static bool is_self_alias(const struct judgement *judgement, struct text rdata)
-{
-    struct dname target;
-    return (judgement->type == RR_SVCB || judgement->type == RR_HTTPS) && rdata.len > 2 &&
-           !rdata.at[0] && !rdata.at[1] && rdata_target(judgement->type, rdata, &target) &&
-           dname_equal(target, judgement->name);
-}
-
-static bool check_owner(struct judgement *out, struct text rdata, struct error *err)
-{
-    if (out->type == RR_NS && dname_is_wildcard(out->name)) {
-        (void)error_set(err, FAULT_SPEC, NULL, "NS records cannot stand at a wildcard");
-        return refuse(out, REASON_WILDCARD_NS);
-    }
-    if (!is_self_alias(out, rdata))
-        return true;
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.rdata: the alias points at its own name");
-    return refuse(out, REASON_SVCB_SELF_ALIAS);
+    const struct record_place place = {out->type, node_name(home), out->name};
+    // Without a zone nothing completes the names in it.
+    if (!node_has_name(home))
+        return REASON_NONE;
+    return record_read_rdata(&out->spec, &place, rdata, &out->entry.marks, err);
 }
 
 static bool check_object(const struct leaf *leaf, struct buffer *rdata, struct judgement *out,
                          struct error *err)
 {
-    if (!check_type(out, err) || !check_ttl_and_class(out, err))
-        return false;
-    // Without a zone nothing completes the names in it.
-    if (!node_has_name(leaf->home))
-        return true;
-    return check_rdata(leaf->home, rdata, out, err) && check_owner(out, buffer_text(rdata), err);
+    const struct record_spec *spec = &out->spec;
+    out->reason = record_read_type(spec, &out->type, err);
+    if (!out->reason)
+        out->reason = record_check_ttl(spec, err);
+    if (!out->reason)
+        out->reason = record_check_class(spec, err);
+    if (!out->reason)
+        out->reason = check_rdata(leaf->home, rdata, out, err);
+    return !out->reason;
 }
 
 // ---- the zone -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@
 
 #include "base/kind.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "dns/dname.h"
 #include "kinds/condition.h"
 #include "kinds/zone_ref.h"
 
@@ -37,3 +39,20 @@ void record_decode(struct arena *arena, const struct value *object, struct recor
 void record_status_decode(const struct value *object, struct record_status *out);
 // All fields, null where one is to go.
 const struct value *record_status_encode(struct arena *arena, const struct record_status *status);
+
+// What is wrong with a Record by itself, one field after the other: REASON_NONE, or a reason with
+// its text, which begins with the field. `err` may be NULL.
+// The name as written; one to be completed gets the root's label.
+enum reason record_read_name(const struct record_spec *spec, uint8_t out[DNAME_MAX],
+                             struct dname *name, struct error *err);
+enum reason record_read_type(const struct record_spec *spec, uint16_t *type, struct error *err);
+enum reason record_check_ttl(const struct record_spec *spec, struct error *err);
+enum reason record_check_class(const struct record_spec *spec, struct error *err);
+struct record_place {
+    uint16_t type;
+    struct dname zone;  // completes names in rdata
+    struct dname owner; // full
+};
+// In wire format, in place of what the buffer held. `marks`: enum rdata_mark.
+enum reason record_read_rdata(const struct record_spec *spec, const struct record_place *place,
+                              struct buffer *rdata, unsigned *marks, struct error *err);

@@ -75,4 +75,5 @@ const struct kind record_kind = {
     .doc = "One DNS record of the zone that it lies in.",
     .pack_spec = record_pack_spec,
     .pack_ours = record_pack_ours,
+    .validate = record_validate,
 };

@@ -219,6 +219,75 @@ static void a_written_status_reads_back(void **state)
     assert_int_equal(again.observed_generation, 2);
 }
 
+// What admission says of the object, "" when nothing.
+static const char *faults_of(const char *spec)
+{
+    struct findings findings = {.arena = arena};
+    record_kind.validate(object_of(spec, "", ""), &findings);
+    const char *joined = findings_join(&findings, FINDING_ERROR);
+    return joined ? joined : "";
+}
+
+static void a_record_that_is_well_by_itself_has_no_faults(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        USUAL,
+        "'domainName':'@','zoneRef':{'name':'z'},'type':'MX','rdata':'10 mail'",
+        "'domainName':'*.a.','type':'TYPE65280','rdata':'\\\\# 1 00','class':'in'",
+        "'domainName':'b\u00fccher.example.','type':'CNAME','rdata':'@'",
+        "'domainName':'_dmarc.a.','type':'TXT','rdata':'v=DMARC1; p=none (really)'",
+        "'domainName':'www.a.','type':'HTTPS','rdata':'0 www.a'",
+        "'domainName':'www','zoneRef':{'name':'z'},'type':'HTTPS','rdata':'0 www.z.'",
+        "'domainName':'*.a.','type':'A','rdata':'192.0.2.1','ttl':2147483647",
+    };
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        assert_string_equal(faults_of(specs[i]), "");
+}
+
+static void what_is_wrong_with_a_record_by_itself_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        const char *text;
+    } rows[] = {
+        {"'domainName':'a','type':'A','rdata':'192.0.2.1'",
+         "spec.domainName is not complete: end it with a dot, or set spec.zoneRef"},
+        {"'domainName':'a.','zoneRef':{'name':'z'},'type':'A','rdata':'192.0.2.1'",
+         "spec.domainName ends with a dot and spec.zoneRef is set: drop one"},
+        {"'domainName':'a..b.','type':'A','rdata':'192.0.2.1'",
+         "spec.domainName: segment is an empty string"},
+        {"'domainName':'a.','type':'TYPE65536','rdata':''", "spec.type TYPE65536 is no RR type"},
+        {"'domainName':'a.','type':'SOA','rdata':''",
+         "spec.type SOA is not for records: the zone makes it"},
+        {"'domainName':'a.','type':'A','rdata':'192.0.2.1','ttl':2147483648",
+         "spec.ttl 2147483648 is not within 0..2147483647"},
+        {"'domainName':'a.','type':'A','rdata':'192.0.2.1','class':'CH'",
+         "spec.class CH is not the zone's, which is IN"},
+        {"'domainName':'*.a.','type':'NS','rdata':'ns1.b.'",
+         "NS records cannot stand at a wildcard"},
+        {"'domainName':'www.a.','type':'HTTPS','rdata':'0 www.a.'",
+         "spec.rdata: the alias points at its own name"},
+        {"'domainName':'www','zoneRef':{'name':'z'},'type':'SVCB','rdata':'0 www'",
+         "spec.rdata: the alias points at its own name"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_string_equal(faults_of(rows[i].spec), rows[i].text);
+}
+
+static void all_faults_of_a_record_are_told_together(void **state)
+{
+    (void)state;
+    const char *text =
+        faults_of("'domainName':'a','type':'MX','rdata':'70000 b','class':'HS','ttl':-1");
+    assert_non_null(strstr(text, "spec.domainName is not complete"));
+    assert_non_null(strstr(text, "; spec.ttl -1 is not within"));
+    assert_non_null(strstr(text, "; spec.class HS is"));
+    assert_non_null(strstr(text, "; spec.rdata: "));
+    assert_non_null(strstr(text, "70000"));
+}
+
 // Faults of these become conditions; the objects stand.
 static void the_schema_takes_what_conditions_tell_of(void **state)
 {
@@ -288,6 +357,9 @@ int main(void)
         UNIT(our_own_label_and_status_do_not_change_the_spec),
         UNIT(a_status_has_all_our_fields),
         UNIT(a_written_status_reads_back),
+        UNIT(a_record_that_is_well_by_itself_has_no_faults),
+        UNIT(what_is_wrong_with_a_record_by_itself_is_told),
+        UNIT(all_faults_of_a_record_are_told_together),
         UNIT(the_schema_takes_what_conditions_tell_of),
         UNIT(the_schema_refuses_what_its_predecessor_refused),
         UNIT(the_crd_has_the_columns_defaults_and_formats_of_its_predecessor),
