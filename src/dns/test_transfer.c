@@ -186,7 +186,7 @@ static struct zone *zone_of_blobs(size_t len, size_t count)
     struct rrset *sets[4];
     autofree char *octets = mem_new(1, len);
     for (size_t i = 0; i < count; i++) {
-        char label[16];
+        char label[32];
         struct text rdata = {octets, len};
         snprintf(label, sizeof label, "blob-%zu", i);
         octets[0] = (char)i;
@@ -613,7 +613,6 @@ static void answers_cut_short_are_malformed(void **state)
 static void sign_some(struct answered *got, const struct tsig_key *key,
                       const struct tsig_mac *request_mac, size_t count, size_t step)
 {
-    AUTO_BUFFER between = {0};
     struct tsig_mac mac = *request_mac;
     got->count = count;
     for (size_t i = 0; i < count; i++) {

@@ -213,7 +213,6 @@ static void an_unknown_key_is_refused_unsigned(void **state)
     (void)state;
     AUTO_KEY key = key_of("signpost.key");
     AUTO_BUFFER reply = {0};
-    AUTO_BUFFER wanted = {0};
     struct tsig_found found;
     struct tsig_mac mac;
     assert_int_equal(find(badtime_request, &found), TSIG_GOOD);

@@ -25,7 +25,7 @@ struct gathered {
     uint16_t type;
     uint32_t ttl_s;
     struct buffer rdatas;
-    size_t *ends;
+    struct text *texts; // their lengths; the buffer may still move
     size_t count;
     size_t capacity;
 };
@@ -67,7 +67,7 @@ void transfer_free(struct transfer *transfer)
         rrset_unref(transfer->sets[i]);
     rrset_unref(transfer->soa);
     free(transfer->sets);
-    free(transfer->gathered.ends);
+    free(transfer->gathered.texts);
     buffer_done(&transfer->gathered.rdatas);
     buffer_done(&transfer->unsigned_octets);
     free(transfer);
@@ -146,15 +146,14 @@ static void end_set(struct transfer *transfer)
     struct gathered *gathered = &transfer->gathered;
     if (!gathered->count)
         return;
-    autofree struct text *rdatas = mem_new_array(struct text, gathered->count);
-    size_t begin = 0;
+    const char *at = buffer_text(&gathered->rdatas).at;
     for (size_t i = 0; i < gathered->count; i++) {
-        rdatas[i] = (struct text){gathered->rdatas.at + begin, gathered->ends[i] - begin};
-        begin = gathered->ends[i];
+        gathered->texts[i].at = at;
+        at += gathered->texts[i].len;
     }
     mem_reserve(&transfer->sets, &transfer->capacity, transfer->count + 1);
-    transfer->sets[transfer->count++] =
-        rrset_new(gathered->owner, gathered->type, gathered->ttl_s, rdatas, gathered->count);
+    transfer->sets[transfer->count++] = rrset_new(gathered->owner, gathered->type, gathered->ttl_s,
+                                                  gathered->texts, gathered->count);
     gathered->count = 0;
     buffer_clear(&gathered->rdatas);
 }
@@ -189,9 +188,10 @@ static bool take_record(struct transfer *transfer, struct text octets,
     if (!rdata_take(record->type, octets, record->rdata_at, record->rdata_len, &gathered->rdatas,
                     err))
         return refuse_record(record, err);
-    mem_reserve(&gathered->ends, &gathered->capacity, gathered->count + 1);
-    gathered->ends[gathered->count++] = gathered->rdatas.len;
-    transfer->kept_octets += record->owner.len + RR_FIXED + gathered->rdatas.len - before;
+    size_t len = gathered->rdatas.len - before;
+    mem_reserve(&gathered->texts, &gathered->capacity, gathered->count + 1);
+    gathered->texts[gathered->count++] = (struct text){NULL, len};
+    transfer->kept_octets += record->owner.len + RR_FIXED + len;
     return true;
 }
 
