@@ -457,8 +457,10 @@ bool dname_has_inner_asterisk(struct dname name)
 
 static bool is_host_label(const uint8_t *label)
 {
+    static const bool is_of_hosts[256] = {
+        ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['-'] = true};
     for (size_t i = 1; i <= *label; i++)
-        if (!is_alphanumeric(label[i]) && label[i] != '-')
+        if (!is_of_hosts[label[i]])
             return false;
     return label[1] != '-' && label[*label] != '-';
 }

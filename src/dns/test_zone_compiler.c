@@ -890,6 +890,25 @@ static void a_dname_may_close_a_loop(void **state)
     stop(&bench);
 }
 
+static void a_loop_by_a_dname_is_seen_at_its_other_end(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench);
+    size_t first = add(&bench, "c CNAME q.a.shop.example.");
+    add(&bench, "a DNAME b.shop.example.");
+    run(&bench);
+    expect_fine(&bench, first);
+    size_t last = add(&bench, "q.b CNAME c.shop.example.");
+    run(&bench);
+    assert_int_equal(bench.things[first].outcome.reason, ZONE_CNAME_LOOP);
+    assert_int_equal(bench.things[last].outcome.reason, ZONE_CNAME_LOOP);
+    drop(&bench, last);
+    run(&bench);
+    expect_fine(&bench, first);
+    stop(&bench);
+}
+
 static void dnames_that_lead_to_each_other_are_a_loop(void **state)
 {
     (void)state;
@@ -1448,6 +1467,7 @@ int main(void)
         cmocka_unit_test(a_cname_to_itself_is_a_loop),
         cmocka_unit_test(a_wildcard_may_close_a_loop),
         cmocka_unit_test(a_dname_may_close_a_loop),
+        cmocka_unit_test(a_loop_by_a_dname_is_seen_at_its_other_end),
         cmocka_unit_test(dnames_that_lead_to_each_other_are_a_loop),
         cmocka_unit_test(cds_at_the_apex_needs_dnskey),
         cmocka_unit_test(names_that_hosts_cannot_have_are_warned_of),

@@ -7,13 +7,24 @@ enum { BUCKETS_START = 64 };
 
 // ---- table --------------------------------------------------------------------------------------
 
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
+}
+
 static uint32_t hash_of(const struct zone_node *parent, const uint8_t *label)
 {
-    uint64_t hash = parent->hash ^ 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i <= *label; i++)
-        hash = (hash ^ label[i]) * 0x100000001b3u;
-    hash *= 0xff51afd7ed558ccdu;
-    return (uint32_t)(hash >> 32);
+    uint64_t word;
+    uint64_t hash = parent->hash;
+    size_t len = *label + 1u;
+    for (; len > sizeof word; len -= sizeof word, label += sizeof word) {
+        memcpy(&word, label, sizeof word);
+        hash = mix(hash, word);
+    }
+    word = 0;
+    memcpy(&word, label, len);
+    return (uint32_t)(mix(mix(hash, word), len) >> 16);
 }
 
 static void grow(struct zone_compiler *compiler)
@@ -106,7 +117,7 @@ static struct zone_node *add_below(struct zone_compiler *compiler, struct zone_n
     struct zone_node *node = find(compiler, parent, label, hash);
     if (node)
         return node;
-    if (compiler->node_count >= compiler->bucket_count)
+    if (compiler->node_count * 2 >= compiler->bucket_count)
         grow(compiler);
     node = make(compiler, label);
     node->hash = hash;
