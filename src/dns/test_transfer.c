@@ -263,6 +263,7 @@ static void read_zone(const struct zone *zone, struct rrs *out)
 {
     struct zone_walk walk = {.zone = zone};
     const struct rrset *set;
+    mem_reserve(&out->at, &out->capacity, 1);
     while ((set = zone_walk(&walk))) {
         struct text rdata;
         for (size_t cursor = 0; rrset_next(set, &cursor, &rdata);)
@@ -272,6 +273,7 @@ static void read_zone(const struct zone *zone, struct rrs *out)
 
 static void read_answer(const struct answered *got, struct rrs *out)
 {
+    mem_reserve(&out->at, &out->capacity, 1);
     for (size_t i = 0; i < got->count; i++) {
         struct wire_header header;
         struct wire_question question;

@@ -189,24 +189,25 @@ static bool time_is_possible(int64_t unix_s, struct error *err)
            error_set(err, FAULT_AGAIN, "", "the clock shows no time that TSIG can carry");
 }
 
-// `record` has the times and what is unusual.
+// `given` has the time and what is unusual.
 static bool sign(struct buffer *message, const struct tsig_key *key, const struct chain *chain,
-                 struct tsig_record *record, struct tsig_mac *mac, struct error *err)
+                 const struct tsig_record *given, struct tsig_mac *mac, struct error *err)
 {
+    struct tsig_record record = *given;
     struct names names;
     struct tsig_mac made = {0};
     uint8_t header[WIRE_HEADER];
     const uint8_t *octets = (const uint8_t *)message->at;
     must(message->len >= WIRE_HEADER);
-    record->fudge_s = TSIG_FUDGE_S;
-    record->original_id = u16_at(octets);
-    name_key(key, &names, record);
+    record.fudge_s = TSIG_FUDGE_S;
+    record.original_id = u16_at(octets);
+    name_key(key, &names, &record);
     struct text body = {message->at + WIRE_HEADER, message->len - WIRE_HEADER};
     struct text signed_header =
-        header_as_signed(octets, record->original_id, u16_at(octets + 10), header);
-    compute_mac(key, chain, signed_header, body, record, &made);
-    record->mac = (struct text){(const char *)made.octets, made.len};
-    if (!append(message, record, err))
+        header_as_signed(octets, record.original_id, u16_at(octets + 10), header);
+    compute_mac(key, chain, signed_header, body, &record, &made);
+    record.mac = (struct text){(const char *)made.octets, made.len};
+    if (!append(message, &record, err))
         return false;
     *mac = made;
     return true;

@@ -7,7 +7,7 @@
 
 // Every octet escaped as \DDD, and dots.
 enum { NAME_TEXT_MAX = 1024, NAME_SHOWN_MAX = 255, POINTER_MARK = 0xc0, POINTERS_MAX = 127 };
-enum { SOA_TIMERS = 16 };
+enum { SOA_NAMES = 2, SOA_TIMERS = 16 };
 
 struct wire wire_of(struct text octets)
 {
@@ -165,8 +165,10 @@ bool wire_read_serial(const struct wire *wire, const struct wire_record *soa, ui
     uint8_t octets[DNAME_MAX];
     struct dname name;
     struct wire inner = {wire->at, soa->rdata_at + soa->rdata_len, soa->rdata_at};
-    return wire_take_name(&inner, octets, &name) && wire_take_name(&inner, octets, &name) &&
-           wire_read_u32(&inner, serial) && wire_skip(&inner, SOA_TIMERS) &&
+    for (size_t i = 0; i < SOA_NAMES; i++)
+        if (!wire_take_name(&inner, octets, &name))
+            return false;
+    return wire_read_u32(&inner, serial) && wire_skip(&inner, SOA_TIMERS) &&
            inner.position == inner.len;
 }
 
