@@ -130,6 +130,9 @@ struct kind {
     bool is_secret; // its objects hold secrets: bodies are cleansed, last good spec goes aside
     const char *const *annotations; // those that are read below "<group>/"; NULL-terminated or NULL
     const char *const *own_labels;  // that only we write: those of users count for nothing
+    // A field of the status that is large and changes only with others: a status that differs in it
+    // alone counts as the same. Or NULL.
+    const char *bulk_status;
     const char *const *condition_types; // those in status that are ours, the others are kept
     const struct field *fields;
     size_t field_count;

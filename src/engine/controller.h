@@ -53,6 +53,45 @@ struct gathered {
     const char *unreadable; // why one that is wanted by identity cannot be read, for users; or NULL
 };
 
+// ---- overviews ----------------------------------------------------------------------------------
+
+// What one of the servers that follow us said last of a zone.
+struct server_view {
+    const char *name;
+    bool is_probed; // it is asked which serial it answers
+    bool signs;     // that serial is its own
+    bool has_serial;
+    uint32_t serial;  // that it answered
+    bool is_believed; // nobody else can have said so: signed, or over TCP
+    bool has_fetched;
+    uint32_t fetched;   // of the last transfer that it completed
+    struct error fault; // of the last talk, or NONE
+};
+
+struct zone;
+
+// What an object comes to may depend on many others at once: which of several zones with one name
+// is live, which record of many wins. An overview is told of all objects of some kinds, as they
+// come, change and go, and says whose outcome may be another; those keys get turns. It stands in
+// for the memos of all these keys, and decide() gets it as that: the engine may drop it at any
+// time, and a new one that is given all objects says the same.
+struct overview {
+    const struct kind *const *kinds; // NULL-terminated
+    void *(*make)(const void *settings);
+    void (*free)(void *state);
+    // A state of an object; an earlier one is replaced. `object` lives until it is replaced too.
+    void (*put)(void *state, const struct object *object);
+    void (*remove)(void *state, const struct object *object);
+    // A version that the key of this object wanted published is served now.
+    void (*published)(void *state, const struct object *object, const struct zone *zone);
+    // What the servers of that key's zone say; at each change. May be NULL, as may `published`.
+    void (*heard)(void *state, const struct object *object, const struct server_view *servers,
+                  size_t count);
+    // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
+    int64_t (*settle)(void *state, int64_t now_ms,
+                      void (*wake)(void *context, const struct object *object), void *context);
+};
+
 // ---- the snapshot -------------------------------------------------------------------------------
 
 // A lane as others see it.
@@ -130,6 +169,11 @@ struct snapshot {
     // Why the store refused finalizer and annotations, for a reason that waiting does not mend: no
     // right, or what an admission webhook says. NULL: it did not.
     const struct error *refused;
+    // Of this key's publication: what is served now (NULL: nothing), and its servers.
+    const struct zone *published;
+    const struct server_view *servers;
+    size_t server_count;
+    bool is_leading;
     int64_t now_ms;       // Unix
     int64_t started_ms;   // when this process started
     const void *settings; // the controller's own
@@ -184,6 +228,22 @@ struct question {
     uint64_t epoch;      // a changed one asks at once
 };
 
+// A zone that this key has served to other servers.
+enum publish {
+    PUBLISH_NOTHING,     // it is not known
+    PUBLISH_UNAVAILABLE, // known, without a good version yet
+    PUBLISH_KEEP,        // what was published stays, be it nothing
+    PUBLISH_ZONE,
+};
+struct publication {
+    enum publish what;
+    const uint8_t *apex; // in wire format
+    size_t apex_len;
+    const char *group;       // of servers; NULL: none
+    bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
+    const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own
+};
+
 struct verdict_note { // an Event
     bool is_warning;
     const char *reason;
@@ -216,6 +276,7 @@ struct verdict {
     size_t claim_count;
     const struct lane_want *lane;
     const struct question *question;
+    struct publication publication;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Told when the write of this verdict has succeeded; at once when nothing is to be written.
     struct verdict_note notes[VERDICT_NOTES_MAX];
@@ -236,8 +297,9 @@ void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason re
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings
-// struct: an int64_t (MS, INT) or a bool (FLAG).
-enum setting_type { SETTING_MS, SETTING_INT, SETTING_FLAG };
+// struct: an int64_t (MS, INT), a bool (FLAG), a const char * (CHOICE), or a const char *const *
+// (LIST; NULL-terminated, NULL when not given).
+enum setting_type { SETTING_MS, SETTING_INT, SETTING_FLAG, SETTING_CHOICE, SETTING_LIST };
 struct controller_setting {
     const char *name;     // "orphan-after"
     const char *variable; // environment variable beside SIGNPOST_<NAME>, or NULL
@@ -246,6 +308,9 @@ struct controller_setting {
     int64_t min;
     int64_t max;           // 0: none
     const char *not_below; // name of another one, of the same type, or NULL
+    const char *const *choices; // CHOICE, NULL-terminated
+    const char *placeholder;    // LIST
+    bool (*check)(const char *const *items, struct error *err); // LIST, or NULL
     const char *doc;
     size_t offset;
 };
@@ -271,7 +336,13 @@ struct controller {
     const struct gather *gathers;
     size_t gather_count;
     const struct lane_gather *lanes; // or NULL
-    bool is_default;                 // runs unless --controllers says otherwise
+    const struct overview *overview; // then it has no memos of its own; or NULL
+    // Controllers of other kinds that run with it, under its name in --controllers;
+    // NULL-terminated, or NULL. Those that name the same overview share it.
+    const struct controller *const *companions;
+    bool is_default; // runs unless --controllers says otherwise
+    bool is_urgent;  // its keys have their turns before those of others
+    bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
     // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
     // nor a lane. Nothing of this outlives the process: who must remove for certain has a
     // finalizer.

@@ -24,7 +24,8 @@ static void add_controllers(struct engine *engine)
     const struct engine_options *options = &engine->options;
     engine->controllers = mem_new_array(struct controller_state, options->controller_count + 1);
     for (size_t i = 0; i < options->controller_count; i++)
-        kinds += 1 + options->controllers[i]->gather_count;
+        kinds += 1 + options->controllers[i]->gather_count +
+                 overview_kind_count(options->controllers[i]->overview);
     engine->kinds = mem_new_array(const struct kind *, kinds + 1);
     engine->kind_synced = mem_new_array(bool, kinds + 1);
     for (size_t i = 0; i < options->controller_count; i++) {
@@ -36,7 +37,10 @@ static void add_controllers(struct engine *engine)
         add_kind(engine, controller->kind);
         for (size_t g = 0; g < controller->gather_count; g++)
             add_kind(engine, controller->gathers[g].kind);
+        for (size_t k = 0; k < overview_kind_count(controller->overview); k++)
+            add_kind(engine, controller->overview->kinds[k]);
     }
+    overviews_new(engine);
 }
 
 static void wake_timer(void *context)
@@ -62,6 +66,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
+    publish_new(engine);
     add_controllers(engine);
     return engine;
 }
@@ -91,6 +96,8 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
     writes_free(engine);
+    publish_free(engine);
+    overviews_free(engine);
     lanes_free(engine);
     busy_free(engine);
     books_free(engine);
@@ -112,6 +119,14 @@ static bool is_same_to_us(const struct object *old, const struct object *new_)
     return object_spec_hash(old) == object_spec_hash(new_) && old->deleted_s == new_->deleted_s &&
            old->generation == new_->generation && old->is_lost == new_->is_lost &&
            !memcmp(old->uid, new_->uid, sizeof old->uid);
+}
+
+// Did somebody else write what is ours?
+static bool is_ours_news(const struct engine *engine, size_t controller, const struct object *old,
+                         const struct object *new_)
+{
+    return engine->controllers[controller].controller->reads_ours &&
+           !text_equal(object_ours(old), object_ours(new_));
 }
 
 static void batch_add(struct engine *engine, uint32_t id)
@@ -139,21 +154,24 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
             return;
         id = key_make(engine, controller, object);
         gather_index_key(engine, id, NULL, object);
-        batch_add(engine, id);
+        if (!engine->controllers[controller].overview)
+            batch_add(engine, id);
         return;
     }
     struct key *key = &engine->keys[id];
-    bool is_same =
-        !is_gone && !key->is_gone && !key->is_racing && is_same_to_us(key->object, object);
+    bool is_wanted = is_gone || key->is_gone || key->is_racing ||
+                     is_ours_news(engine, controller, key->object, object);
+    bool is_news = is_wanted || !is_same_to_us(key->object, object);
     key->is_racing = false;
     key->is_gone = is_gone;
     gather_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
-    if (is_same)
+    if (!is_news)
         return;
     key_forget_refusal(key);
-    batch_add(engine, id);
+    if (is_wanted || !engine->controllers[controller].overview)
+        batch_add(engine, id);
 }
 
 static void on_event(void *context, const struct store_event *event)
@@ -167,6 +185,7 @@ static void on_event(void *context, const struct store_event *event)
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
+    overview_event(engine, event->object, is_gone);
 }
 
 static void key_file_written(struct engine *engine, size_t controller, const struct object *object,
@@ -175,6 +194,7 @@ static void key_file_written(struct engine *engine, size_t controller, const str
     uint32_t id = key_find(engine, controller, object_namespace(object), object_name(object));
     if (id == TABLE_NONE || engine->keys[id].is_gone)
         return;
+    is_same = is_same && !is_ours_news(engine, controller, engine->keys[id].object, object);
     gather_index_key(engine, id, engine->keys[id].object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
@@ -196,6 +216,7 @@ void engine_file_written(struct engine *engine, const struct object *old, const 
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == new_->kind)
             key_file_written(engine, i, new_, is_same);
+    overview_event(engine, new_, false);
     object_unref(kept);
 }
 
@@ -288,6 +309,7 @@ static void on_leading(void *context, bool is_leading)
     for (struct lane *lane = engine->lanes; lane && is_leading; lane = lane->next)
         if (lane->has_question)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
+    followers_lead(engine->followers, is_leading);
     if (is_leading)
         queue_all(engine);
     if (engine->options.leading)
@@ -393,10 +415,9 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 
 bool engine_is_idle(const struct engine *engine)
 {
-    if (engine->is_turning || engine->flights_in_air || engine->writes_in_flight ||
-        queue_depth(engine->queue) || queue_depth(engine->due))
-        return false;
-    return true;
+    return !(engine->is_turning || engine->flights_in_air || engine->writes_in_flight ||
+             queue_depth(engine->queue) || queue_depth(engine->due)) &&
+           overviews_are_settled(engine);
 }
 
 bool engine_is_synced(const struct engine *engine)

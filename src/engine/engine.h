@@ -69,6 +69,15 @@ bool engine_is_idle(const struct engine *engine);
 bool engine_is_synced(const struct engine *engine); // all kinds, first pass decided
 bool engine_is_leading(const struct engine *engine);
 
+// ---- zones that are served ----------------------------------------------------------------------
+
+// For the door that serves them.
+struct published;
+struct published *engine_published(struct engine *engine);
+// What settings point to is another now: the servers that follow, and all that overviews said.
+struct zones_config;
+void engine_set_zones(struct engine *engine, const struct zones_config *config);
+
 // ---- lanes and wishes of doors ------------------------------------------------------------------
 
 // Opens or changes a lane that no controller owns. Refused settings come as error.

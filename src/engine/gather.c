@@ -391,7 +391,7 @@ bool gather_is_synced(const struct engine *engine, const struct controller *cont
     for (size_t i = 0; i < controller->gather_count; i++)
         if (!kind_is_synced(engine, controller->gathers[i].kind))
             return false;
-    return true;
+    return !controller->overview || overview_is_synced(engine, controller->overview);
 }
 
 static bool is_told(const struct store *store, const struct object_ref_key *key)

@@ -109,8 +109,10 @@ static void key_release(struct engine *engine, struct key *key)
     object_unref(key->object);
     key_drop_memo(engine, key);
     key_forget_refusal(key);
-    if (key->extra)
+    if (key->extra) {
         object_unref(key->extra->previous);
+        free(key->extra->served);
+    }
     free(key->extra);
     *key = (struct key){.first_claim = NO_ID};
 }
@@ -137,10 +139,11 @@ struct key_extra *key_extra(struct key *key)
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
 {
     struct key *key = &engine->keys[id];
+    bool is_urgent = engine->controllers[key->controller].controller->is_urgent;
     if (key->is_writing)
         key->is_dirty = true;
     else
-        queue_add(engine->queue, id, key->is_seen ? level : QUEUE_BACKGROUND,
+        queue_add(engine->queue, id, key->is_seen || is_urgent ? level : QUEUE_BACKGROUND,
                   loop_mono_ms(engine->loop));
     engine_schedule(engine);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/followers.h"
+#include "engine/published.h"
 
 #include "base/metric.h"
 #include "base/slab.h"
@@ -42,8 +44,17 @@ struct tally {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
+// A zone that a key has served.
+struct served {
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    uint32_t key;
+    const struct zone *zone; // as the key wants it; NULL: nothing yet
+};
+
 // What only few keys have.
 struct key_extra {
+    struct served *served;
     const struct object *previous; // when its claims were settled last, if it differs now
     void *memo;
     struct lane *lane;           // that this key keeps open
@@ -289,8 +300,19 @@ struct flight {
 // As controller-runtime names them.
 enum turn_result { TURN_SUCCESS, TURN_ERROR, TURN_REQUEUE_AFTER, TURN_RESULTS };
 
+// An overview and its controllers.
+struct overview_state {
+    const struct overview *overview;
+    const void *settings;
+    void *state;
+    bool is_dirty;
+    struct loop_timer timer;
+    struct engine *engine;
+};
+
 struct controller_state {
     const struct controller *controller;
+    struct overview_state *overview; // or NULL
     const void *settings;
     struct table keys;  // by namespace and name
     struct join *joins; // one per gather
@@ -319,6 +341,14 @@ struct engine {
     struct arena *arena;   // of the turn
     struct arena *scratch; // within one function
     struct controller_state *controllers;
+    struct published *published;
+    struct followers *followers;
+    struct served **served; // NULL: free
+    size_t served_capacity;
+    uint32_t served_used;
+    struct table served_by_apex;
+    struct overview_state *overviews;
+    size_t overview_count;
     bool *kind_synced; // per controller kind and gather kind, see kinds
     const struct kind **kinds;
     size_t kind_count;
@@ -403,6 +433,30 @@ const struct object *key_subject(const struct key *key);
 void key_drop_memo(struct engine *engine, struct key *key);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_free(struct engine *engine);
+
+// publish.c
+void publish_new(struct engine *engine);
+void publish_free(struct engine *engine);
+void publish_verdict(struct engine *engine, uint32_t key, const struct publication *publication);
+void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot *snapshot);
+// Its key is going away.
+void publish_forget(struct engine *engine, uint32_t key);
+// An overview was made anew: it learns what is served and answered.
+void publish_tell_overview(struct engine *engine, uint32_t key);
+
+// overview.c
+size_t overview_kind_count(const struct overview *overview); // NULL: 0
+void overviews_new(struct engine *engine);
+void overviews_free(struct engine *engine);
+void overview_event(struct engine *engine, const struct object *object, bool is_gone);
+// Nothing is left that was told of and not worked out, where all of it is synced.
+void overviews_settle(struct engine *engine);
+bool overviews_are_settled(const struct engine *engine);
+// Settings changed: it is made anew from all objects.
+void overview_renew(struct engine *engine, struct overview_state *state);
+bool overview_is_synced(const struct engine *engine, const struct overview *overview);
+// NULL: the controller has none.
+void *overview_of(const struct engine *engine, uint32_t key);
 
 // gather.c
 void join_done(struct join *join);

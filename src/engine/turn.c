@@ -38,12 +38,14 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .subject = key_subject(key),
         .previous = key->extra ? key->extra->previous : NULL,
         .refused = key->extra ? key->extra->refused : NULL,
+        .is_leading = engine_may_write(engine),
         .now_ms = loop_unix_ms(engine->loop),
         .started_ms = engine->started_unix_ms,
         .settings = engine->controllers[key->controller].settings,
         .trace = trace,
     };
     gather_fill(engine, key->controller, snapshot);
+    publish_fill_snapshot(engine, id, snapshot);
     book_fill_receipts(engine, id, snapshot);
 }
 
@@ -78,6 +80,14 @@ static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *
         key_extra(key)->lane = lane;
 }
 
+static void *memo_of(const struct engine *engine, uint32_t id)
+{
+    const struct key *key = &engine->keys[id];
+    if (engine->controllers[key->controller].overview)
+        return overview_of(engine, id);
+    return key->extra ? key->extra->memo : NULL;
+}
+
 // Decides until the receipts that the claims bring about have been seen.
 static void decide(struct engine *engine, uint32_t id, const char *trace, struct verdict *verdict)
 {
@@ -90,9 +100,8 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         arena_reset(engine->arena);
         fill_snapshot(engine, id, trace, &snapshot);
         *verdict = (struct verdict){0};
-        struct key *key = &engine->keys[id];
-        controller->decide(&snapshot, key->extra ? key->extra->memo : NULL, verdict);
-        keep_memo(engine, key, verdict);
+        controller->decide(&snapshot, memo_of(engine, id), verdict);
+        keep_memo(engine, &engine->keys[id], verdict);
         keep_lane(engine, id, verdict);
         if (!book_submit(engine, id, verdict->claims, verdict->claim_count))
             return;
@@ -316,11 +325,13 @@ static bool write_finalizer_away(struct engine *engine, uint32_t id, const struc
 }
 
 // The status as it would be stored: fields that go leave no trace.
-static uint64_t stored_hash(struct arena *arena, const struct value *status)
+static uint64_t stored_hash(struct arena *arena, const struct kind *kind,
+                            const struct value *status)
 {
     struct value *kept = value_make(arena, VALUE_MAP);
     value_each (item, status) {
-        if (item->type == VALUE_NULL)
+        bool is_bulk = kind->bulk_status && text_is(item->key, kind->bulk_status);
+        if (item->type == VALUE_NULL || is_bulk)
             continue;
         struct value *link = arena_new_of(arena, struct value);
         *link = *item;
@@ -333,7 +344,8 @@ static uint64_t stored_hash(struct arena *arena, const struct value *status)
 static bool write_status(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct object *object = engine->keys[id].object;
-    if (!verdict->status || stored_hash(engine->arena, verdict->status) == object->status_hash)
+    if (!verdict->status ||
+        stored_hash(engine->arena, object->kind, verdict->status) == object->status_hash)
         return false;
     struct write *write = write_new(engine, id, verdict);
     store_patch_status(engine->options.store, object, verdict->status, write_done, write);
@@ -349,6 +361,7 @@ static void turn_forget(struct engine *engine, uint32_t id)
     if (key->extra && key->extra->lane)
         lane_release(key->extra->lane);
     gather_index_key(engine, id, key->object, NULL);
+    publish_forget(engine, id);
     key_forget(engine, id);
 }
 
@@ -450,6 +463,7 @@ void turn_take(struct engine *engine, uint32_t id)
         turn_forget(engine, id);
         return;
     }
+    publish_verdict(engine, id, &verdict.publication);
     ask_question(engine, id, &verdict);
     settle_previous(engine, id);
     if (verdict.wake_ms)
@@ -482,6 +496,7 @@ static void take_turns(struct engine *engine)
     int64_t begun_ms = loop_mono_ms(engine->loop);
     uint32_t id;
     for (int i = 0; i < SLICE_KEYS && !is_stalled(engine); i++) {
+        overviews_settle(engine);
         if (!queue_pop(engine->queue, loop_mono_ms(engine->loop), &id))
             return;
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
@@ -526,7 +541,7 @@ static void slice(void *context)
         engine_schedule(engine);
     else if (!is_due && next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);
-    if (engine->is_first_pass_due && !queue_depth(engine->queue)) {
+    if (engine->is_first_pass_due && !queue_depth(engine->queue) && overviews_are_settled(engine)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
         engine_release(engine);

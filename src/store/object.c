@@ -61,12 +61,17 @@ static struct value *own_conditions(struct arena *arena, const struct kind *kind
     return own;
 }
 
+static bool is_bulk(const struct kind *kind, struct text key)
+{
+    return kind->bulk_status && text_is(key, kind->bulk_status);
+}
+
 static struct value *own_status(struct arena *arena, const struct kind *kind,
                                 const struct value *status)
 {
     struct value *own = value_make(arena, VALUE_MAP);
     value_each (item, status) {
-        if (is_own_field(kind, item->key))
+        if (is_own_field(kind, item->key) && !is_bulk(kind, item->key))
             value_set(own, item->key, value_copy(arena, item));
     }
     const struct value *conditions = value_find(status, "conditions");
@@ -80,7 +85,7 @@ static void fill_status(struct object *object, const struct value *status)
     if (!status || status->type != VALUE_MAP || !status->count)
         return;
     object->has_foreign_status = has_foreign(object->kind, status);
-    if (!object->has_foreign_status) {
+    if (!object->has_foreign_status && !object->kind->bulk_status) {
         object->status_hash = value_hash(status);
         return;
     }

@@ -83,7 +83,8 @@ const struct value *zone_status_encode(struct arena *arena, const struct zone_st
     value_set(map, TEXT("fqdn"), text_or_null(arena, status->fqdn));
     value_set(map, TEXT("hash"), text_or_null(arena, status->hash));
     value_set(map, TEXT("serial"), number_or_null(arena, status->has_serial, status->serial));
-    value_set(map, TEXT("entries"), entries_encode(arena, status));
+    if (!status->keeps_entries)
+        value_set(map, TEXT("entries"), entries_encode(arena, status));
     value_set(map, TEXT("entryCount"), number_or_null(arena, has_content, status->entries_total));
     value_set(
         map, TEXT("excludedCount"),

@@ -214,6 +214,7 @@ const struct kind zone_kind = {
     .has_status = true,
     .is_lenient = true,
     .own_labels = own_labels,
+    .bulk_status = "entries",
     .condition_types = zone_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),

@@ -1,0 +1,261 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+#include "dns/zone.h"
+#include "engine/state.h"
+
+// Zones that keys have served: from their verdicts to the table that the door answers from, to the
+// servers that follow, and back to the overview.
+
+static bool served_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct engine *engine = context;
+    return dname_equal(engine->served[id]->apex, *(const struct dname *)wanted);
+}
+
+static uint64_t served_hash(const void *context, uint32_t id)
+{
+    const struct engine *engine = context;
+    return hash_octets(engine->served[id]->apex.at, engine->served[id]->apex.len);
+}
+
+static const struct table_ops served_ops = {served_matches, served_hash};
+
+static uint32_t find_id(const struct engine *engine, struct dname apex)
+{
+    return table_find(&engine->served_by_apex, hash_octets(apex.at, apex.len), &apex);
+}
+
+static struct served *find(const struct engine *engine, struct dname apex)
+{
+    uint32_t id = find_id(engine, apex);
+    return id == TABLE_NONE ? NULL : engine->served[id];
+}
+
+// What this key has served; NULL: nothing.
+static struct served *served_of(const struct engine *engine, uint32_t key)
+{
+    return engine->keys[key].extra ? engine->keys[key].extra->served : NULL;
+}
+
+static uint32_t slot(struct engine *engine)
+{
+    for (uint32_t id = 0; id < engine->served_used; id++)
+        if (!engine->served[id])
+            return id;
+    mem_reserve(&engine->served, &engine->served_capacity, (size_t)engine->served_used + 1);
+    return engine->served_used++;
+}
+
+static struct served *served_new(struct engine *engine, uint32_t key, struct dname apex)
+{
+    uint32_t id = slot(engine);
+    struct served *served = mem_new_of(struct served);
+    memcpy(served->octets, apex.at, apex.len);
+    served->apex = (struct dname){served->octets, apex.len};
+    served->key = key;
+    engine->served[id] = served;
+    table_add(&engine->served_by_apex, hash_octets(apex.at, apex.len), id);
+    key_extra(&engine->keys[key])->served = served;
+    return served;
+}
+
+static void served_free(struct engine *engine, struct served *served)
+{
+    uint32_t id = find_id(engine, served->apex);
+    must(id != TABLE_NONE);
+    engine->keys[served->key].extra->served = NULL;
+    table_remove(&engine->served_by_apex, hash_octets(served->apex.at, served->apex.len), id);
+    engine->served[id] = NULL;
+    zone_unref(served->zone);
+    free(served);
+}
+
+static void withdraw(struct engine *engine, struct served *served)
+{
+    followers_forget(engine->followers, served->apex);
+    published_remove(engine->published, served->apex);
+    served_free(engine, served);
+}
+
+// ---- telling ------------------------------------------------------------------------------------
+
+static void tell_views(struct engine *engine, const struct served *served)
+{
+    const struct server_view *views;
+    const struct key *key = &engine->keys[served->key];
+    struct overview_state *state = engine->controllers[key->controller].overview;
+    if (!state || !state->overview->heard)
+        return;
+    size_t count = followers_views(engine->followers, served->apex, &views);
+    state->overview->heard(state->state, key->object, views, count);
+    state->is_dirty = true;
+    engine_schedule(engine);
+}
+
+static void tell_zone(struct engine *engine, const struct served *served)
+{
+    const struct key *key = &engine->keys[served->key];
+    struct overview_state *state = engine->controllers[key->controller].overview;
+    if (!state || !state->overview->published || !served->zone)
+        return;
+    state->overview->published(state->state, key->object, served->zone);
+    state->is_dirty = true;
+    engine_schedule(engine);
+}
+
+static void on_heard(void *context, struct dname apex)
+{
+    struct engine *engine = context;
+    const struct served *served = find(engine, apex);
+    if (served)
+        tell_views(engine, served);
+}
+
+static void on_fetched(void *context, struct dname apex)
+{
+    const struct engine *engine = context;
+    followers_fetched(engine->followers, apex);
+}
+
+void publish_tell_overview(struct engine *engine, uint32_t key)
+{
+    const struct served *served = served_of(engine, key);
+    if (!served)
+        return;
+    tell_zone(engine, served);
+    tell_views(engine, served);
+}
+
+// ---- what verdicts want -------------------------------------------------------------------------
+
+static const struct zone *newest(const struct engine *engine, struct dname apex)
+{
+    const struct published_zone *zone = published_find(engine->published, apex);
+    return zone && zone->state != PUBLISHED_HELD ? zone_history_newest(zone->history) : NULL;
+}
+
+static void log_first(struct engine *engine, const struct zone *zone)
+{
+    AUTO_BUFFER name = {0};
+    dname_write(&name, zone_apex(zone));
+    log_line(engine->log, LOG_INFO, "zone is served", LOG_TEXT("zone", name.at),
+             LOG_INT("serial", zone_serial(zone)),
+             LOG_INT("records", (int64_t)zone_record_count(zone)), LOG_END);
+}
+
+static void serve(struct engine *engine, struct served *served,
+                  const struct publication *publication)
+{
+    const struct zone *zone = publication->zone;
+    const struct zone *now = newest(engine, served->apex);
+    const struct published_zone *row = published_find(engine->published, served->apex);
+    bool is_same =
+        row && row->state == PUBLISHED_SERVED && now && zone_serial(now) == zone_serial(zone) &&
+        !strcmp(row->group ? row->group : "", publication->group ? publication->group : "");
+    if (served->zone == zone && is_same)
+        return;
+    if (!now)
+        log_first(engine, zone);
+    if (!is_same)
+        published_serve(engine->published, publication->group, zone);
+    followers_tell(engine->followers, publication->group, zone);
+    zone_unref(served->zone);
+    served->zone = zone_ref(zone);
+    tell_views(engine, served);
+    tell_zone(engine, served);
+}
+
+static void hold(struct engine *engine, const struct served *served,
+                 const struct publication *publication)
+{
+    if (publication->what == PUBLISH_UNAVAILABLE)
+        published_hold(engine->published, served->apex, publication->group, PUBLISHED_HELD);
+    else if (publication->is_frozen && newest(engine, served->apex))
+        published_hold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
+}
+
+// Another key had the name: what it had served ends.
+static void take_over(struct engine *engine, uint32_t key, struct dname apex)
+{
+    struct served *other = find(engine, apex);
+    struct served *mine = served_of(engine, key);
+    if (mine && !dname_equal(mine->apex, apex))
+        withdraw(engine, mine);
+    if (other && other->key != key)
+        withdraw(engine, other);
+}
+
+void publish_verdict(struct engine *engine, uint32_t key, const struct publication *publication)
+{
+    struct dname apex = {publication->apex, publication->apex_len};
+    struct served *served = served_of(engine, key);
+    if (publication->what == PUBLISH_NOTHING) {
+        if (served)
+            withdraw(engine, served);
+        return;
+    }
+    take_over(engine, key, apex);
+    served = served_of(engine, key);
+    if (!served)
+        served = served_new(engine, key, apex);
+    if (publication->what == PUBLISH_ZONE)
+        serve(engine, served, publication);
+    else
+        hold(engine, served, publication);
+}
+
+void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot *snapshot)
+{
+    const struct served *served = served_of(engine, key);
+    if (!served)
+        return;
+    snapshot->published = newest(engine, served->apex);
+    snapshot->server_count = followers_views(engine->followers, served->apex, &snapshot->servers);
+}
+
+void publish_forget(struct engine *engine, uint32_t key)
+{
+    struct served *served = served_of(engine, key);
+    if (served)
+        withdraw(engine, served);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+void publish_new(struct engine *engine)
+{
+    engine->served_by_apex = (struct table){.ops = &served_ops, .context = engine};
+    engine->published = published_new(on_fetched, engine);
+    engine->followers = followers_new(&(struct followers_options){.world = engine->options.world,
+                                                                  .log = engine->log,
+                                                                  .published = engine->published,
+                                                                  .heard = on_heard,
+                                                                  .context = engine});
+    followers_lead(engine->followers, engine->is_leading);
+}
+
+void publish_free(struct engine *engine)
+{
+    for (uint32_t id = 0; id < engine->served_used; id++)
+        if (engine->served[id])
+            withdraw(engine, engine->served[id]);
+    followers_free(engine->followers);
+    published_free(engine->published);
+    table_done(&engine->served_by_apex);
+    free(engine->served);
+}
+
+struct published *engine_published(struct engine *engine)
+{
+    return engine->published;
+}
+
+void engine_set_zones(struct engine *engine, const struct zones_config *config)
+{
+    followers_set_config(engine->followers, config);
+    for (size_t i = 0; i < engine->overview_count; i++)
+        overview_renew(engine, &engine->overviews[i]);
+}
