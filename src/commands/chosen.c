@@ -22,6 +22,14 @@ static bool is_named(const char **names, size_t count, const char *name)
     return false;
 }
 
+static void add(struct chosen *out, const struct controller *controller)
+{
+    out->items[out->count++] = controller;
+    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
+        if (out->count < CHOSEN_MAX)
+            out->items[out->count++] = controller->companions[i];
+}
+
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err)
 {
     const char **names;
@@ -32,6 +40,6 @@ bool chosen_init(struct chosen *out, const struct invocation *invocation, struct
     *out = (struct chosen){0};
     for (size_t i = 0; i < controller_count && out->count < CHOSEN_MAX; i++)
         if (count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default)
-            out->items[out->count++] = controllers[i];
+            add(out, controllers[i]);
     return true;
 }

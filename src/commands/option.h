@@ -41,7 +41,7 @@ struct option_group {
     size_t count;
 };
 
-enum { OPTION_GROUPS_MAX = 8 };
+enum { OPTION_GROUPS_MAX = 10 };
 
 struct invocation;
 struct command {

@@ -156,7 +156,7 @@ static bool open_engine(struct crew *crew, struct error *err)
         .log = crew->process.log,
         .store = crew->store,
         .controllers = setup->controllers,
-        .settings = setup->settings,
+        .settings = (const void *const *)setup->settings,
         .controller_count = setup->controller_count,
         .providers = providers,
         .provider_count = provider_count,

@@ -167,7 +167,7 @@ static bool stage_open(struct stage *stage, struct error *err)
         .world = &process->world,
         .store = stage->store,
         .controllers = setup->controllers,
-        .settings = setup->settings,
+        .settings = (const void *const *)setup->settings,
         .controller_count = setup->controller_count,
         .providers = providers,
         .provider_count = provider_count,

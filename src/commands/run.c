@@ -9,6 +9,8 @@
 #include "commands/process.h"
 #include "commands/setup.h"
 #include "commands/webhook.h"
+#include "commands/zones.h"
+#include "controllers/zone/zone_controller.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
 #include "io/usage.h"
@@ -55,6 +57,7 @@ struct run_process {
     int64_t leaving_ms;
     struct loop_timer end_timer;
     struct webhook *webhook; // NULL: off
+    struct zones_place *zones;
     int code;
 };
 
@@ -86,6 +89,14 @@ static void leading(void *context, bool is_leading)
     webhook_set_leading(run->webhook, is_leading);
 }
 
+static void point_at_zones(struct run_process *run)
+{
+    for (size_t i = 0; i < run->setup.controller_count; i++)
+        if (run->setup.controllers[i] == &zone_controller)
+            ((struct zone_settings *)run->setup.settings[i])->config =
+                zones_place_config(run->zones);
+}
+
 static bool open_engine(struct run_process *run, struct error *err)
 {
     const struct engine_options options = {
@@ -93,7 +104,7 @@ static bool open_engine(struct run_process *run, struct error *err)
         .log = run->process.log,
         .store = run->store,
         .controllers = run->setup.controllers,
-        .settings = run->setup.settings,
+        .settings = (const void *const *)run->setup.settings,
         .controller_count = run->setup.controller_count,
         .providers = providers,
         .provider_count = provider_count,
@@ -101,8 +112,14 @@ static bool open_engine(struct run_process *run, struct error *err)
         .leading = leading,
         .context = run,
     };
+    run->zones = zones_place_new(&run->process, run->invocation, err);
+    if (!run->zones)
+        return false;
+    point_at_zones(run);
     run->engine = engine_new(&options);
-    return engine_start(run->engine, err);
+    engine_set_zones(run->engine, *zones_place_config(run->zones));
+    return zones_place_open(run->zones, run->engine, run->setup.place.is_cluster, err) &&
+           engine_start(run->engine, err);
 }
 
 // ---- doors --------------------------------------------------------------------------------------
@@ -129,6 +146,7 @@ static void metrics(void *context, struct buffer *out)
     store_write_metrics(run->store, out);
     usage_write_metrics(out);
     webhook_write_metrics(run->webhook, out);
+    zones_place_write_metrics(run->zones, out);
 }
 
 static void judge(void *context, struct text token, void *asker)
@@ -276,6 +294,7 @@ static void reload(void *context)
     if (run->setup.place.is_cluster)
         cluster_reload(run->store);
     webhook_reload(run->webhook);
+    zones_place_reload(run->zones);
 }
 
 static void tell_running(struct run_process *run)
@@ -308,7 +327,9 @@ static void run_close(struct run_process *run)
     metrics_guard_free(run->guard);
     webhook_free(run->webhook);
     run->webhook = NULL;
+    zones_place_close(run->zones);
     engine_free(run->engine);
+    zones_place_free(run->zones);
     store_free(run->store);
     process_world_done(&run->process);
 }
@@ -349,6 +370,7 @@ const struct command run_command = {
                {writer_options, WRITER_OPTION_COUNT},
                {&metrics_guard_option, 1},
                {webhook_options, WEBHOOK_OPTION_COUNT},
+               {zones_options, ZONES_OPTION_COUNT},
                {log_options, LOG_OPTION_COUNT}},
     .has_settings = true,
     .run = run_run,

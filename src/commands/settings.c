@@ -4,15 +4,20 @@
 
 static struct option option_of(const struct controller_setting *setting)
 {
-    static const enum option_type types[] = {
-        [SETTING_MS] = OPTION_DURATION, [SETTING_INT] = OPTION_INT, [SETTING_FLAG] = OPTION_FLAG};
-    static const char *const placeholders[] = {
-        [SETTING_MS] = "DURATION", [SETTING_INT] = "N", [SETTING_FLAG] = NULL};
+    static const enum option_type types[] = {[SETTING_MS] = OPTION_DURATION,
+                                             [SETTING_INT] = OPTION_INT,
+                                             [SETTING_FLAG] = OPTION_FLAG,
+                                             [SETTING_CHOICE] = OPTION_CHOICE,
+                                             [SETTING_LIST] = OPTION_LIST};
+    static const char *const placeholders[SETTING_LIST + 1] = {
+        [SETTING_MS] = "DURATION", [SETTING_INT] = "N"};
     return (struct option){.name = setting->name,
                            .variable = setting->variable,
                            .type = types[setting->type],
                            .fallback = setting->fallback,
-                           .placeholder = placeholders[setting->type],
+                           .placeholder = setting->placeholder ? setting->placeholder
+                                                               : placeholders[setting->type],
+                           .choices = setting->choices,
                            .min = setting->min,
                            .max = setting->max,
                            .doc = setting->doc};
@@ -66,21 +71,47 @@ static bool check_order(const struct invocation *invocation,
                      option_text(invocation, lower), source_of(invocation, lower));
 }
 
-const void *settings_resolve(const struct invocation *invocation,
-                             const struct controller *controller, struct error *err)
+static bool put_list(const struct invocation *invocation, const struct controller_setting *setting,
+                     char *out, struct error *err)
+{
+    const char **items;
+    size_t count = option_list(invocation, setting->name, &items);
+    const char **copy = arena_new_array(invocation->arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = items[i];
+    const char *const *list = copy;
+    if (setting->check && !setting->check(list, err))
+        return option_blame(invocation, setting->name, option_text(invocation, setting->name), err);
+    memcpy(out + setting->offset, &list, sizeof list);
+    return true;
+}
+
+static bool put(const struct invocation *invocation, const struct controller_setting *setting,
+                char *out, struct error *err)
+{
+    if (setting->type == SETTING_LIST)
+        return put_list(invocation, setting, out, err);
+    if (setting->type == SETTING_CHOICE) {
+        const char *text = option_text(invocation, setting->name);
+        memcpy(out + setting->offset, &text, sizeof text);
+    } else if (setting->type == SETTING_FLAG) {
+        bool flag = option_flag(invocation, setting->name);
+        memcpy(out + setting->offset, &flag, sizeof flag);
+    } else {
+        int64_t number = number_of(invocation, setting, setting->name);
+        memcpy(out + setting->offset, &number, sizeof number);
+    }
+    return true;
+}
+
+void *settings_resolve(const struct invocation *invocation, const struct controller *controller,
+                       struct error *err)
 {
     char *out = arena_alloc(invocation->arena, 1, controller->settings_size + 1);
     for (size_t i = 0; i < controller->setting_count; i++) {
         const struct controller_setting *setting = &controller->settings[i];
-        if (!check_order(invocation, setting, err))
+        if (!check_order(invocation, setting, err) || !put(invocation, setting, out, err))
             return NULL;
-        if (setting->type == SETTING_FLAG) {
-            bool flag = option_flag(invocation, setting->name);
-            memcpy(out + setting->offset, &flag, sizeof flag);
-            continue;
-        }
-        int64_t number = number_of(invocation, setting, setting->name);
-        memcpy(out + setting->offset, &number, sizeof number);
     }
     return out;
 }

@@ -9,5 +9,5 @@
 struct option_group settings_options(struct arena *arena);
 // The controller's settings struct from the options, in the invocation's arena. NULL when its own
 // check refuses them.
-const void *settings_resolve(const struct invocation *invocation,
-                             const struct controller *controller, struct error *err);
+void *settings_resolve(const struct invocation *invocation, const struct controller *controller,
+                       struct error *err);

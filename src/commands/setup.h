@@ -21,7 +21,7 @@ struct setup {
     const struct invocation *invocation;
     struct place place;
     const struct controller *controllers[CHOSEN_MAX];
-    const void *settings[CHOSEN_MAX];
+    void *settings[CHOSEN_MAX];
     size_t controller_count;
 };
 // From the options. Faults are the user's (exit 2).

@@ -10,7 +10,8 @@
 
 static bool is_same_spec(const struct object *a, const struct object *b)
 {
-    return a->created_s == b->created_s && text_equal(object_spec(a), object_spec(b));
+    return a->created_s == b->created_s && a->generation == b->generation &&
+           text_equal(object_spec(a), object_spec(b));
 }
 
 static void set_object(const struct object **at, const struct object *object)
@@ -170,6 +171,25 @@ void forest_put(struct forest *forest, const struct object *object)
         put_zone(forest, object);
     else
         put_record(forest, object);
+}
+
+void forest_refresh(struct forest *forest, const struct object *object)
+{
+    bool is_zone = object->kind == &zone_kind;
+    struct node *node = is_zone ? node_find(forest, node_key_of(object)) : NULL;
+    struct leaf *leaf = is_zone ? NULL : leaf_find(forest, node_key_of(object));
+    if (node && node->object && is_same_spec(node->object, object))
+        set_object(&node->object, object);
+    else if (leaf && is_same_spec(leaf->object, object))
+        set_object(&leaf->object, object);
+    else
+        forest_put(forest, object);
+}
+
+const struct object *forest_home(const struct forest *forest, const struct object *record)
+{
+    const struct leaf *leaf = leaf_find(forest, node_key_of(record));
+    return leaf && leaf->entry ? leaf->home->object : NULL;
 }
 
 void forest_remove(struct forest *forest, const struct object *object)

@@ -72,6 +72,8 @@ struct forest *forest_new(const struct forest_settings *settings); // borrowed, 
 void forest_free(struct forest *forest);
 // A Zone or Record; takes a reference of its own. An earlier state is replaced.
 void forest_put(struct forest *forest, const struct object *object);
+// The same, but told of only if the spec is another: a state that we wrote ourselves.
+void forest_refresh(struct forest *forest, const struct object *object);
 void forest_remove(struct forest *forest, const struct object *object);
 // The settings are others now: all is worked out again.
 void forest_set_settings(struct forest *forest, const struct forest_settings *settings);
@@ -92,4 +94,6 @@ bool forest_zone(const struct forest *forest, struct arena *arena, const struct 
                  struct forest_zone *out);
 bool forest_record(const struct forest *forest, struct arena *arena, const struct object *object,
                    struct forest_record *out);
+// Whose record it is, at no cost; NULL: no zone's.
+const struct object *forest_home(const struct forest *forest, const struct object *record);
 size_t forest_octets(const struct forest *forest);

@@ -1,0 +1,336 @@
+#include "commands/zones.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/metric.h"
+#include "doors/primary/primary_door.h"
+
+enum { CONFIG_OCTETS_MAX = 4 << 20, KEY_OCTETS_MAX = 4096, LOOK_MS = 10000, LISTEN_MAX = 16 };
+
+const struct option zones_options[ZONES_OPTION_COUNT] = {
+    {.name = "zones-config",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc =
+         "YAML file with the name servers that follow this process, their TSIG keys, and who may "
+         "own zones. It may change at any time; one that is wrong is left aside as a whole."},
+    {.name = "primary-listen",
+     .type = OPTION_LIST,
+     .placeholder = "ADDR:PORT",
+     .doc = "Where those servers fetch zones, over UDP and TCP, once there is a group of them. Not "
+            "given: [::]:5300 in a cluster, 127.0.0.1:5300 on a folder."},
+};
+
+struct zones_place {
+    struct process_world *process;
+    const struct invocation *invocation;
+    const char *path; // NULL: there is no such file
+    char *folder;
+    struct zones_config *config;
+    const struct zones_config *shown;
+    uint8_t seen[32]; // digest of what was read last, keys included
+    struct digest_state *reading;
+    bool is_good;
+    bool is_cluster;
+    struct engine *engine;
+    struct primary_door *door;
+    struct disk_watch *watch; // NULL: inotify is not to be had
+    struct loop_timer timer;
+};
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_copy_text(".");
+    size_t len = slash == path ? 1 : (size_t)(slash - path);
+    return text_dup((struct text){path, len});
+}
+
+static bool read_secret(void *context, const char *file, struct buffer *out, struct error *err)
+{
+    const struct zones_place *place = context;
+    AUTO_BUFFER path = {0};
+    if (file[0] != '/')
+        buffer_printf(&path, "%s/", place->folder);
+    buffer_add_text(&path, file);
+    buffer_reserve(out, KEY_OCTETS_MAX + 1);
+    if (!disk_read(out, path.at, KEY_OCTETS_MAX, err))
+        return false;
+    digest_add(place->reading, out->at, out->len);
+    return true;
+}
+
+static void add_fault(struct buffer *out, const char *path, const struct finding *finding)
+{
+    buffer_printf(out, "%s%s:%u:%u: %s%s%s", out->len ? "; " : "", path, finding->line,
+                  finding->column, finding->path, finding->path[0] ? ": " : "", finding->text);
+}
+
+// The first few faults, or the warnings, as one text.
+static void list_findings(const struct zones_place *place, const struct findings *findings,
+                          enum finding_level level, struct buffer *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].level == level && count++ < 3)
+            add_fault(out, place->path, &findings->items[i]);
+}
+
+static void warn(const struct zones_place *place, const struct findings *findings)
+{
+    AUTO_BUFFER text = {0};
+    list_findings(place, findings, FINDING_WARNING, &text);
+    if (text.len)
+        log_line(place->process->log, LOG_WARN, "zones configuration has warnings",
+                 LOG_TEXT("warnings", text.at), LOG_END);
+}
+
+static struct zones_config *decode(struct zones_place *place, struct text content,
+                                   struct error *err)
+{
+    struct value *tree;
+    bool has;
+    AUTO_BUFFER faults = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(content, &value_manifest_limits);
+    struct findings findings = {.arena = arena};
+    if (!yaml_reader_next(reader, arena, &tree, &has, err)) {
+        error_prefix(err, "%s:", place->path);
+        return NULL;
+    }
+    struct zones_config *config =
+        zones_config_new(has ? tree : NULL, read_secret, place, &findings);
+    if (config) {
+        warn(place, &findings);
+        return config;
+    }
+    list_findings(place, &findings, FINDING_ERROR, &faults);
+    error_set(err, FAULT_SPEC, "", "%s", buffer_text(&faults).at);
+    return NULL;
+}
+
+// *is_news: it is another than at the last time.
+static bool read_config(struct zones_place *place, struct zones_config **config, bool *is_news,
+                        struct error *err)
+{
+    uint8_t seen[DIGEST_MAX];
+    AUTO_BUFFER content = {0};
+    if (!disk_read(&content, place->path, CONFIG_OCTETS_MAX, err))
+        return false;
+    place->reading = digest_begin(DIGEST_SHA256);
+    digest_add(place->reading, content.at, content.len);
+    *config = decode(place, buffer_text(&content), err);
+    digest_end(place->reading, seen);
+    place->reading = NULL;
+    *is_news = memcmp(seen, place->seen, sizeof place->seen) != 0;
+    memcpy(place->seen, seen, sizeof place->seen);
+    return *config != NULL;
+}
+
+// ---- the door -----------------------------------------------------------------------------------
+
+static bool listen_addresses(const struct zones_place *place, struct hostport *out, size_t *count,
+                             struct error *err)
+{
+    const char **items;
+    const char *fallback = place->is_cluster ? "[::]:5300" : "127.0.0.1:5300";
+    *count = option_list(place->invocation, "primary-listen", &items);
+    if (!*count) {
+        *count = 1;
+        items = &fallback;
+    }
+    if (*count > LISTEN_MAX)
+        return error_set(err, FAULT_SPEC, "", "--primary-listen: more than %d addresses",
+                         LISTEN_MAX);
+    for (size_t i = 0; i < *count; i++)
+        if (!hostport_parse(&out[i], text_of(items[i]), 0, false, err))
+            return error_prefix(err, "--primary-listen: ");
+    return true;
+}
+
+static bool open_door(struct zones_place *place, struct error *err)
+{
+    struct hostport listen[LISTEN_MAX];
+    struct primary_door_options options = {
+        .loop = place->process->world.loop,
+        .random = place->process->world.random,
+        .log = place->process->log,
+        .published = engine_published(place->engine),
+        .listen = listen,
+    };
+    if (place->door || !place->config || !place->config->group_count)
+        return true;
+    if (!listen_addresses(place, listen, &options.listen_count, err))
+        return false;
+    place->door = primary_door_new(&options, err);
+    if (!place->door)
+        return error_prefix(err, "--primary-listen: ");
+    if (primary_door_is_ipv4_fallback(place->door))
+        log_line(place->process->log, LOG_WARN,
+                 "this machine has no IPv6; zones are served over IPv4 alone", LOG_END);
+    primary_door_set_config(place->door, place->config);
+    return true;
+}
+
+// ---- following the file -------------------------------------------------------------------------
+
+static void use(struct zones_place *place, struct zones_config *config)
+{
+    struct error err;
+    struct zones_config *old = place->config;
+    place->config = config;
+    place->shown = config;
+    if (place->door)
+        primary_door_set_config(place->door, config);
+    engine_set_zones(place->engine, config);
+    zones_config_free(old);
+    if (!open_door(place, &err))
+        log_line(place->process->log, LOG_ERROR, "zones cannot be served",
+                 LOG_TEXT("error", err.text), LOG_END);
+}
+
+static void look(struct zones_place *place)
+{
+    struct zones_config *config = NULL;
+    bool is_news = true;
+    struct error err;
+    bool was_good = place->is_good;
+    place->is_good = read_config(place, &config, &is_news, &err);
+    if (place->is_good && is_news) {
+        use(place, config);
+        log_line(place->process->log, LOG_INFO, "zones configuration is in use",
+                 LOG_TEXT("file", place->path), LOG_END);
+    } else if (place->is_good) {
+        zones_config_free(config);
+    } else if (was_good || is_news) {
+        log_line(place->process->log, LOG_ERROR,
+                 "zones configuration is left aside; the one before stays",
+                 LOG_TEXT("error", err.text), LOG_END);
+    }
+}
+
+static void watch_folders(struct zones_place *place)
+{
+    struct error err;
+    if (!place->watch)
+        return;
+    disk_watch_add(place->watch, place->folder, &err);
+    for (size_t i = 0; place->config && i < place->config->key_count; i++) {
+        const char *file = place->config->keys[i].secret_file;
+        AUTO_BUFFER path = {0};
+        if (file[0] != '/')
+            buffer_printf(&path, "%s/", place->folder);
+        buffer_add_text(&path, file);
+        autofree char *folder = folder_of(path.at);
+        disk_watch_add(place->watch, folder, &err);
+    }
+}
+
+static void changed(void *context, bool is_lost)
+{
+    struct zones_place *place = context;
+    size_t count;
+    (void)is_lost;
+    char **paths = disk_watch_take(place->watch, &count);
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    look(place);
+    watch_folders(place);
+}
+
+static void tick(void *context)
+{
+    struct zones_place *place = context;
+    look(place);
+    watch_folders(place);
+    loop_timer_set(place->process->world.loop, &place->timer, LOOK_MS);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+struct zones_place *zones_place_new(struct process_world *process,
+                                    const struct invocation *invocation, struct error *err)
+{
+    struct zones_place *place = mem_new_of(struct zones_place);
+    bool is_news;
+    place->process = process;
+    place->invocation = invocation;
+    place->path = option_text(invocation, "zones-config");
+    if (!place->path)
+        return place;
+    place->folder = folder_of(place->path);
+    place->is_good = read_config(place, &place->config, &is_news, err);
+    place->shown = place->config;
+    if (place->is_good)
+        return place;
+    error_prefix(err, "--zones-config: ");
+    zones_place_free(place);
+    return NULL;
+}
+
+void zones_place_free(struct zones_place *place)
+{
+    if (!place)
+        return;
+    zones_config_free(place->config);
+    free(place->folder);
+    free(place);
+}
+
+const struct zones_config *const *zones_place_config(const struct zones_place *place)
+{
+    return &place->shown;
+}
+
+bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_cluster,
+                      struct error *err)
+{
+    struct error ignored;
+    struct loop *loop = place->process->world.loop;
+    place->engine = engine;
+    place->is_cluster = is_cluster;
+    if (!place->path)
+        return true;
+    if (!open_door(place, err))
+        return false;
+    place->watch = disk_watch_new(loop, changed, place, &ignored);
+    place->timer = (struct loop_timer){.call = tick, .context = place};
+    watch_folders(place);
+    loop_timer_set(loop, &place->timer, LOOK_MS);
+    return true;
+}
+
+void zones_place_close(struct zones_place *place)
+{
+    if (!place || !place->engine)
+        return;
+    loop_timer_cancel(place->process->world.loop, &place->timer);
+    disk_watch_free(place->watch);
+    place->watch = NULL;
+    primary_door_free(place->door);
+    place->door = NULL;
+}
+
+void zones_place_reload(struct zones_place *place)
+{
+    if (place->path && place->engine)
+        look(place);
+}
+
+void zones_place_write_metrics(const struct zones_place *place, struct buffer *out)
+{
+    if (!place->path)
+        return;
+    metric_write_head(out, "signpost_zones_config_ok", "gauge",
+                      "1 when the zones configuration could be used as it was read last.");
+    buffer_printf(out, "signpost_zones_config_ok %d\n", place->is_good);
+    if (place->door)
+        primary_door_write_metrics(place->door, out);
+}

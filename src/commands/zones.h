@@ -1,0 +1,27 @@
+#pragma once
+
+#include "commands/option.h"
+#include "commands/process.h"
+#include "dns/zones_config.h"
+#include "engine/engine.h"
+
+// The zones configuration of `signpost run` (its file, followed as it changes) and the hidden
+// primary that its servers ask. Resident, one a process.
+
+enum { ZONES_OPTION_COUNT = 2 };
+extern const struct option zones_options[ZONES_OPTION_COUNT]; // zones-config, primary-listen
+
+struct zones_place;
+// Reads the file, if one is given. NULL: the text says what is wrong with it.
+struct zones_place *zones_place_new(struct process_world *process,
+                                    const struct invocation *invocation, struct error *err);
+void zones_place_free(struct zones_place *place); // accepts NULL; after the engine
+// What settings point to: behind it the configuration of now, or NULL.
+const struct zones_config *const *zones_place_config(const struct zones_place *place);
+// Opens the door once there is a group of servers. Fails with the address that cannot be listened
+// at.
+bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_cluster,
+                      struct error *err);
+void zones_place_close(struct zones_place *place);  // the door; before the engine
+void zones_place_reload(struct zones_place *place); // SIGHUP
+void zones_place_write_metrics(const struct zones_place *place, struct buffer *out);

@@ -1,0 +1,127 @@
+#include <string.h>
+
+#include "controllers/zone/zone_text.h"
+#include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zones.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone_ref.h"
+
+enum { PATIENCE_MS = 1000 };
+
+struct turn {
+    const struct snapshot *in;
+    struct verdict *out;
+    struct arena *arena;
+    struct zones *zones;
+    struct forest_record view;
+    struct record_status ours;
+    struct record_status status;
+};
+
+static void set(struct turn *turn, const char *type, bool is_true, enum reason reason,
+                const char *text)
+{
+    conditions_set(&turn->status.conditions, &turn->ours.conditions,
+                   (struct condition){.type = type,
+                                      .status = is_true ? CONDITION_TRUE : CONDITION_FALSE,
+                                      .reason = reason,
+                                      .message = text,
+                                      .observed_generation = turn->in->subject->generation},
+                   turn->in->now_ms / 1000);
+}
+
+static bool is_zone_frozen(const struct turn *turn)
+{
+    struct forest_zone zone;
+    return turn->view.zone &&
+           forest_zone(zones_forest(turn->zones), turn->arena, turn->view.zone, &zone) &&
+           zone.ready != REASON_COMPILED && zone.ready != REASON_NO_NAMESERVERS;
+}
+
+static bool has_group(const struct turn *turn)
+{
+    struct zone_spec spec;
+    zone_unpack(turn->arena, object_spec(turn->view.zone), object_ours(turn->view.zone), &spec,
+                NULL);
+    return zones_group(turn->zones, spec.servers) != NULL;
+}
+
+struct programmed {
+    enum reason reason;
+    const char *text;
+};
+
+static struct programmed programmed_of(const struct turn *turn)
+{
+    int64_t since_ms;
+    if (turn->view.accepted != REASON_ADOPTED)
+        return (struct programmed){REASON_NOT_ACCEPTED, "the record is not accepted"};
+    if (!turn->view.is_in)
+        return (struct programmed){REASON_EXCLUDED, turn->view.conflicted_text};
+    if (is_zone_frozen(turn))
+        return (struct programmed){REASON_ZONE_FROZEN,
+                                   "the zone as a whole is at fault: see its condition Ready"};
+    if (!zones_is_answered(turn->zones, turn->view.object, &since_ms))
+        return (struct programmed){REASON_PENDING, "not all servers answer it yet"};
+    if (!has_group(turn))
+        return (struct programmed){REASON_NO_SERVERS,
+                                   "no server group has the zone: it stands in status.entries"};
+    return (struct programmed){REASON_PUBLISHED, "every server answers it"};
+}
+
+// Servers are asked within milliseconds: until they had their second nothing is said.
+static bool is_too_early(const struct turn *turn, enum reason reason)
+{
+    int64_t since_ms;
+    if (reason != REASON_PENDING)
+        return false;
+    zones_is_answered(turn->zones, turn->view.object, &since_ms);
+    return since_ms && since_ms + PATIENCE_MS > turn->in->now_ms;
+}
+
+static void put_zone(struct turn *turn)
+{
+    char label[ZONE_LABEL_MAX];
+    const struct object *zone = turn->view.zone;
+    if (zone) {
+        zone_label_write(object_name(zone), object_namespace(zone), label);
+        turn->status.zone = (struct zone_ref){object_name(zone), object_namespace(zone)};
+    }
+    zone_label_want(turn->arena, turn->out, ZONE_PARENT_LABEL, turn->ours.parent_label,
+                    zone ? label : NULL);
+}
+
+static bool turn_init(struct turn *turn)
+{
+    struct record_spec spec;
+    const struct object *subject = turn->in->subject;
+    record_unpack(turn->arena, object_spec(subject), object_ours(subject), &spec, &turn->ours);
+    return forest_record(zones_forest(turn->zones), turn->arena, subject, &turn->view);
+}
+
+void record_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+{
+    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = memo};
+    if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
+        return;
+    struct programmed programmed = programmed_of(&turn);
+    out->reason_label = reason_name(programmed.reason);
+    put_zone(&turn);
+    if (is_too_early(&turn, programmed.reason))
+        return;
+    turn.status.observed_generation = snapshot->subject->generation;
+    if (turn.view.has_fqdn)
+        turn.status.fqdn = text_of(zone_name_text(turn.arena, turn.view.fqdn));
+    set(&turn, "Accepted", turn.view.accepted == REASON_ADOPTED, turn.view.accepted,
+        turn.view.accepted_text);
+    set(&turn, "Conflicted", turn.view.conflicted != REASON_NO_CONFLICT, turn.view.conflicted,
+        turn.view.conflicted_text);
+    set(&turn, "Programmed",
+        programmed.reason == REASON_PUBLISHED || programmed.reason == REASON_NO_SERVERS,
+        programmed.reason, programmed.text);
+    if (turn.view.warning_count)
+        set(&turn, "Warned", true, turn.view.warnings[0].reason,
+            zone_warnings_text(turn.arena, turn.view.warnings, turn.view.warning_count));
+    record_notes(out, &turn.ours.conditions, &turn.status.conditions);
+    out->status = record_status_encode(turn.arena, &turn.status);
+}

@@ -1,0 +1,100 @@
+#include "controllers/zone/fallbacks.h"
+#include "controllers/zone/zone_controller.h"
+#include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zones.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone/zone_kind.h"
+
+enum { STATUS_ENTRIES_MAX = 10000 };
+
+const struct zone_settings zone_defaults = {.status_entries = 500, .claims = "delegated"};
+
+static const char *const claim_modes[] = {"delegated", "open", NULL};
+
+static const struct controller_setting settings[] = {
+    {.name = "status-entries",
+     .type = SETTING_INT,
+     .fallback = "500",
+     .max = STATUS_ENTRIES_MAX,
+     .doc = "How many records of a zone stand in its status.entries; above that only SOA and NS.",
+     .offset = offsetof(struct zone_settings, status_entries)},
+    {.name = "zone-claims",
+     .type = SETTING_CHOICE,
+     .fallback = "delegated",
+     .choices = claim_modes,
+     .doc =
+         "Who may have a zone below another one: whom that one delegates to, or, as in Kubizone, "
+         "anybody.",
+     .offset = offsetof(struct zone_settings, claims)},
+    {.name = "zone-nameserver",
+     .type = SETTING_LIST,
+     .placeholder = "NAME[=ADDR,...]",
+     .check = fallbacks_check,
+     .doc =
+         "Name servers of zones that name none, with their addresses where they lie in the zone.",
+     .offset = offsetof(struct zone_settings, nameservers)},
+};
+
+static const struct controller_metric record_metrics[] = {
+    {.name = "signpost_records",
+     .type = METRIC_KEYS,
+     .help = "Records by reason of their condition Programmed."},
+};
+
+static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
+static const char *const patch[] = {"patch", NULL};
+
+static const struct kube_right zone_rights[] = {
+    {.group = ZONE_GROUP,
+     .resource = "zones",
+     .verbs = follow_and_patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "Zones that shall be served; the label that names their parent."},
+    {.group = ZONE_GROUP,
+     .resource = "zones/status",
+     .verbs = patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "What became of a zone; its serial, before it is served."},
+    {0},
+};
+
+static const struct kube_right record_rights[] = {
+    {.group = ZONE_GROUP,
+     .resource = "records",
+     .verbs = follow_and_patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "Records of zones; the label that names their zone."},
+    {.group = ZONE_GROUP,
+     .resource = "records/status",
+     .verbs = patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "Whether a record is in its zone, and served."},
+    {0},
+};
+
+static const struct controller record_controller = {
+    .name = "record",
+    .kind = &record_kind,
+    .decide = record_decide,
+    .overview = &zones_overview,
+    .rights = record_rights,
+    .metrics = record_metrics,
+    .metric_count = COUNT_OF(record_metrics),
+};
+
+static const struct controller *const companions[] = {&record_controller, NULL};
+
+const struct controller zone_controller = {
+    .name = "zone",
+    .kind = &zone_kind,
+    .decide = zone_decide,
+    .overview = &zones_overview,
+    .companions = companions,
+    .is_default = true,
+    .is_urgent = true,
+    .reads_ours = true,
+    .rights = zone_rights,
+    .settings = settings,
+    .setting_count = COUNT_OF(settings),
+    .settings_size = sizeof(struct zone_settings),
+};

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "dns/zones_config.h"
+#include "engine/controller.h"
+
+// Zones and the records in them: adoption, delegation, compiling, numbering, and whether the
+// servers answer it. One controller for Zone and its companion for Record; they share an overview.
+
+extern const struct controller zone_controller;
+
+// In force when the snapshot brings no settings: the same as the fallbacks of the table.
+struct zone_settings {
+    int64_t status_entries;
+    const char *claims;             // "delegated" or "open"
+    const char *const *nameservers; // "NAME[=ADDR,...]", NULL-terminated; or NULL
+    // The zones configuration as it is now, behind a pointer that stays; NULL, or NULL behind it:
+    // there is none.
+    const struct zones_config *const *config;
+};
+extern const struct zone_settings zone_defaults;

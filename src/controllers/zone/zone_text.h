@@ -1,0 +1,36 @@
+#pragma once
+
+#include "controllers/zone/forest.h"
+#include "engine/controller.h"
+#include "kinds/zone/zone_kind.h"
+
+// What statuses say, as Zones and Records share it.
+
+const char *zone_name_text(struct arena *arena, struct dname name); // with its final dot
+// Is it the object itself that is at fault, and not what others do or say?
+bool zone_is_own_fault(enum reason accepted);
+
+// entries, entryCount, entriesComplete, nameservers: all of the zone up to `limit` entries and 64
+// KiB of JSON, above that its SOA and apex NS alone.
+void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
+                      struct zone_status *out);
+// Adds EntriesTruncated, or EntriesNearLimit from 80 % on.
+void zone_entries_warn(const struct zone_status *status, size_t limit, struct forest_zone *view);
+
+// Why the zone's servers do not all answer it, from status.servers; or REASON_PUBLISHED.
+enum reason zone_programmed(const struct zone_status *status, bool has_group);
+const char *zone_programmed_text(struct arena *arena, enum reason reason,
+                                 const struct zone_status *status);
+const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen);
+// "SingleNS: ...; MNAMENotInNS: ..."
+const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,
+                               size_t count);
+
+// Has the label written, or taken away (NULL), if it is another now.
+void zone_label_want(struct arena *arena, struct verdict *out, const char *key, struct text now,
+                     const char *wanted);
+// Events for what changed between two states.
+void zone_notes(struct verdict *out, const struct conditions *before,
+                const struct conditions *after);
+void record_notes(struct verdict *out, const struct conditions *before,
+                  const struct conditions *after);

@@ -1,0 +1,328 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "controllers/zone/zone_text.h"
+#include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zones.h"
+#include "dns/serial.h"
+#include "kinds/zone_ref.h"
+
+enum { PATIENCE_MS = 1000 };
+
+struct turn {
+    const struct snapshot *in;
+    struct verdict *out;
+    struct arena *arena;
+    struct zones *zones;
+    struct zone_life *life;
+    struct forest_zone view;
+    struct zone_spec spec;
+    struct zone_status ours;
+    struct zone_status status; // as it is to be
+    const struct zones_group *group;
+};
+
+static int64_t now_s(const struct turn *turn)
+{
+    return turn->in->now_ms / 1000;
+}
+
+// ---- numbering ----------------------------------------------------------------------------------
+
+// Serials that servers answer, of those whose own they are not.
+static size_t believed_serials(const struct turn *turn, uint32_t *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < turn->in->server_count; i++) {
+        const struct server_view *server = &turn->in->servers[i];
+        if (server->has_serial && server->is_believed && !server->signs)
+            out[count++] = server->serial;
+    }
+    return count;
+}
+
+static struct serial_inputs serial_inputs_of(const struct turn *turn, uint32_t *servers)
+{
+    return (struct serial_inputs){
+        .has_old = turn->ours.has_serial,
+        .old = turn->ours.serial,
+        .policy = turn->spec.serial_policy,
+        .unix_s = now_s(turn),
+        .has_minimum = turn->spec.has_minimum_serial,
+        .minimum = turn->spec.minimum_serial,
+        .servers = servers,
+        .server_count = believed_serials(turn, servers),
+    };
+}
+
+static struct text text_in(const struct turn *turn, const char *text)
+{
+    return text_of(arena_copy_text(turn->arena, text));
+}
+
+static bool has_hash(const struct turn *turn, const struct zone_content *content)
+{
+    return content->zone && text_is(turn->ours.hash, content->hash);
+}
+
+static bool is_stored(const struct turn *turn, const struct zone_content *content)
+{
+    return has_hash(turn, content) && turn->ours.has_serial &&
+           zone_serial(content->zone) == turn->ours.serial;
+}
+
+static void keep_content(struct turn *turn)
+{
+    struct zone_status *status = &turn->status;
+    status->hash = turn->ours.hash;
+    status->has_serial = turn->ours.has_serial;
+    status->serial = turn->ours.serial;
+    status->keeps_entries = true;
+    status->entries_complete = turn->ours.entries_complete;
+    status->entries_total = turn->ours.entries_total;
+    status->nameservers = turn->ours.nameservers;
+    status->nameserver_count = turn->ours.nameserver_count;
+}
+
+static void put_content(struct turn *turn, const struct zone_content *content)
+{
+    struct zone_status *status = &turn->status;
+    status->hash = text_in(turn, content->hash);
+    status->has_serial = true;
+    status->serial = zone_serial(content->zone);
+    zone_entries_put(turn->arena, content->zone,
+                     (size_t)zones_settings(turn->zones)->status_entries, status);
+}
+
+static void tell_change(struct turn *turn, const struct zone_content *content)
+{
+    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, 5);
+    attrs[0] = LOG_TEXT("zone", zone_name_text(turn->arena, turn->view.fqdn));
+    attrs[1] = LOG_INT("serial", zone_serial(content->zone));
+    attrs[2] = LOG_INT("records", (int64_t)zone_record_count(content->zone));
+    attrs[3] = LOG_TEXT("trace", turn->in->trace);
+    attrs[4] = LOG_END;
+    turn->out->lines[turn->out->line_count++] =
+        (struct verdict_line){LOG_INFO, "zone has a new serial", attrs};
+}
+
+// What stands in the store decides which content may go out, and under which serial.
+static void number(struct turn *turn)
+{
+    uint32_t *servers = arena_new_array(turn->arena, uint32_t, turn->in->server_count + 1);
+    struct serial_inputs inputs = serial_inputs_of(turn, servers);
+    const struct zone_content *content =
+        zone_life_build(turn->life, turn->view.compiler, turn->ours.serial);
+    if (has_hash(turn, content) && turn->ours.has_serial && !serial_is_behind(&inputs)) {
+        put_content(turn, content);
+        return;
+    }
+    if (!turn->in->is_leading) {
+        keep_content(turn);
+        return;
+    }
+    content = zone_life_build(turn->life, turn->view.compiler, serial_next(&inputs));
+    zone_life_pend(turn->life);
+    put_content(turn, content);
+    tell_change(turn, content);
+}
+
+// ---- what is served -----------------------------------------------------------------------------
+
+static bool is_served_kind(const struct turn *turn)
+{
+    return turn->view.is_live && turn->view.ready == REASON_COMPILED;
+}
+
+// Was it served, and is kept from it by its own fault? Then the last good version stays.
+static bool is_frozen(const struct turn *turn)
+{
+    bool was_served = turn->in->published || turn->ours.nameserver_count;
+    if (!turn->view.is_live)
+        return turn->in->published && zone_is_own_fault(turn->view.accepted);
+    return was_served && turn->view.ready != REASON_COMPILED;
+}
+
+static const struct zone *stored_zone(const struct turn *turn)
+{
+    if (is_stored(turn, &turn->life->pending))
+        return turn->life->pending.zone;
+    if (is_stored(turn, &turn->life->built))
+        return turn->life->built.zone;
+    return NULL;
+}
+
+static void publish(struct turn *turn)
+{
+    struct publication *publication = &turn->out->publication;
+    const struct zone *zone = is_served_kind(turn) ? stored_zone(turn) : NULL;
+    if (!turn->view.has_fqdn || (!turn->view.is_live && !is_frozen(turn)))
+        return;
+    publication->what = zone                                      ? PUBLISH_ZONE
+                        : turn->in->published                     ? PUBLISH_KEEP
+                        : is_served_kind(turn) || is_frozen(turn) ? PUBLISH_UNAVAILABLE
+                                                                  : PUBLISH_NOTHING;
+    publication->apex = turn->view.fqdn.at;
+    publication->apex_len = turn->view.fqdn.len;
+    publication->group = turn->group ? turn->group->name : NULL;
+    publication->zone = zone;
+}
+
+// ---- servers ------------------------------------------------------------------------------------
+
+static void list_servers(struct turn *turn)
+{
+    size_t count = turn->in->server_count;
+    struct zone_status_server *list =
+        arena_new_array(turn->arena, struct zone_status_server, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct server_view *server = &turn->in->servers[i];
+        list[i] = (struct zone_status_server){
+            .name = text_of(server->name),
+            .has_serial = server->has_serial,
+            .serial = server->serial,
+            .has_fetched = server->has_fetched,
+            .fetched_serial = server->fetched,
+            .state = zone_life_state(turn->life, server),
+        };
+    }
+    turn->status.servers = list;
+    turn->status.server_count = count;
+}
+
+static bool are_current(const struct turn *turn)
+{
+    for (size_t i = 0; i < turn->in->server_count; i++)
+        if (zone_life_state(turn->life, &turn->in->servers[i]) != SERVER_CURRENT)
+            return false;
+    return true;
+}
+
+// A change is on its way to the servers, and they have had no time yet.
+static bool is_on_its_way(const struct turn *turn)
+{
+    const struct zone_life *life = turn->life;
+    int64_t until_ms = life->published_ms + PATIENCE_MS;
+    if (!is_served_kind(turn) || !turn->group)
+        return false;
+    if (!life->published.zone || turn->out->publication.zone != life->published.zone)
+        return turn->out->publication.what == PUBLISH_ZONE || turn->life->pending.zone;
+    return !are_current(turn) && (!life->published_ms || until_ms > turn->in->now_ms);
+}
+
+static void set(struct turn *turn, const char *type, enum condition_status status,
+                enum reason reason, const char *text)
+{
+    conditions_set(&turn->status.conditions, &turn->ours.conditions,
+                   (struct condition){.type = type,
+                                      .status = status,
+                                      .reason = reason,
+                                      .message = text,
+                                      .observed_generation = turn->in->subject->generation},
+                   now_s(turn));
+}
+
+static void set_programmed(struct turn *turn)
+{
+    const struct condition *before = conditions_find(&turn->ours.conditions, "Programmed");
+    enum reason reason = zone_programmed(&turn->status, turn->group != NULL);
+    if (!is_served_kind(turn))
+        reason = REASON_PENDING;
+    else if (is_on_its_way(turn) && before)
+        reason = before->reason;
+    else if (is_on_its_way(turn))
+        return;
+    set(turn, "Programmed",
+        reason == REASON_PUBLISHED || reason == REASON_NO_SERVERS ? CONDITION_TRUE
+                                                                  : CONDITION_FALSE,
+        reason, zone_programmed_text(turn->arena, reason, &turn->status));
+}
+
+// While a change is on its way, what was said of the servers stays.
+static void put_servers(struct turn *turn)
+{
+    if (is_on_its_way(turn)) {
+        turn->status.servers = turn->ours.servers;
+        turn->status.server_count = turn->ours.server_count;
+        if (turn->life->published_ms)
+            turn->out->wake_ms = turn->life->published_ms + PATIENCE_MS;
+    } else {
+        list_servers(turn);
+    }
+}
+
+// ---- conditions ---------------------------------------------------------------------------------
+
+static void set_ready(struct turn *turn)
+{
+    enum reason reason =
+        turn->view.accepted == REASON_ACCEPTED ? turn->view.ready : REASON_NOT_ACCEPTED;
+    const char *text =
+        turn->view.accepted == REASON_ACCEPTED ? turn->view.ready_text : "the zone is not accepted";
+    set(turn, "Ready", reason == REASON_COMPILED ? CONDITION_TRUE : CONDITION_FALSE, reason,
+        zone_ready_text(turn->arena, text, is_frozen(turn)));
+}
+
+static void set_warned(struct turn *turn)
+{
+    struct forest_zone *view = &turn->view;
+    zone_entries_warn(&turn->status, (size_t)zones_settings(turn->zones)->status_entries, view);
+    if (!view->warning_count)
+        return;
+    set(turn, "Warned", CONDITION_TRUE, view->warnings[0].reason,
+        zone_warnings_text(turn->arena, view->warnings, view->warning_count));
+}
+
+static void decide_content(struct turn *turn)
+{
+    bool compiles = turn->view.is_live && turn->view.compiler &&
+                    (turn->view.ready == REASON_COMPILED ||
+                     (turn->view.ready == REASON_NO_NAMESERVERS && !is_frozen(turn)));
+    if (compiles)
+        number(turn);
+    else
+        keep_content(turn);
+    if (turn->view.compiler)
+        turn->status.excluded_count = (int64_t)zone_compiler_excluded_count(turn->view.compiler);
+}
+
+static void put_parent(struct turn *turn)
+{
+    char label[ZONE_LABEL_MAX];
+    const struct object *parent = turn->view.parent;
+    if (parent)
+        zone_label_write(object_name(parent), object_namespace(parent), label);
+    zone_label_want(turn->arena, turn->out, ZONE_PARENT_LABEL, turn->ours.parent_label,
+                    parent ? label : NULL);
+}
+
+static bool turn_init(struct turn *turn)
+{
+    const struct object *subject = turn->in->subject;
+    zone_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->spec, &turn->ours);
+    turn->life = zones_life(turn->zones, subject);
+    turn->group = zones_group(turn->zones, turn->spec.servers);
+    return turn->life && forest_zone(zones_forest(turn->zones), turn->arena, subject, &turn->view);
+}
+
+void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+{
+    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = memo};
+    if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
+        return;
+    turn.status.observed_generation = snapshot->subject->generation;
+    if (turn.view.has_fqdn)
+        turn.status.fqdn = text_in(&turn, zone_name_text(turn.arena, turn.view.fqdn));
+    decide_content(&turn);
+    publish(&turn);
+    put_servers(&turn);
+    set(&turn, "Accepted", turn.view.accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,
+        turn.view.accepted, turn.view.accepted_text);
+    set_ready(&turn);
+    set_programmed(&turn);
+    set_warned(&turn);
+    put_parent(&turn);
+    zone_notes(out, &turn.ours.conditions, &turn.status.conditions);
+    out->status = zone_status_encode(turn.arena, &turn.status);
+    out->reason_label = reason_name(turn.view.accepted);
+}

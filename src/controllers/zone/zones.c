@@ -1,0 +1,574 @@
+#include "controllers/zone/zones.h"
+#include "controllers/zone/fallbacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/must.h"
+#include "base/table.h"
+#include "dns/serial.h"
+#include "kinds/record/record_kind.h"
+
+enum { PATIENCE_MS = 1000 };
+
+struct zone_wait {
+    uint32_t row;
+    uint64_t number;
+    int64_t since_ms;
+};
+
+// A Record.
+struct row {
+    const struct object *object; // NULL: the slot is free
+    uint64_t number;             // the content that it came about with
+    int64_t since_ms;
+    uint32_t life; // or NO_ROW
+};
+
+#define NO_ROW UINT32_MAX
+
+struct rows {
+    struct row *items;
+    size_t capacity;
+    uint32_t used;
+    uint32_t first_free; // chained through `life`
+    struct table table;
+};
+struct lives {
+    struct zone_life **items; // NULL: free
+    size_t capacity;
+    uint32_t used;
+    struct table table;
+};
+
+struct zones {
+    const struct zone_settings *settings;
+    struct forest_settings forest_settings;
+    struct forest *forest;
+    struct fallbacks *fallbacks;
+    struct forest_claim *claims;
+    struct rows rows;
+    struct lives lives;
+    uint64_t number;   // of the settle under way
+    uint32_t *changed; // rows
+    size_t changed_count;
+    size_t changed_capacity;
+    void (*wake)(void *context, const struct object *object);
+    void *wake_context;
+};
+
+// ---- tables -------------------------------------------------------------------------------------
+
+static uint64_t hash_of(const struct object *object)
+{
+    struct text namespace_ = object_namespace(object);
+    struct text name = object_name(object);
+    uint64_t mixed[2] = {hash_octets(namespace_.at, namespace_.len),
+                         hash_octets(name.at, name.len)};
+    return hash_octets(mixed, sizeof mixed);
+}
+
+static bool is_same(const struct object *a, const struct object *b)
+{
+    return text_equal(object_name(a), object_name(b)) &&
+           text_equal(object_namespace(a), object_namespace(b));
+}
+
+static bool row_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct rows *rows = context;
+    return is_same(rows->items[id].object, wanted);
+}
+
+static uint64_t row_hash(const void *context, uint32_t id)
+{
+    const struct rows *rows = context;
+    return hash_of(rows->items[id].object);
+}
+
+static bool life_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct lives *lives = context;
+    return is_same(lives->items[id]->object, wanted);
+}
+
+static uint64_t life_hash(const void *context, uint32_t id)
+{
+    const struct lives *lives = context;
+    return hash_of(lives->items[id]->object);
+}
+
+static const struct table_ops row_ops = {row_matches, row_hash};
+static const struct table_ops life_ops = {life_matches, life_hash};
+
+static uint32_t row_slot(struct rows *rows)
+{
+    uint32_t id = rows->first_free;
+    if (id != NO_ROW) {
+        rows->first_free = rows->items[id].life;
+        return id;
+    }
+    mem_reserve(&rows->items, &rows->capacity, (size_t)rows->used + 1);
+    return rows->used++;
+}
+
+static void row_put(struct rows *rows, const struct object *object)
+{
+    uint32_t id = table_find(&rows->table, hash_of(object), object);
+    if (id != TABLE_NONE) {
+        const struct object *old = rows->items[id].object;
+        rows->items[id].object = object_ref(object);
+        object_unref(old);
+        return;
+    }
+    id = row_slot(rows);
+    rows->items[id] = (struct row){.object = object_ref(object), .life = NO_ROW};
+    table_add(&rows->table, hash_of(object), id);
+}
+
+static void row_remove(struct rows *rows, const struct object *object)
+{
+    uint32_t id = table_find(&rows->table, hash_of(object), object);
+    if (id == TABLE_NONE)
+        return;
+    table_remove(&rows->table, hash_of(object), id);
+    object_unref(rows->items[id].object);
+    rows->items[id] = (struct row){.life = rows->first_free};
+    rows->first_free = id;
+}
+
+static void content_done(struct zone_content *content)
+{
+    zone_unref(content->zone);
+    *content = (struct zone_content){0};
+}
+
+static void life_free(struct zone_life *life)
+{
+    if (!life)
+        return;
+    content_done(&life->built);
+    content_done(&life->pending);
+    content_done(&life->published);
+    object_unref(life->object);
+    free(life->servers);
+    free(life->waits);
+    free(life);
+}
+
+static uint32_t life_slot(struct lives *lives)
+{
+    for (uint32_t id = 0; id < lives->used; id++)
+        if (!lives->items[id])
+            return id;
+    mem_reserve(&lives->items, &lives->capacity, (size_t)lives->used + 1);
+    return lives->used++;
+}
+
+static void life_put(struct lives *lives, const struct object *object)
+{
+    uint32_t id = table_find(&lives->table, hash_of(object), object);
+    if (id != TABLE_NONE) {
+        const struct object *old = lives->items[id]->object;
+        lives->items[id]->object = object_ref(object);
+        object_unref(old);
+        return;
+    }
+    id = life_slot(lives);
+    lives->items[id] = mem_new_of(struct zone_life);
+    lives->items[id]->object = object_ref(object);
+    table_add(&lives->table, hash_of(object), id);
+}
+
+static void life_remove(struct lives *lives, const struct object *object)
+{
+    uint32_t id = table_find(&lives->table, hash_of(object), object);
+    if (id == TABLE_NONE)
+        return;
+    table_remove(&lives->table, hash_of(object), id);
+    life_free(lives->items[id]);
+    lives->items[id] = NULL;
+}
+
+// ---- making -------------------------------------------------------------------------------------
+
+static const struct zones_config *config_of(const struct zones *zones)
+{
+    const struct zone_settings *settings = zones->settings;
+    return settings->config ? *settings->config : NULL;
+}
+
+const struct zones_group *zones_group(const struct zones *zones, struct text name)
+{
+    const struct zones_config *config = config_of(zones);
+    return config ? zones_config_group(config, name) : NULL;
+}
+
+static bool has_group(const void *context, struct text name)
+{
+    return zones_group(context, name) != NULL;
+}
+
+static void set_claims(struct zones *zones)
+{
+    const struct zones_config *config = config_of(zones);
+    if (!config || !config->has_claims)
+        return;
+    zones->claims = mem_new_array(struct forest_claim, config->claim_count + 1);
+    for (size_t i = 0; i < config->claim_count; i++)
+        zones->claims[i] = (struct forest_claim){
+            .patterns = (const char *const *)config->claims[i].patterns,
+            .pattern_count = config->claims[i].pattern_count,
+            .namespaces = (const char *const *)config->claims[i].namespaces,
+            .namespace_count = config->claims[i].namespace_count,
+        };
+    zones->forest_settings.claims = zones->claims;
+    zones->forest_settings.claim_count = config->claim_count;
+}
+
+static void *make(const void *settings)
+{
+    struct error err;
+    struct zones *zones = mem_new_of(struct zones);
+    zones->settings = settings ? settings : &zone_defaults;
+    zones->rows.first_free = NO_ROW;
+    zones->rows.table = (struct table){.ops = &row_ops, .context = &zones->rows};
+    zones->lives.table = (struct table){.ops = &life_ops, .context = &zones->lives};
+    zones->fallbacks = fallbacks_new(zones->settings->nameservers, &err);
+    must(zones->fallbacks); // the settings were checked
+    zones->forest_settings = (struct forest_settings){
+        .is_open = !strcmp(zones->settings->claims, "open"),
+        .fallbacks = fallbacks_items(zones->fallbacks),
+        .fallback_count = fallbacks_count(zones->fallbacks),
+        .has_group = has_group,
+        .context = zones,
+    };
+    set_claims(zones);
+    zones->forest = forest_new(&zones->forest_settings);
+    return zones;
+}
+
+static void zones_free(void *state)
+{
+    struct zones *zones = state;
+    forest_free(zones->forest);
+    fallbacks_free(zones->fallbacks);
+    for (uint32_t id = 0; id < zones->rows.used; id++)
+        object_unref(zones->rows.items[id].object);
+    for (uint32_t id = 0; id < zones->lives.used; id++)
+        life_free(zones->lives.items[id]);
+    table_done(&zones->rows.table);
+    table_done(&zones->lives.table);
+    free(zones->rows.items);
+    free(zones->lives.items);
+    free(zones->claims);
+    free(zones->changed);
+    free(zones);
+}
+
+struct forest *zones_forest(struct zones *zones)
+{
+    return zones->forest;
+}
+
+const struct zone_settings *zones_settings(const struct zones *zones)
+{
+    return zones->settings;
+}
+
+struct zone_life *zones_life(struct zones *zones, const struct object *zone)
+{
+    uint32_t id = table_find(&zones->lives.table, hash_of(zone), zone);
+    return id == TABLE_NONE ? NULL : zones->lives.items[id];
+}
+
+static void put(void *state, const struct object *object)
+{
+    struct zones *zones = state;
+    if (object->kind == &zone_kind)
+        life_put(&zones->lives, object);
+    else
+        row_put(&zones->rows, object);
+    forest_refresh(zones->forest, object);
+}
+
+static void remove_object(void *state, const struct object *object)
+{
+    struct zones *zones = state;
+    forest_remove(zones->forest, object);
+    if (object->kind == &zone_kind)
+        life_remove(&zones->lives, object);
+    else
+        row_remove(&zones->rows, object);
+}
+
+// ---- contents -----------------------------------------------------------------------------------
+
+const struct zone_content *zone_life_build(struct zone_life *life, struct zone_compiler *compiler,
+                                           uint32_t serial)
+{
+    struct zone_content *built = &life->built;
+    bool is_known = built->zone && built->number == life->number;
+    if (is_known && zone_serial(built->zone) == serial)
+        return built;
+    zone_unref(built->zone);
+    built->zone = zone_compiler_zone(compiler, serial);
+    if (!is_known)
+        zone_write_hash(built->zone, built->hash);
+    built->number = life->number;
+    return built;
+}
+
+static void content_copy(struct zone_content *to, const struct zone_content *from)
+{
+    struct zone *old = to->zone;
+    *to = *from;
+    to->zone = from->zone ? zone_ref(from->zone) : NULL;
+    zone_unref(old);
+}
+
+void zone_life_pend(struct zone_life *life)
+{
+    content_copy(&life->pending, &life->built);
+}
+
+static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
+{
+    if (life->mark_count == ZONE_MARKS_MAX)
+        memmove(life->marks, life->marks + 1, --life->mark_count * sizeof *life->marks);
+    life->marks[life->mark_count++] = (struct zone_mark){serial, number};
+}
+
+static void published(void *state, const struct object *object, const struct zone *zone)
+{
+    struct zone_life *life = zones_life(state, object);
+    if (!life)
+        return;
+    if (life->pending.zone == zone)
+        content_copy(&life->published, &life->pending);
+    else if (life->built.zone == zone)
+        content_copy(&life->published, &life->built);
+    else
+        return;
+    if (life->pending.zone == zone)
+        content_done(&life->pending);
+    mark(life, zone_serial(zone), life->published.number);
+    life->published_ms = 0;
+    life->is_due = true;
+}
+
+// ---- what servers have --------------------------------------------------------------------------
+
+enum zone_server_state zone_life_state(const struct zone_life *life,
+                                       const struct server_view *server)
+{
+    if (!life->published.zone)
+        return SERVER_UNKNOWN;
+    uint32_t ours = zone_serial(life->published.zone);
+    bool is_told = server->is_probed && !server->signs;
+    if (server->fault.fault == FAULT_AUTH)
+        return SERVER_REFUSED;
+    if (server->fault.fault != FAULT_NONE)
+        return SERVER_UNREACHABLE;
+    if (is_told ? !server->has_serial : !server->has_fetched)
+        return SERVER_UNKNOWN;
+    uint32_t theirs = is_told ? server->serial : server->fetched;
+    if (theirs == ours)
+        return SERVER_CURRENT;
+    return serial_is_before(ours, theirs) ? SERVER_AHEAD : SERVER_BEHIND;
+}
+
+// The content that stands behind a serial that some server has; 0: none that we know.
+static uint64_t number_at(const struct zone_life *life, uint32_t serial)
+{
+    for (size_t i = life->mark_count; i-- > 0;)
+        if (life->marks[i].serial == serial)
+            return life->marks[i].number;
+    return 0;
+}
+
+static uint64_t number_of(const struct zone_life *life, const struct server_view *server)
+{
+    bool is_told = server->is_probed && !server->signs;
+    uint64_t told = server->has_serial ? number_at(life, server->serial) : 0;
+    uint64_t fetched = server->has_fetched ? number_at(life, server->fetched) : 0;
+    if (server->fault.fault != FAULT_NONE)
+        return 0;
+    return is_told ? told : fetched;
+}
+
+static uint64_t answered_by_all(const struct zone_life *life)
+{
+    uint64_t least = life->published.number;
+    for (size_t i = 0; i < life->server_count; i++) {
+        uint64_t number = number_of(life, &life->servers[i]);
+        if (number < least)
+            least = number;
+    }
+    return least;
+}
+
+static void heard(void *state, const struct object *object, const struct server_view *servers,
+                  size_t count)
+{
+    struct zone_life *life = zones_life(state, object);
+    if (!life)
+        return;
+    if (count != life->server_count)
+        life->servers = mem_resize(life->servers, count + 1, sizeof *servers);
+    if (count)
+        memcpy(life->servers, servers, count * sizeof *servers);
+    life->server_count = count;
+    life->is_due = true;
+}
+
+// ---- settling -----------------------------------------------------------------------------------
+
+static void on_changed(void *context, const struct object *object)
+{
+    struct zones *zones = context;
+    zones->wake(zones->wake_context, object);
+    if (object->kind == &zone_kind)
+        return;
+    uint32_t id = table_find(&zones->rows.table, hash_of(object), object);
+    if (id == TABLE_NONE)
+        return;
+    mem_reserve(&zones->changed, &zones->changed_capacity, zones->changed_count + 1);
+    zones->changed[zones->changed_count++] = id;
+}
+
+static void on_content(void *context, const struct object *object)
+{
+    struct zones *zones = context;
+    struct zone_life *life = zones_life(zones, object);
+    zones->wake(zones->wake_context, object);
+    if (life)
+        life->number = zones->number;
+}
+
+static void on_gone(void *context, const struct object *object, struct dname fqdn)
+{
+    const struct zones *zones = context;
+    (void)fqdn;
+    zones->wake(zones->wake_context, object);
+}
+
+static void wait_add(struct zone_life *life, struct zone_wait wait)
+{
+    if (life->wait_first == life->wait_count)
+        life->wait_first = life->wait_count = life->wait_told = 0;
+    mem_reserve(&life->waits, &life->wait_capacity, life->wait_count + 1);
+    life->waits[life->wait_count++] = wait;
+}
+
+// The content with which what changed came about: that of now, if it made one.
+static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
+{
+    struct row *row = &zones->rows.items[id];
+    const struct object *zone = forest_home(zones->forest, row->object);
+    uint32_t home = zone ? table_find(&zones->lives.table, hash_of(zone), zone) : TABLE_NONE;
+    row->life = home;
+    if (home == TABLE_NONE)
+        return;
+    struct zone_life *life = zones->lives.items[home];
+    row->number = life->number;
+    row->since_ms = now_ms;
+    if (row->number > life->answered)
+        wait_add(life, (struct zone_wait){id, row->number, now_ms});
+}
+
+static void wake_row(struct zones *zones, uint32_t id)
+{
+    const struct row *row = &zones->rows.items[id];
+    if (row->object)
+        zones->wake(zones->wake_context, row->object);
+}
+
+static void wake_answered(struct zones *zones, struct zone_life *life)
+{
+    while (life->wait_first < life->wait_count &&
+           life->waits[life->wait_first].number <= life->answered)
+        wake_row(zones, life->waits[life->wait_first++].row);
+    if (life->wait_told < life->wait_first)
+        life->wait_told = life->wait_first;
+}
+
+// Returns when the next one's patience ends, or 0.
+static int64_t wake_late(struct zones *zones, struct zone_life *life, int64_t now_ms)
+{
+    while (life->wait_told < life->wait_count) {
+        const struct zone_wait *wait = &life->waits[life->wait_told];
+        if (wait->since_ms + PATIENCE_MS > now_ms)
+            return wait->since_ms + PATIENCE_MS;
+        wake_row(zones, wait->row);
+        life->wait_told++;
+    }
+    return 0;
+}
+
+static void look_at(struct zones *zones, struct zone_life *life, int64_t now_ms)
+{
+    life->is_due = false;
+    if (!life->published_ms)
+        life->published_ms = now_ms;
+    life->answered = answered_by_all(life);
+    zones->wake(zones->wake_context, life->object);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return !a || (b && b < a) ? b : a;
+}
+
+static int64_t settle(void *state, int64_t now_ms,
+                      void (*wake)(void *context, const struct object *object), void *context)
+{
+    struct zones *zones = state;
+    int64_t next_ms = 0;
+    const struct forest_told told = {
+        .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
+    zones->wake = wake;
+    zones->wake_context = context;
+    zones->number++;
+    zones->changed_count = 0;
+    forest_settle(zones->forest, &told);
+    for (size_t i = 0; i < zones->changed_count; i++)
+        date_row(zones, zones->changed[i], now_ms);
+    mem_relax(&zones->changed, &zones->changed_capacity);
+    for (uint32_t id = 0; id < zones->lives.used; id++) {
+        struct zone_life *life = zones->lives.items[id];
+        if (!life)
+            continue;
+        if (life->is_due)
+            look_at(zones, life, now_ms);
+        wake_answered(zones, life);
+        next_ms = earlier(next_ms, wake_late(zones, life, now_ms));
+    }
+    return next_ms;
+}
+
+bool zones_is_answered(const struct zones *zones, const struct object *record, int64_t *since_ms)
+{
+    uint32_t id = table_find(&zones->rows.table, hash_of(record), record);
+    *since_ms = 0;
+    if (id == TABLE_NONE || zones->rows.items[id].life == NO_ROW)
+        return false;
+    const struct row *row = &zones->rows.items[id];
+    const struct zone_life *life = zones->lives.items[row->life];
+    *since_ms = row->since_ms;
+    return life && row->number <= life->answered && life->published.zone;
+}
+
+static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, NULL};
+
+const struct overview zones_overview = {
+    .kinds = overview_kinds,
+    .make = make,
+    .free = zones_free,
+    .put = put,
+    .remove = remove_object,
+    .published = published,
+    .heard = heard,
+    .settle = settle,
+};

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "controllers/zone/forest.h"
+#include "controllers/zone/zone_controller.h"
+#include "kinds/zone/zone_kind.h"
+
+// The overview of the zone controller: the forest, and of each zone which of its contents is being
+// written, served, and answered by its servers. Contents are counted: a record is answered when the
+// servers of its zone have the content that it came about with, or a later one.
+
+// A content of a zone under one serial.
+struct zone_content {
+    struct zone *zone; // owned; NULL: none
+    uint64_t number;
+    char hash[21];
+};
+
+// Which serial has which content.
+struct zone_mark {
+    uint32_t serial;
+    uint64_t number;
+};
+enum { ZONE_MARKS_MAX = 64 };
+
+struct zone_life {
+    const struct object *object;
+    uint64_t number;             // of what the forest says now
+    struct zone_content built;   // the last one that was asked for
+    struct zone_content pending; // handed to the store, until that says so
+    struct zone_content published;
+    int64_t published_ms; // Unix; 0: not yet settled
+    uint64_t answered;    // all servers have that
+    struct server_view *servers;
+    size_t server_count;
+    struct zone_mark marks[ZONE_MARKS_MAX]; // the newest last
+    size_t mark_count;
+    struct zone_wait *waits; // records that the servers do not have yet; the longest waiting first
+    size_t wait_count;
+    size_t wait_capacity;
+    size_t wait_first;
+    size_t wait_told; // those before it were woken when their second was over
+    bool is_due;      // to be looked at by the next settle
+};
+
+struct zones;
+struct forest *zones_forest(struct zones *zones);
+const struct zone_settings *zones_settings(const struct zones *zones);
+// NULL: there is none of that name.
+const struct zones_group *zones_group(const struct zones *zones, struct text name);
+struct zone_life *zones_life(struct zones *zones, const struct object *zone);
+// The content as it is now under that serial. Borrowed until the next call for that zone.
+const struct zone_content *zone_life_build(struct zone_life *life, struct zone_compiler *compiler,
+                                           uint32_t serial);
+// What was built last goes to the store.
+void zone_life_pend(struct zone_life *life);
+// Which state of what is published the server has.
+enum zone_server_state zone_life_state(const struct zone_life *life,
+                                       const struct server_view *server);
+// Do all servers of its zone have what the record came to last? *since_ms: since when it waits.
+bool zones_is_answered(const struct zones *zones, const struct object *record, int64_t *since_ms);
+
+extern const struct overview zones_overview;
