@@ -481,6 +481,7 @@ static struct told_tsig told_of(struct served *served, const struct buffer *requ
     assert_int_equal(header.fields.id, ID);
     assert_true(header.has_tsig);
     assert_null(got.told.key);
+    assert_int_equal(got.told.kind, PRIMARY_AXFR);
     assert_int_equal(verdict_of(&got.messages[0], key, NOW_S, mac, &error), TSIG_REFUSED_BY_PEER);
     assert_int_equal(got.told.tsig_error, error);
     // With another request's MAC only what is unsigned still counts.
