@@ -2,7 +2,10 @@
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/kinds.h"
+#include "kinds/record/record_kind.h"
 #include "kinds/secret/secret_kind.h"
+#include "kinds/zone/zone_kind.h"
+#include "kinds/zonefile/zonefile_kind.h"
 #include "store/object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
@@ -42,6 +45,48 @@ static void check_class(struct arena *arena, const struct value *tree, const str
         must(dnsclass_server(arena, &unpacked).len > 0);
 }
 
+static void check_zone_record(struct arena *arena, const struct value *tree,
+                              const struct object *object)
+{
+    struct record_spec decoded, unpacked;
+    struct record_status read, status;
+    record_decode(arena, tree, &decoded);
+    record_status_decode(tree, &read);
+    record_unpack(arena, object_spec(object), object_ours(object), &unpacked, &status);
+    must(text_equal(decoded.domain_name, unpacked.domain_name) &&
+         text_equal(decoded.type, unpacked.type) && text_equal(decoded.class_, unpacked.class_) &&
+         text_equal(decoded.rdata, unpacked.rdata) && decoded.has_ttl == unpacked.has_ttl &&
+         decoded.ttl_s == unpacked.ttl_s && text_equal(decoded.ref.name, unpacked.ref.name));
+    must(text_equal(read.fqdn, status.fqdn) && text_equal(read.zone.name, status.zone.name) &&
+         text_equal(read.parent_label, status.parent_label));
+}
+
+static void check_zone(struct arena *arena, const struct value *tree, const struct object *object)
+{
+    struct zone_spec decoded, unpacked;
+    struct zone_status read, status;
+    zone_decode(arena, tree, &decoded);
+    zone_status_decode(arena, tree, &read);
+    zone_unpack(arena, object_spec(object), object_ours(object), &unpacked, &status);
+    must(text_equal(decoded.domain_name, unpacked.domain_name) &&
+         text_equal(decoded.servers, unpacked.servers) && decoded.ttl_s == unpacked.ttl_s &&
+         decoded.minimum_s == unpacked.minimum_s &&
+         decoded.delegation_count == unpacked.delegation_count &&
+         decoded.nameserver_count == unpacked.nameserver_count);
+    must(text_equal(read.hash, status.hash) && read.serial == status.serial &&
+         read.server_count == status.server_count &&
+         text_equal(read.file_label, status.file_label) && !status.entry_count);
+}
+
+static void check_zonefile(struct arena *arena, const struct object *object)
+{
+    struct zonefile_spec spec;
+    struct zonefile_status status;
+    zonefile_unpack(arena, object_spec(object), object_ours(object), &spec, &status);
+    must(spec.config_map.at);
+    must(zonefile_status_encode(arena, &status)->count > 0);
+}
+
 static void check_stored(struct arena *arena, const struct kind *kind, const struct value *tree)
 {
     struct object *object = object_new(kind, DNSRECORD_FINALIZER, tree);
@@ -50,6 +95,12 @@ static void check_stored(struct arena *arena, const struct kind *kind, const str
         check_record(arena, tree, object);
     if (kind == &dnsclass_kind)
         check_class(arena, tree, object);
+    if (kind == &record_kind)
+        check_zone_record(arena, tree, object);
+    if (kind == &zone_kind)
+        check_zone(arena, tree, object);
+    if (kind == &zonefile_kind)
+        check_zonefile(arena, object);
     if (kind == &secret_kind)
         secret_unref(secret_kind_get(object_spec(object), TEXT("hmac")));
     object_unref(object);
