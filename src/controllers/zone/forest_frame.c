@@ -4,8 +4,6 @@
 
 #include "controllers/zone/forest_private.h"
 
-enum { TTL_MAX_S = INT32_MAX };
-
 struct maker {
     struct arena *arena;
     struct dname apex;
@@ -106,28 +104,17 @@ static void make_rname(struct maker *maker, struct text text, struct zone_frame 
 
 static void make_timers(struct maker *maker, const struct zone_spec *spec, struct zone_frame *frame)
 {
-    const struct {
-        const char *field;
-        int64_t value;
-        int64_t max;
-        uint32_t fallback;
-        uint32_t *out;
-    } rows[] = {
-        {"spec.ttl", spec->ttl_s, TTL_MAX_S, 360, &frame->ttl_s},
-        {"spec.refresh", spec->refresh_s, UINT32_MAX, 86400, &frame->refresh_s},
-        {"spec.retry", spec->retry_s, UINT32_MAX, 7200, &frame->retry_s},
-        {"spec.expire", spec->expire_s, UINT32_MAX, 3600000, &frame->expire_s},
-        {"spec.negativeResponseCache", spec->minimum_s, UINT32_MAX, 360, &frame->minimum_s},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        bool is_within = rows[i].value >= 0 && rows[i].value <= rows[i].max;
-        *rows[i].out = is_within ? (uint32_t)rows[i].value : rows[i].fallback;
-        if (is_within)
-            continue;
-        struct error err;
-        (void)error_set(&err, FAULT_SPEC, NULL, "%lld is not within 0..%lld",
-                        (long long)rows[i].value, (long long)rows[i].max);
-        refuse(maker, REASON_INVALID_SOA, rows[i].field, &err);
+    static const uint32_t fallbacks[ZONE_TIMERS] = {360, 86400, 7200, 3600000, 360};
+    uint32_t *const outs[ZONE_TIMERS] = {&frame->ttl_s, &frame->refresh_s, &frame->retry_s,
+                                         &frame->expire_s, &frame->minimum_s};
+    struct zone_timer timers[ZONE_TIMERS];
+    struct error err;
+    zone_timers(spec, timers);
+    for (size_t i = 0; i < ZONE_TIMERS; i++) {
+        bool is_within = zone_timer_check(&timers[i], &err);
+        *outs[i] = is_within ? (uint32_t)timers[i].value : fallbacks[i];
+        if (!is_within)
+            refuse(maker, REASON_INVALID_SOA, timers[i].field, &err);
     }
 }
 

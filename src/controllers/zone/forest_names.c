@@ -24,15 +24,11 @@ static void read_name(struct node *node, const struct zone_spec *spec)
 {
     uint8_t octets[DNAME_MAX];
     struct dname name;
-    bool has_ref = spec->ref.name.at != NULL;
-    if (text_is(spec->domain_name, "@") ||
-        !dname_read(spec->domain_name, &root, DNAME_OF_OBJECT, octets, &name, NULL) ||
-        dname_is_root(name))
-        set_fault(node, REASON_INVALID_NAME);
-    else if (dname_text_is_full(spec->domain_name) == has_ref)
-        set_fault(node, has_ref ? REASON_NAME_AND_ZONE_REF : REASON_NAME_INCOMPLETE);
+    enum reason fault = zone_read_name(spec, octets, &name, NULL);
+    if (fault)
+        set_fault(node, fault);
     else
-        set_own(node, has_ref ? NAME_PARTIAL : NAME_FULL, name);
+        set_own(node, spec->ref.name.at ? NAME_PARTIAL : NAME_FULL, name);
 }
 
 static void set_ref(struct forest *forest, struct node *node, struct node *ref)

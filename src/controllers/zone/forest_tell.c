@@ -43,31 +43,18 @@ struct teller {
     const struct frame_errors *errors;
 };
 
-static const char *tell_invalid_name(const struct teller *teller)
+// By itself, or completed with the name of the Zone that it names.
+static const char *tell_name(const struct teller *teller)
 {
     uint8_t octets[DNAME_MAX];
     struct dname name;
-    struct error err;
-    static const struct dname root = {(const uint8_t *)"", 1};
+    struct error err = {0};
     const struct node *ref = teller->node->ref;
-    if (text_is(teller->spec->domain_name, "@"))
-        return "spec.domainName: @ is for records: name the zone";
-    const struct dname origin = ref && node_has_name(ref) ? node_name(ref) : root;
-    if (!dname_read(teller->spec->domain_name, &origin, DNAME_OF_OBJECT, octets, &name, &err))
-        return arena_printf(teller->arena, "spec.domainName: %s", err.text);
-    return "spec.domainName: the root is not a zone";
-}
-
-static const char *tell_name_and_ref(const struct teller *teller)
-{
-    (void)teller;
-    return "spec.domainName ends with a dot and spec.zoneRef is set: drop one";
-}
-
-static const char *tell_incomplete(const struct teller *teller)
-{
-    (void)teller;
-    return "spec.domainName is not complete: end it with a dot, or set spec.zoneRef";
+    if (zone_read_name(teller->spec, octets, &name, &err))
+        return arena_copy_text(teller->arena, err.text);
+    const struct dname origin = ref ? node_name(ref) : (struct dname){0};
+    (void)dname_read(teller->spec->domain_name, &origin, DNAME_OF_OBJECT, octets, &name, &err);
+    return arena_printf(teller->arena, "spec.domainName: %s", err.text);
 }
 
 static const char *tell_spec(const struct teller *teller)
@@ -142,18 +129,12 @@ static const char *text_of_node(const struct teller *teller)
         enum reason reason;
         const char *(*tell)(const struct teller *teller);
     } rows[] = {
-        {REASON_ACCEPTED, tell_accepted},
-        {REASON_INVALID_NAME, tell_invalid_name},
-        {REASON_NAME_AND_ZONE_REF, tell_name_and_ref},
-        {REASON_NAME_INCOMPLETE, tell_incomplete},
-        {REASON_INVALID_SOA, tell_spec},
-        {REASON_UNKNOWN_SERVERS, tell_spec},
-        {REASON_ZONE_NOT_FOUND, tell_not_found},
-        {REASON_ZONE_WAITING, tell_waiting},
-        {REASON_ZONE_LOOP, tell_loop},
-        {REASON_NOT_DELEGATED, tell_not_delegated},
-        {REASON_ZONE_CONFLICT, tell_conflict},
-        {REASON_ZONE_NOT_ALLOWED, tell_not_allowed},
+        {REASON_ACCEPTED, tell_accepted},        {REASON_INVALID_NAME, tell_name},
+        {REASON_NAME_AND_ZONE_REF, tell_name},   {REASON_NAME_INCOMPLETE, tell_name},
+        {REASON_INVALID_SOA, tell_spec},         {REASON_UNKNOWN_SERVERS, tell_spec},
+        {REASON_ZONE_NOT_FOUND, tell_not_found}, {REASON_ZONE_WAITING, tell_waiting},
+        {REASON_ZONE_LOOP, tell_loop},           {REASON_NOT_DELEGATED, tell_not_delegated},
+        {REASON_ZONE_CONFLICT, tell_conflict},   {REASON_ZONE_NOT_ALLOWED, tell_not_allowed},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].reason == teller->node->now.reason)

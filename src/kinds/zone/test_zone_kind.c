@@ -321,6 +321,37 @@ static void manifests_of_kubizone_pass_unchanged(void **state)
     }
 }
 
+static void what_is_wrong_with_a_zone_by_itself_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        const char *text;
+    } rows[] = {
+        {"'domainName':'example.org.','ttl':2147483647,'refresh':4294967295", NULL},
+        {"'domainName':'sub','zoneRef':{'name':'z'}", NULL},
+        {"'domainName':'sub'",
+         "spec.domainName is not complete: end it with a dot, or set spec.zoneRef"},
+        {"'domainName':'sub.','zoneRef':{'name':'z'}",
+         "spec.domainName ends with a dot and spec.zoneRef is set: drop one"},
+        {"'domainName':'@','zoneRef':{'name':'z'}",
+         "spec.domainName: @ is for records: name the zone"},
+        {"'domainName':'.'", "spec.domainName: the root is not a zone"},
+        {"'domainName':'a*b.c.'", "spec.domainName: wildcard segments must have length 1"},
+        {"'domainName':'a.','ttl':2147483648,'expire':4294967296",
+         "spec.ttl: 2147483648 is not within 0..2147483647; "
+         "spec.expire: 4294967296 is not within 0..4294967295"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct findings findings = {.arena = arena};
+        zone_kind.validate(object_of(rows[i].spec, "", ""), &findings);
+        const char *text = findings_join(&findings, FINDING_ERROR);
+        if (rows[i].text && text)
+            assert_string_equal(text, rows[i].text);
+        assert_int_equal(!text, !rows[i].text);
+    }
+}
+
 static void the_schema_takes_what_conditions_tell_of(void **state)
 {
     (void)state;
@@ -399,6 +430,7 @@ int main(void)
         UNIT(our_own_labels_and_status_do_not_change_the_spec),
         UNIT(a_zone_without_content_has_no_numbers),
         UNIT(manifests_of_kubizone_pass_unchanged),
+        UNIT(what_is_wrong_with_a_zone_by_itself_is_told),
         UNIT(the_schema_takes_what_conditions_tell_of),
         UNIT(the_schema_refuses_what_has_no_condition),
         UNIT(the_crd_stores_the_defaults_of_kubizone_and_no_other),

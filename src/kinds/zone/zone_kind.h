@@ -5,6 +5,7 @@
 
 #include "base/kind.h"
 #include "base/memory.h"
+#include "dns/dname.h"
 #include "dns/serial.h"
 #include "kinds/condition.h"
 #include "kinds/zone_ref.h"
@@ -107,3 +108,18 @@ void zone_decode(struct arena *arena, const struct value *object, struct zone_sp
 void zone_status_decode(struct arena *arena, const struct value *object, struct zone_status *out);
 // All fields, null where one is to go.
 const struct value *zone_status_encode(struct arena *arena, const struct zone_status *status);
+
+// What is wrong with a Zone by itself. `err` may be NULL.
+// The name as written; one to be completed gets the root's label. REASON_NONE, or a reason with its
+// text, which begins with the field.
+enum reason zone_read_name(const struct zone_spec *spec, uint8_t out[DNAME_MAX], struct dname *name,
+                           struct error *err);
+// The TTL and the numbers of the SOA, in the order of the spec.
+struct zone_timer {
+    const char *field; // "spec.ttl"
+    int64_t value;
+    int64_t max; // the least is 0
+};
+enum { ZONE_TIMERS = 5 };
+void zone_timers(const struct zone_spec *spec, struct zone_timer out[ZONE_TIMERS]);
+bool zone_timer_check(const struct zone_timer *timer, struct error *err); // without the field

@@ -223,4 +223,5 @@ const struct kind zone_kind = {
     .doc = "A DNS zone, and who may put what into it.",
     .pack_spec = zone_pack_spec,
     .pack_ours = zone_pack_ours,
+    .validate = zone_validate,
 };
