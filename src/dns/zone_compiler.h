@@ -143,6 +143,9 @@ void zone_compiler_remove(struct zone_compiler *compiler, struct zone_record *re
 typedef void zone_told(void *context, const void *tag, const struct zone_outcome *outcome);
 void zone_compiler_settle(struct zone_compiler *compiler, zone_told *told, void *context);
 struct zone_outcome zone_record_outcome(const struct zone_record *record);
+uint16_t zone_record_type(const struct zone_record *record);
+struct dname zone_record_owner(const struct zone_compiler *compiler,
+                               const struct zone_record *record, uint8_t out[DNAME_MAX]);
 // The text of a record's reason, or of one warning; as it is now. "CNAME and other data:
 // default/www was there before".
 void zone_compiler_explain(const struct zone_compiler *compiler, const struct zone_record *record,

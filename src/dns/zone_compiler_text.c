@@ -338,3 +338,14 @@ void zone_compiler_explain(const struct zone_compiler *compiler, const struct zo
     if (tellers[reason])
         tellers[reason](&telling);
 }
+
+uint16_t zone_record_type(const struct zone_record *record)
+{
+    return record->type;
+}
+
+struct dname zone_record_owner(const struct zone_compiler *compiler,
+                               const struct zone_record *record, uint8_t out[DNAME_MAX])
+{
+    return zone_node_name(compiler, record->node, out);
+}
