@@ -405,9 +405,9 @@ static void the_lowest_ttl_holds_for_the_whole_set(void **state)
     run(&bench);
     expect_fine(&bench, low);
     expect_warned(&bench, high, ZONE_TTL_MISMATCH,
-                  "TTLs of the RRset differ: the lowest, 60, holds for all of it, not 300");
+                  "TTLs of the RRset differ: the lowest, 60, holds for all of it");
     expect_warned(&bench, zones, ZONE_TTL_MISMATCH,
-                  "TTLs of the RRset differ: the lowest, 60, holds for all of it, not 360");
+                  "TTLs of the RRset differ: the lowest, 60, holds for all of it");
     expect_fine(&bench, other);
     drop(&bench, low);
     run(&bench);
@@ -439,7 +439,7 @@ static void a_change_of_the_zones_ttl_is_heard(void **state)
     size_t zones = add(&bench, "a A 192.0.2.2");
     run(&bench);
     expect_warned(&bench, own, ZONE_TTL_MISMATCH,
-                  "TTLs of the RRset differ: the lowest, 360, holds for all of it, not 400");
+                  "TTLs of the RRset differ: the lowest, 360, holds for all of it");
     struct zone_frame frame = plain_frame();
     frame.ttl_s = 400;
     zone_compiler_set_frame(bench.compiler, &frame);

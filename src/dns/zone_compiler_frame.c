@@ -437,19 +437,48 @@ static bool is_warned(const struct zone_record *record, enum zone_reason reason)
            (reason == ZONE_MISSING_SIBLING_GLUE && !record->reason && record->warnings);
 }
 
+static int compare_told(const void *a, const void *b, void *context)
+{
+    const struct zone_record *left = *(const struct zone_record *const *)a;
+    const struct zone_record *right = *(const struct zone_record *const *)b;
+    uint8_t x[DNAME_MAX];
+    uint8_t y[DNAME_MAX];
+    int order = dname_compare(zone_node_name(context, left->node, x),
+                              zone_node_name(context, right->node, y));
+    return order ? order
+                 : text_compare((struct text){(const char *)left->rdata, left->rdata_len},
+                                (struct text){(const char *)right->rdata, right->rdata_len});
+}
+
+// Those of children that are told of, by name: where their nodes lie must not be seen.
+static const struct zone_record **told_of_children(const struct zone_compiler *compiler,
+                                                   size_t *count)
+{
+    const struct zone_record **told =
+        mem_new_array(const struct zone_record *, compiler->told_count + 1);
+    *count = 0;
+    for (size_t i = 0; compiler->told_count && i < compiler->below_count; i++)
+        for (size_t j = 0; j < compiler->below[i].count; j++)
+            if (compiler->below[i].records[j]->flags & RECORD_TOLD)
+                told[(*count)++] = compiler->below[i].records[j];
+    if (*count)
+        qsort_r(told, *count, sizeof *told, compare_told, (void *)(uintptr_t)compiler);
+    return told;
+}
+
 static void warn_of_children(const struct zone_compiler *compiler, enum zone_reason reason,
                              warn *call, void *context)
 {
     AUTO_BUFFER text = {0};
-    for (size_t i = 0; compiler->told_count && i < compiler->below_count; i++)
-        for (size_t j = 0; j < compiler->below[i].count; j++) {
-            const struct zone_record *record = compiler->below[i].records[j];
-            if (!(record->flags & RECORD_TOLD) || !is_warned(record, reason))
-                continue;
-            buffer_clear(&text);
-            zone_compiler_explain(compiler, record, reason, &text);
-            call(context, reason, buffer_text(&text));
-        }
+    size_t count;
+    autofree const struct zone_record **told = told_of_children(compiler, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_warned(told[i], reason))
+            continue;
+        buffer_clear(&text);
+        zone_compiler_explain(compiler, told[i], reason, &text);
+        call(context, reason, buffer_text(&text));
+    }
 }
 
 static bool is_ns_name(const struct zone_compiler *compiler, struct dname name)

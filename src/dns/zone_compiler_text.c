@@ -241,9 +241,8 @@ static void tell_loop(const struct telling *telling)
 
 static void tell_ttls(const struct telling *telling)
 {
-    buffer_printf(telling->out,
-                  "TTLs of the RRset differ: the lowest, %u, holds for all of it, not %u",
-                  telling->record->detail, zone_record_ttl(telling->compiler, telling->record));
+    buffer_printf(telling->out, "TTLs of the RRset differ: the lowest, %u, holds for all of it",
+                  telling->record->detail);
 }
 
 static void tell_duplicate(const struct telling *telling)
