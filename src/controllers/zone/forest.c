@@ -143,6 +143,7 @@ static void free_leaves(struct forest *forest)
         slab_give(forest->touched[i], sizeof *forest->touched[i]);
     table_done(&forest->leaf_table);
     free(forest->leaves);
+    free(forest->leaf_hashes);
     free(forest->free_leaves);
     free(forest->touched);
 }
@@ -236,6 +237,7 @@ size_t forest_octets(const struct forest *forest)
 {
     size_t octets = sizeof *forest + slab_octets(forest->slab);
     octets += forest->leaf_capacity * sizeof *forest->leaves;
+    octets += forest->leaf_hash_capacity * sizeof *forest->leaf_hashes;
     octets += (size_t)forest->leaf_table.capacity * sizeof *forest->leaf_table.slots;
     octets += (forest->node_capacity + forest->idle_capacity) * sizeof *forest->nodes;
     octets += (size_t)forest->node_table.capacity * sizeof *forest->node_table.slots;

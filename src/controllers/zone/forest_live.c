@@ -160,8 +160,7 @@ static bool is_altered(const struct node *node)
     const struct node_state *now = &node->now;
     return node->is_fresh || !is_same_name(was, now) || was->is_live != now->is_live ||
            was->reason != now->reason || was->enclosing != now->enclosing ||
-           was->parent != now->parent || was->rival != now->rival ||
-           now->reason == REASON_ZONE_LOOP;
+           was->parent != now->parent || now->reason == REASON_ZONE_LOOP;
 }
 
 // Texts of those below name it.

@@ -41,18 +41,30 @@ static uint64_t node_hash(const void *context, uint32_t id)
     return hash_of(&forest->nodes[id]->key);
 }
 
+struct leaf_key {
+    struct node_key key;
+    uint32_t hash;
+};
+
+static struct leaf_key leaf_key_of(struct node_key key)
+{
+    return (struct leaf_key){key, (uint32_t)hash_of(&key)};
+}
+
 static bool leaf_matches(const void *context, uint32_t id, const void *key)
 {
     const struct forest *forest = context;
+    const struct leaf_key *wanted = key;
+    if (forest->leaf_hashes[id] != wanted->hash)
+        return false;
     struct node_key own = node_key_of(forest->leaves[id]->object);
-    return is_same(&own, key);
+    return is_same(&own, &wanted->key);
 }
 
 static uint64_t leaf_hash(const void *context, uint32_t id)
 {
     const struct forest *forest = context;
-    struct node_key own = node_key_of(forest->leaves[id]->object);
-    return hash_of(&own);
+    return forest->leaf_hashes[id];
 }
 
 static const struct table_ops node_ops = {node_matches, node_hash};
@@ -171,7 +183,8 @@ void node_touch_leaves(struct forest *forest, struct node *node, enum leaf_list 
 
 struct leaf *leaf_find(const struct forest *forest, struct node_key key)
 {
-    uint32_t id = table_find(&forest->leaf_table, hash_of(&key), &key);
+    struct leaf_key wanted = leaf_key_of(key);
+    uint32_t id = table_find(&forest->leaf_table, wanted.hash, &wanted);
     return id == TABLE_NONE ? NULL : forest->leaves[id];
 }
 
@@ -180,6 +193,7 @@ static uint32_t new_leaf_id(struct forest *forest)
     if (forest->free_leaf_count)
         return forest->free_leaves[--forest->free_leaf_count];
     mem_reserve(&forest->leaves, &forest->leaf_capacity, forest->leaf_end + 1u);
+    mem_reserve(&forest->leaf_hashes, &forest->leaf_hash_capacity, forest->leaf_end + 1u);
     return forest->leaf_end++;
 }
 
@@ -190,6 +204,7 @@ struct leaf *leaf_new(struct forest *forest, const struct object *object)
     forest->leaf_table.ops = &leaf_ops;
     forest->leaf_table.context = forest;
     forest->leaves[leaf->id] = leaf;
+    forest->leaf_hashes[leaf->id] = leaf_key_of(node_key_of(object)).hash;
     table_add(&forest->leaf_table, leaf_hash(forest, leaf->id), leaf->id);
     return leaf;
 }

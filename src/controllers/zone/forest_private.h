@@ -110,6 +110,8 @@ struct forest {
 
     struct leaf **leaves; // by id; NULL: free
     size_t leaf_capacity;
+    uint32_t *leaf_hashes; // by id: most that are not meant are told by it
+    size_t leaf_hash_capacity;
     uint32_t leaf_end;
     uint32_t *free_leaves;
     size_t free_leaf_capacity;
