@@ -116,7 +116,7 @@ static unsigned judge_question(struct primary_answer *answer, const struct prima
 {
     (void)calls;
     enum primary_kind kind = answer->told.kind;
-    if (answer->asked.question.class != CLASS_IN || kind == PRIMARY_OTHER)
+    if (kind == PRIMARY_OTHER)
         return RCODE_REFUSED;
     bool is_unfit = (kind == PRIMARY_AXFR && !request->is_tcp) ||
                     (kind == PRIMARY_IXFR && !answer->asked.has_serial);
@@ -166,31 +166,6 @@ static unsigned judge_all(struct primary_answer *answer, const struct primary_re
     return RCODE_NOERROR;
 }
 
-static enum primary_kind kind_of(const struct asked *asked)
-{
-    if (asked->opcode != OPCODE_QUERY)
-        return PRIMARY_OTHER;
-    switch (asked->question.type) {
-    case RR_SOA:
-        return PRIMARY_SOA;
-    case RR_AXFR:
-        return PRIMARY_AXFR;
-    case RR_IXFR:
-        return PRIMARY_IXFR;
-    default:
-        return PRIMARY_OTHER;
-    }
-}
-
-static void tell_question(const struct asked *asked, struct primary_told *told)
-{
-    if (!asked->question_count)
-        return;
-    told->kind = kind_of(asked);
-    told->apex_len = asked->question.name.len;
-    memcpy(told->apex, asked->question.name.at, asked->question.name.len);
-}
-
 struct primary_answer *primary_answer_new(const struct primary_request *request,
                                           const struct primary_calls *calls)
 {
@@ -198,8 +173,11 @@ struct primary_answer *primary_answer_new(const struct primary_request *request,
     if (!asked_read(request->octets, &answer->asked))
         return NULL;
     answer->is_tcp = request->is_tcp;
-    answer->told.kind = PRIMARY_OTHER;
-    tell_question(&answer->asked, &answer->told);
+    answer->told.kind = kind_of(&answer->asked);
+    if (answer->asked.question_count) {
+        answer->told.apex_len = answer->asked.question.name.len;
+        memcpy(answer->told.apex, answer->asked.question.name.at, answer->asked.question.name.len);
+    }
     answer->told.rcode = judge_all(answer, request, calls);
     return steal(answer);
 }
