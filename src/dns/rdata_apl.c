@@ -35,7 +35,7 @@ static bool read_item(struct rdata_reader *reader, struct text word)
     bool is_negated = word.len && *word.at == '!';
     uint8_t octets[16];
     unsigned family;
-    uint32_t bits;
+    uint32_t bits = 0;
     struct text address, prefix;
     struct text text = {word.at + is_negated, word.len - is_negated};
     if (!split_item(text, &family, &address, &prefix))

@@ -78,7 +78,7 @@ bool rdata_hip_read(struct rdata_reader *reader)
 {
     AUTO_BUFFER hit = {0};
     AUTO_BUFFER key = {0};
-    uint32_t algorithm;
+    uint32_t algorithm = 0;
     const struct rdata_word *word = rdata_next_plain(reader, "a number");
     if (!word || !rdata_number(reader, word->text, UINT8_MAX, &algorithm))
         return false;

@@ -56,7 +56,7 @@ static bool next_number(struct rdata_reader *reader, uint32_t max, uint32_t *out
 
 bool rdata_u8_read(struct rdata_reader *reader)
 {
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_number(reader, UINT8_MAX, &number))
         return false;
     buffer_add_char(reader->out, (char)number);
@@ -65,7 +65,7 @@ bool rdata_u8_read(struct rdata_reader *reader)
 
 bool rdata_u16_read(struct rdata_reader *reader)
 {
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_number(reader, UINT16_MAX, &number))
         return false;
     rdata_add_u16(reader->out, number);
@@ -74,7 +74,7 @@ bool rdata_u16_read(struct rdata_reader *reader)
 
 bool rdata_u32_read(struct rdata_reader *reader)
 {
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_number(reader, UINT32_MAX, &number))
         return false;
     rdata_add_u32(reader->out, number);
@@ -121,7 +121,7 @@ bool rdata_period_read(struct rdata_reader *reader)
 {
     const struct rdata_word *word = rdata_next_plain(reader, "a number of seconds");
     uint64_t seconds;
-    uint32_t number;
+    uint32_t number = 0;
     if (!word)
         return false;
     if (to_period(word->text, &seconds) && seconds <= UINT32_MAX)
@@ -189,7 +189,7 @@ bool rdata_algorithm_read(struct rdata_reader *reader)
         {253, "PRIVATEDNS"},
         {254, "PRIVATEOID"},
     };
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_mnemonic(reader, rows, COUNT_OF(rows), "an algorithm", UINT8_MAX, &number))
         return false;
     buffer_add_char(reader->out, (char)number);
@@ -201,7 +201,7 @@ bool rdata_digest_type_read(struct rdata_reader *reader)
     static const struct mnemonic rows[] = {{1, "SHA-1"},  {1, "SHA1"}, {2, "SHA-256"},
                                            {2, "SHA256"}, {3, "GOST"}, {4, "SHA-384"},
                                            {4, "SHA384"}};
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_mnemonic(reader, rows, COUNT_OF(rows), "a type of digest", UINT8_MAX, &number))
         return false;
     buffer_add_char(reader->out, (char)number);
@@ -213,7 +213,7 @@ bool rdata_cert_type_read(struct rdata_reader *reader)
     static const struct mnemonic rows[] = {{1, "PKIX"},  {2, "SPKI"}, {3, "PGP"},    {4, "IPKIX"},
                                            {5, "ISPKI"}, {6, "IPGP"}, {7, "ACPKIX"}, {8, "IACPKIX"},
                                            {253, "URI"}, {254, "OID"}};
-    uint32_t number;
+    uint32_t number = 0;
     if (!next_mnemonic(reader, rows, COUNT_OF(rows), "a type of certificate", UINT16_MAX, &number))
         return false;
     rdata_add_u16(reader->out, number);
@@ -279,7 +279,7 @@ static bool to_time(const char *at, uint64_t *out)
 bool rdata_time_read(struct rdata_reader *reader)
 {
     uint64_t number;
-    uint32_t seconds;
+    uint32_t seconds = 0;
     const struct rdata_word *word = rdata_next_plain(reader, "a time");
     if (!word)
         return false;

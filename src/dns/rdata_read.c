@@ -306,7 +306,7 @@ static bool read_generic_len(struct rdata_reader *reader, uint32_t *len)
 static bool read_generic(struct rdata_reader *reader)
 {
     AUTO_BUFFER octets = {0};
-    uint32_t len;
+    uint32_t len = 0;
     if (!read_generic_len(reader, &len) || !rdata_add_hex(reader, true, &octets))
         return false;
     if (octets.len != len)
@@ -382,7 +382,7 @@ bool rdata_read(uint16_t type, struct text text, const struct rdata_rules *rules
                                   .out = out,
                                   .err = err};
     bool is_split =
-        is_one_string(type, text) ? split_none(&reader, &words) : split(&reader, &words);
+        is_one_string(type, reader.text) ? split_none(&reader, &words) : split(&reader, &words);
     reader.words = words.many ? words.many : words.few;
     reader.count = words.count;
     return is_split && read_all(&reader, marks);

@@ -312,8 +312,8 @@ static bool key_read(struct text text, unsigned *key)
     return number >= 0 && number < PARAM_INVALID;
 }
 
-// Servers in use know no names beyond these, and refuse them in zone files.
-enum { KEYS_WITH_NAME = 8 };
+// Not every server in use knows the names of later keys in a zone file.
+enum { KEYS_WITH_NAME = 7 };
 
 static void key_write(struct buffer *out, unsigned key)
 {
@@ -423,9 +423,10 @@ bool rdata_params_read(struct rdata_reader *reader)
 
 static bool refuse_key(struct error *err, unsigned key, const char *what)
 {
-    AUTO_BUFFER name = {0};
-    key_write(&name, key);
-    return error_set(err, FAULT_SPEC, REASON, "parameter %s %s", name.at, what);
+    const char *name = kind_of(key)->name;
+    if (name)
+        return error_set(err, FAULT_SPEC, REASON, "parameter %s %s", name, what);
+    return error_set(err, FAULT_SPEC, REASON, "parameter key%u %s", key, what);
 }
 
 // The next parameter of *rest; false: there is none, or it is cut off.

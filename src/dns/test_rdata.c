@@ -126,7 +126,7 @@ static const struct {
      "16 foo.example.org. alpn=\"f\\\\\\\\oo\\\\,bar,h2\""},
     {"SVCB", "1 . dohpath=/dns-query{?dns} alpn=h2",
      "00010000010003026832000700102f646e732d71756572797b3f646e737d",
-     "1 . alpn=\"h2\" dohpath=\"/dns-query{?dns}\""},
+     "1 . alpn=\"h2\" key7=\"/dns-query{?dns}\""},
     {"SVCB", "1 . ech=AEP+DQA/AAAgACBz", "0001000005000c0043fe0d003f000020002073", NULL},
     {"CDS", "0 0 0 00", "0000000000", NULL},
     {"CDNSKEY", "0 3 0 AA==", "0000030000", NULL},
