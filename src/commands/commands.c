@@ -4,12 +4,15 @@
 #include <string.h>
 
 extern const struct command check_command, help_command, manifests_command, plan_apply_command,
-    plan_command, provider_command, run_command, status_command, version_command;
+    plan_command, provider_command, run_command, status_command, version_command,
+    zone_check_command, zone_diff_command, zone_render_command, import_zone_command;
 
 // In the order of help.
 const struct command *const commands[] = {
-    &run_command,      &check_command,     &status_command,  &plan_command, &plan_apply_command,
-    &provider_command, &manifests_command, &version_command, &help_command,
+    &run_command,        &check_command,       &status_command,      &plan_command,
+    &plan_apply_command, &provider_command,    &manifests_command,   &zone_check_command,
+    &zone_diff_command,  &zone_render_command, &import_zone_command, &version_command,
+    &help_command,
 };
 const size_t command_count = COUNT_OF(commands);
 
@@ -67,10 +70,33 @@ int command_fail(int code, const char *format, ...)
     return code;
 }
 
+// "check, diff or render" of "zone"; nothing when no command begins with that word.
+static void write_seconds(struct buffer *out, const char *first)
+{
+    struct text last = {0};
+    size_t len = strlen(first);
+    for (size_t i = 0; i < command_count; i++) {
+        if (strncmp(commands[i]->name, first, len) || commands[i]->name[len] != ' ')
+            continue;
+        if (last.at)
+            buffer_printf(out, "%s%.*s", out->len ? ", " : "", TEXT_ARGS(last));
+        last = text_of(commands[i]->name + len + 1);
+    }
+    if (last.at)
+        buffer_printf(out, "%s%.*s", out->len ? " or " : "", TEXT_ARGS(last));
+}
+
 int command_fail_unknown(int count, const char *const *words)
 {
+    AUTO_BUFFER seconds = {0};
+    write_seconds(&seconds, words[0]);
+    if (seconds.len && count == 1)
+        return command_fail(2, "another word is expected behind %s: %s", words[0], seconds.at);
     const char *nearest = command_nearest(count, words);
     if (nearest)
         return command_fail(2, "unknown command %s; did you mean %s?", words[0], nearest);
+    if (seconds.len)
+        return command_fail(2, "unknown command %s %s; behind %s goes %s", words[0], words[1],
+                            words[0], seconds.at);
     return command_fail(2, "unknown command %s; `signpost help` lists them", words[0]);
 }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "commands/report.h"
+#include "dns/zone_compiler.h"
+
+// A zone file with what it includes, in a compiler of its own: what `zone check`, `zone render`,
+// `zone diff` and `import zone` begin with. Its SOA is the zone's frame; DNSSEC records of a signed
+// file (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over.
+//
+//     struct zone_input *input = zone_input_new(apex, &report);
+//     if (!zone_input_read(input, "shop.zone", &err))
+//         return command_fail(2, "%s", err.text);
+
+// "shop.example" or "shop.example." of an argument.
+bool zone_name_read(const char *text, uint8_t out[DNAME_MAX], struct dname *name,
+                    struct error *err);
+
+struct zone_input;
+// The report is borrowed, and its arena used.
+struct zone_input *zone_input_new(struct dname apex, struct report *report);
+void zone_input_free(struct zone_input *input);
+DEFINE_CLEANUP(zone_input, zone_input_free)
+// Once. Reads, compiles, and reports all that is wrong or odd. $INCLUDE reaches the file's folder
+// and those in it. False: the file itself cannot be read.
+bool zone_input_read(struct zone_input *input, const char *path, struct error *err);
+size_t zone_input_unreadable(const struct zone_input *input); // files that are included
+size_t zone_input_file_count(const struct zone_input *input);
+size_t zone_input_entry_count(const struct zone_input *input); // those passed over too
+bool zone_input_has_soa(const struct zone_input *input);
+// The zone under the serial of its SOA, at fault or not; the caller's.
+struct zone *zone_input_zone(struct zone_input *input);

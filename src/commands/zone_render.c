@@ -1,0 +1,63 @@
+#include "commands/commands.h"
+#include "commands/print.h"
+#include "commands/process.h"
+#include "commands/report.h"
+#include "commands/zone_input.h"
+#include "commands/zone_source.h"
+
+static int print(const struct invocation *invocation, const struct zone *zone)
+{
+    AUTO_BUFFER text = {0};
+    struct error err;
+    if (option_flag(invocation, "kubizone"))
+        zone_write_kubizone(&text, zone);
+    else
+        zone_write_file(&text, zone);
+    return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
+}
+
+static int render_run(struct invocation *invocation)
+{
+    const char *server = option_text(invocation, "from-server");
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    struct error err;
+    if (invocation->argument_count != (server ? 1 : 2))
+        return command_fail(2, server ? "give the name of the zone, and nothing more"
+                                      : "give the name of the zone and a zone file");
+    if (!zone_name_read(invocation->arguments[0], octets, &apex, &err))
+        return command_fail(2, "%s", err.text);
+    CLEANUP(zone)
+    struct zone *zone = server ? zone_source_fetch(invocation, server, apex, &err)
+                               : zone_source_read(invocation, invocation->arguments[1], apex, &err);
+    return zone ? print(invocation, zone) : command_fail(2, "%s", err.text);
+}
+
+static const struct option render_rows[] = {
+    {.name = "from-server",
+     .type = OPTION_TEXT,
+     .placeholder = "ADDR[:PORT]",
+     .doc = "Take the zone from this name server by a transfer (AXFR). Port 53 when none is "
+            "given."},
+    {.name = "kubizone",
+     .type = OPTION_FLAG,
+     .doc = "Print it to the octet as Kubizone's zonefile program wrote it."},
+};
+
+extern const struct command zone_render_command;
+const struct command zone_render_command = {
+    .name = "zone render",
+    .summary = "print a zone as master-file text",
+    .positional = "ZONE [FILE]",
+    .doc = "Reads a zone from a zone file, or from a name server, and prints it as Signpost would "
+           "serve it: without what the zone must not hold, in canonical order, every name and "
+           "every text in one form. Two zones are the same when their texts are.\n"
+           "\n"
+           "What is left out of a file is counted on stderr; `signpost zone check` says why.",
+    .examples = "signpost zone render shop.example shop.example.zone\n"
+                "signpost zone render shop.example --from-server 192.0.2.53\n",
+    .groups = {{render_rows, COUNT_OF(render_rows)},
+               {zone_source_options, ZONE_SOURCE_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .run = render_run,
+};
