@@ -169,6 +169,10 @@ struct snapshot {
     // Why the store refused finalizer and annotations, for a reason that waiting does not mend: no
     // right, or what an admission webhook says. NULL: it did not.
     const struct error *refused;
+    // The whole object as the store has it, when the last verdict wanted that; NULL also when it
+    // could not be read.
+    const struct value *whole;
+    bool was_read;
     // Of this key's publication: what is served now (NULL: nothing), and its servers.
     const struct zone *published;
     const struct server_view *servers;
@@ -277,6 +281,7 @@ struct verdict {
     const struct lane_want *lane;
     const struct question *question;
     struct publication publication;
+    bool wants_whole;           // the next turn begins with the whole object, read from the store
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Told when the write of this verdict has succeeded; at once when nothing is to be written.
     struct verdict_note notes[VERDICT_NOTES_MAX];
@@ -306,8 +311,8 @@ struct controller_setting {
     enum setting_type type;
     const char *fallback; // "10m"
     int64_t min;
-    int64_t max;           // 0: none
-    const char *not_below; // name of another one, of the same type, or NULL
+    int64_t max;                // 0: none
+    const char *not_below;      // name of another one, of the same type, or NULL
     const char *const *choices; // CHOICE, NULL-terminated
     const char *placeholder;    // LIST
     bool (*check)(const char *const *items, struct error *err); // LIST, or NULL

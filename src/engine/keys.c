@@ -111,7 +111,7 @@ static void key_release(struct engine *engine, struct key *key)
     key_forget_refusal(key);
     if (key->extra) {
         object_unref(key->extra->previous);
-        free(key->extra->served);
+        free(key->extra->whole);
     }
     free(key->extra);
     *key = (struct key){.first_claim = NO_ID};

@@ -55,6 +55,8 @@ struct served {
 // What only few keys have.
 struct key_extra {
     struct served *served;
+    char *whole;                   // the object as JSON, for the next turn
+    bool was_read;                 // it was asked for
     const struct object *previous; // when its claims were settled last, if it differs now
     void *memo;
     struct lane *lane;           // that this key keeps open

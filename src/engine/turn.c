@@ -27,6 +27,19 @@ void engine_trace(struct engine *engine, char out[33])
 
 // ---- deciding -----------------------------------------------------------------------------------
 
+// For this turn alone.
+static void take_whole(struct engine *engine, uint32_t id, struct snapshot *snapshot)
+{
+    struct key_extra *extra = engine->keys[id].extra;
+    if (!extra || !extra->was_read)
+        return;
+    snapshot->was_read = true;
+    if (extra->whole)
+        snapshot->whole =
+            value_read_json(engine->arena, text_of(arena_copy_text(engine->arena, extra->whole)),
+                            &value_manifest_limits, NULL);
+}
+
 static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
                           struct snapshot *snapshot)
 {
@@ -47,6 +60,17 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
     gather_fill(engine, key->controller, snapshot);
     publish_fill_snapshot(engine, id, snapshot);
     book_fill_receipts(engine, id, snapshot);
+    take_whole(engine, id, snapshot);
+}
+
+static void forget_whole(struct engine *engine, uint32_t id)
+{
+    struct key_extra *extra = engine->keys[id].extra;
+    if (!extra)
+        return;
+    free(extra->whole);
+    extra->whole = NULL;
+    extra->was_read = false;
 }
 
 static void keep_memo(struct engine *engine, struct key *key, const struct verdict *verdict)
@@ -324,6 +348,35 @@ static bool write_finalizer_away(struct engine *engine, uint32_t id, const struc
     return true;
 }
 
+static void whole_read(void *context, const struct store_reply *reply)
+{
+    struct write *write = context;
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    struct buffer json = {0};
+    key->is_writing = key->is_dirty = false;
+    engine->writes_in_flight--;
+    key_extra(key)->was_read = true;
+    if (reply->is_ok && reply->tree) {
+        value_write_json(&json, reply->tree);
+        key->extra->whole = buffer_steal(&json);
+    }
+    key_wake(engine, write->key, QUEUE_USER);
+    write_end(write);
+    engine_schedule(engine);
+}
+
+static bool read_whole(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    const struct object *object = engine->keys[id].object;
+    const struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    if (!verdict->wants_whole || engine->keys[id].is_gone)
+        return false;
+    struct write *write = write_new(engine, id, &(struct verdict){0});
+    store_get(engine->options.store, &key, whole_read, write);
+    return true;
+}
+
 // The status as it would be stored: fields that go leave no trace.
 static uint64_t stored_hash(struct arena *arena, const struct kind *kind,
                             const struct value *status)
@@ -454,6 +507,7 @@ void turn_take(struct engine *engine, uint32_t id)
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
     decide(engine, id, trace, &verdict);
+    forget_whole(engine, id);
     drop_lane_secret(&verdict);
     count_turn(engine, state, &verdict, begun_ms);
     tally_key(engine, id, &verdict);
@@ -469,7 +523,8 @@ void turn_take(struct engine *engine, uint32_t id)
     if (verdict.wake_ms)
         queue_after(engine->queue, id,
                     loop_mono_ms(engine->loop) + verdict.wake_ms - loop_unix_ms(engine->loop));
-    write_verdict(engine, id, &verdict);
+    if (!read_whole(engine, id, &verdict))
+        write_verdict(engine, id, &verdict);
 }
 
 // ---- the slice of work between two looks at the loop --------------------------------------------

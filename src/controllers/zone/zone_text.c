@@ -142,6 +142,74 @@ void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit
     list_nameservers(&entries, ns);
 }
 
+// The text of entries has the SOA's numbers in parentheses.
+static char *without_parentheses(struct arena *arena, struct text text)
+{
+    char *copy = arena_copy(arena, text.at, text.len);
+    for (char *at = copy; *at; at++)
+        if (*at == '(' || *at == ')')
+            *at = ' ';
+    return copy;
+}
+
+static struct rrset *entry_read(struct arena *arena, const struct zone_status_entry *entry)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname owner;
+    uint16_t type;
+    unsigned marks = 0;
+    struct error err;
+    AUTO_BUFFER rdata = {0};
+    const struct rdata_rules rules = {.names = DNAME_OF_FILE};
+    if (!rr_type_read(entry->type, &type) ||
+        !dname_read(entry->fqdn, NULL, DNAME_OF_FILE, octets, &owner, &err))
+        return NULL;
+    struct text text =
+        type == RR_SOA ? text_of(without_parentheses(arena, entry->rdata)) : entry->rdata;
+    if (!rdata_read(type, text, &rules, &rdata, &marks, &err))
+        return NULL;
+    struct text wire = buffer_text(&rdata);
+    return rrset_new(owner, type, entry->ttl_s, &wire, 1);
+}
+
+static void unref_all(struct rrset **sets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rrset_unref(sets[i]);
+}
+
+// Of the apex, the SOA first, all within it.
+static bool is_zone(struct rrset *const *sets, size_t count, struct dname apex)
+{
+    if (!count || sets[0]->type != RR_SOA || !dname_equal(rrset_owner(sets[0]), apex))
+        return false;
+    for (size_t i = 1; i < count; i++)
+        if (sets[i]->type == RR_SOA || !dname_is_within(rrset_owner(sets[i]), apex))
+            return false;
+    return true;
+}
+
+struct zone *zone_entries_read(struct arena *arena, struct dname apex,
+                               const struct zone_status *status)
+{
+    char hash[21];
+    size_t count = 0;
+    struct rrset **sets = arena_new_array(arena, struct rrset *, status->entry_count + 1);
+    while (count < status->entry_count &&
+           (sets[count] = entry_read(arena, &status->entries[count])))
+        count++;
+    if (count < status->entry_count || !is_zone(sets, count, apex)) {
+        unref_all(sets, count);
+        return NULL;
+    }
+    struct zone *zone = zone_new(sets[0], sets + 1, count - 1);
+    zone_write_hash(zone, hash);
+    if (text_is(status->hash, hash) && zone_serial(zone) == status->serial)
+        return zone;
+    zone_unref(zone);
+    return NULL;
+}
+
 static void warn(struct forest_zone *view, enum reason reason, const char *text)
 {
     if (view->warning_count < FOREST_WARNINGS_MAX)
@@ -217,9 +285,15 @@ const char *zone_programmed_text(struct arena *arena, enum reason reason,
     return arena_printf(arena, "not all servers answer it: %s", list_laggards(arena, status));
 }
 
-const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen)
+const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen, bool is_kept)
 {
-    return is_frozen ? arena_printf(arena, "%s; the last good version stays served", text) : text;
+    if (!is_frozen)
+        return text;
+    return arena_printf(arena, "%s; %s", text,
+                        is_kept ? "the last good version stays served"
+                                : "the last good version is not known here any more, as "
+                                  "status.entries does not have all of it: servers go on with what "
+                                  "they have until it expires");
 }
 
 const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,

@@ -14,6 +14,10 @@ bool zone_is_own_fault(enum reason accepted);
 // KiB of JSON, above that its SOA and apex NS alone.
 void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
                       struct zone_status *out);
+// The zone that complete entries stand for, the caller's; NULL: they do not hang together, or the
+// hash is another.
+struct zone *zone_entries_read(struct arena *arena, struct dname apex,
+                               const struct zone_status *status);
 // Adds EntriesTruncated, or EntriesNearLimit from 80 % on.
 void zone_entries_warn(const struct zone_status *status, size_t limit, struct forest_zone *view);
 
@@ -21,7 +25,7 @@ void zone_entries_warn(const struct zone_status *status, size_t limit, struct fo
 enum reason zone_programmed(const struct zone_status *status, bool has_group);
 const char *zone_programmed_text(struct arena *arena, enum reason reason,
                                  const struct zone_status *status);
-const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen);
+const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen, bool is_kept);
 // "SingleNS: ...; MNAMENotInNS: ..."
 const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,
                                size_t count);

@@ -143,6 +143,23 @@ static bool is_frozen(const struct turn *turn)
     return was_served && turn->view.ready != REASON_COMPILED;
 }
 
+// After a restart the last good version may be had from status.entries.
+static void recall(struct turn *turn)
+{
+    struct zone_status whole;
+    if (!is_frozen(turn) || turn->in->published || !turn->ours.entries_complete)
+        return;
+    if (!turn->in->was_read) {
+        turn->out->wants_whole = true;
+        return;
+    }
+    zone_status_decode(turn->arena, turn->in->whole, &whole);
+    struct zone *zone = zone_entries_read(turn->arena, turn->view.fqdn, &whole);
+    if (!zone)
+        return;
+    zone_life_recall(turn->life, zone);
+}
+
 static const struct zone *stored_zone(const struct turn *turn)
 {
     if (is_stored(turn, &turn->life->pending))
@@ -155,13 +172,15 @@ static const struct zone *stored_zone(const struct turn *turn)
 static void publish(struct turn *turn)
 {
     struct publication *publication = &turn->out->publication;
-    const struct zone *zone = is_served_kind(turn) ? stored_zone(turn) : NULL;
+    bool is_recalled = is_frozen(turn) && !turn->in->published;
+    const struct zone *zone = is_served_kind(turn) || is_recalled ? stored_zone(turn) : NULL;
     if (!turn->view.has_fqdn || (!turn->view.is_live && !is_frozen(turn)))
         return;
     publication->what = zone                                      ? PUBLISH_ZONE
                         : turn->in->published                     ? PUBLISH_KEEP
                         : is_served_kind(turn) || is_frozen(turn) ? PUBLISH_UNAVAILABLE
                                                                   : PUBLISH_NOTHING;
+    publication->is_frozen = is_frozen(turn);
     publication->apex = turn->view.fqdn.at;
     publication->apex_len = turn->view.fqdn.len;
     publication->group = turn->group ? turn->group->name : NULL;
@@ -260,7 +279,9 @@ static void set_ready(struct turn *turn)
     const char *text =
         turn->view.accepted == REASON_ACCEPTED ? turn->view.ready_text : "the zone is not accepted";
     set(turn, "Ready", reason == REASON_COMPILED ? CONDITION_TRUE : CONDITION_FALSE, reason,
-        zone_ready_text(turn->arena, text, is_frozen(turn)));
+        zone_ready_text(turn->arena, text, is_frozen(turn),
+                        turn->in->published || turn->out->publication.zone ||
+                            turn->out->wants_whole));
 }
 
 static void set_warned(struct turn *turn)
@@ -314,6 +335,7 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     if (turn.view.has_fqdn)
         turn.status.fqdn = text_in(&turn, zone_name_text(turn.arena, turn.view.fqdn));
     decide_content(&turn);
+    recall(&turn);
     publish(&turn);
     put_servers(&turn);
     set(&turn, "Accepted", turn.view.accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,

@@ -333,6 +333,13 @@ void zone_life_pend(struct zone_life *life)
     content_copy(&life->pending, &life->built);
 }
 
+void zone_life_recall(struct zone_life *life, struct zone *zone)
+{
+    content_done(&life->pending);
+    life->pending = (struct zone_content){.zone = zone};
+    zone_write_hash(zone, life->pending.hash);
+}
+
 static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
 {
     if (life->mark_count == ZONE_MARKS_MAX)

@@ -53,6 +53,8 @@ const struct zone_content *zone_life_build(struct zone_life *life, struct zone_c
                                            uint32_t serial);
 // What was built last goes to the store.
 void zone_life_pend(struct zone_life *life);
+// A content of before this process, found in the store: it is what is to be published.
+void zone_life_recall(struct zone_life *life, struct zone *zone);
 // Which state of what is published the server has.
 enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server);
