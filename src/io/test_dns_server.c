@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -616,6 +617,40 @@ static void a_server_may_go_with_transfers_under_way(void **state)
         WAIT_UNTIL(story, has_ended(&story->clients[i]));
 }
 
+static void several_addresses_are_listened_at(void **state)
+{
+    struct story *story = *state;
+    static const struct hostport at[] = {{.host = "127.0.0.1"}, {.host = "::1"}};
+    const struct dns_server_options options = {
+        .at = at, .count = 2, .handle = handle, .is_known = is_known, .context = story};
+    story->server = dns_server_new(story->loop, random_system(), &options, NULL);
+    assert_non_null(story->server);
+    assert_true(dns_server_port(story->server, 0) && dns_server_port(story->server, 1));
+    struct client *client = connect_tcp(story);
+    ask(client, 'a', 1, 20);
+    expect_answer(story, client, 'a');
+    assert_false(dns_server_is_ipv4_fallback(story->server));
+}
+
+// Descriptors run out for a while: idle connections make room, and the loop does not spin.
+static void a_server_without_descriptors_comes_back(void **state)
+{
+    struct story *story = *state;
+    struct rlimit before;
+    start_all(story);
+    struct client *idle = connect_tcp(story);
+    WAIT_UNTIL(story, dns_server_connections(story->server) == 1);
+    struct client *late = connect_tcp(story);
+    ask(late, 'a', 1, 20);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    WAIT_UNTIL(story, has_ended(idle));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(story->handled, 0);
+    expect_answer(story, late, 'a');
+}
+
 static void a_taken_port_is_named(void **state)
 {
     struct story *story = *state;
@@ -666,6 +701,8 @@ int main(void)
         TEST(a_flood_from_a_stranger_is_dropped),
         TEST(a_stranger_gets_no_large_datagram),
         TEST(a_server_may_go_with_transfers_under_way),
+        TEST(several_addresses_are_listened_at),
+        TEST(a_server_without_descriptors_comes_back),
         TEST(a_taken_port_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,9 @@ static const struct tsig_key *find_key(void *context, struct dname name)
     struct reply *reply = context;
     const struct zones_config *config = reply->door->config;
     const struct zones_key *found = config ? zones_config_key(config, name) : NULL;
-    if (!found || reply->has_key)
-        return reply->has_key ? &reply->key : NULL;
+    must(!reply->has_key);
+    if (!found)
+        return NULL;
     reply->has_key = true;
     reply->key = found->key;
     reply->key.secret = secret_ref(found->key.secret);
