@@ -38,7 +38,11 @@ struct dns_answer {
     void *context;
 };
 
-enum { DNS_SERVER_CONNECTIONS_MAX = 64, DNS_SERVER_ADDRESSES_MAX = 16 };
+enum {
+    DNS_SERVER_CONNECTIONS_MAX = 256,
+    DNS_SERVER_STRANGERS_MAX = 64,
+    DNS_SERVER_ADDRESSES_MAX = 16
+};
 
 struct dns_server_options {
     const struct hostport *at; // IP addresses; "" or "::" for all of both families

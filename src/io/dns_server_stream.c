@@ -22,7 +22,7 @@ enum {
     ACCEPTS_A_TURN = 16,
     ACCEPT_PAUSE_MS = 100,
     CONNECTIONS_OF_STRANGER = 8,
-    CONNECTIONS_OF_KNOWN = 32,
+    CONNECTIONS_OF_KNOWN = 192,
     ANSWERS_OF_ONE = 8,
     LOOK_FIRST_MS = 1,
     LOOK_LAST_MS = 128,
@@ -382,11 +382,15 @@ static bool make_room(struct dns_server *server, bool is_for_known, const uint8_
 static bool has_room(struct dns_server *server, const uint8_t address[16], bool is_known)
 {
     unsigned own = 0;
-    for (const struct dns_connection *at = server->connections; at; at = at->next)
+    unsigned strangers = 0;
+    for (const struct dns_connection *at = server->connections; at; at = at->next) {
         own += is_of(at, address);
+        strangers += !at->is_known;
+    }
     if (own >= (is_known ? CONNECTIONS_OF_KNOWN : CONNECTIONS_OF_STRANGER))
         return make_room(server, is_known, address);
-    if (server->connection_count == DNS_SERVER_CONNECTIONS_MAX)
+    if ((!is_known && strangers >= DNS_SERVER_STRANGERS_MAX) ||
+        server->connection_count == DNS_SERVER_CONNECTIONS_MAX)
         return make_room(server, is_known, NULL);
     return true;
 }

@@ -20,7 +20,7 @@
 #include "io/loop.h"
 #include "io/random.h"
 
-enum { PATIENCE_MS = 10000, CLIENTS_MAX = 80, STEP_MS = 1, REQUEST_OCTETS = 18 };
+enum { PATIENCE_MS = 10000, CLIENTS_MAX = 300, STEP_MS = 1, REQUEST_OCTETS = 18 };
 
 // A request: 12 octets of any kind, then how many messages are wanted, and of how many octets.
 struct client {
@@ -522,7 +522,7 @@ static void a_busy_connection_is_not_closed_for_a_new_one(void **state)
     assert_int_equal(story->cut, 0);
     // But a stranger's makes way for a known peer.
     story->known = "127.0.0.2";
-    for (unsigned i = 0; i < 56; i++) {
+    for (unsigned i = 0; i < DNS_SERVER_CONNECTIONS_MAX - 8; i++) {
         char from[16];
         snprintf(from, sizeof from, "127.0.0.2%u", i % 2);
         connect_as(story, from, SOCK_STREAM, 0);
@@ -535,13 +535,46 @@ static void a_busy_connection_is_not_closed_for_a_new_one(void **state)
     assert_int_equal(dns_server_connections(story->server), DNS_SERVER_CONNECTIONS_MAX);
 }
 
-static void of_sixty_five_connections_the_longest_idle_goes(void **state)
+static void of_sixty_five_strangers_the_longest_idle_goes(void **state)
+{
+    struct story *story = *state;
+    story->known = "127.0.0.1";
+    start_all(story);
+    struct client *known = connect_tcp(story);
+    for (unsigned i = 0; i < DNS_SERVER_STRANGERS_MAX; i++) {
+        char from[16];
+        snprintf(from, sizeof from, "127.0.0.%u", 20 + i % 8);
+        connect_as(story, from, SOCK_STREAM, 0);
+        WAIT_UNTIL(story, dns_server_connections(story->server) == i + 2);
+    }
+    struct client *last = connect_as(story, "127.0.0.30", SOCK_STREAM, 0);
+    ask(last, 'z', 1, 20);
+    expect_answer(story, last, 'z');
+    assert_true(has_ended(&story->clients[1]));
+    assert_int_equal(dns_server_connections(story->server), DNS_SERVER_STRANGERS_MAX + 1);
+    ask(known, 'k', 1, 20);
+    expect_answer(story, known, 'k');
+}
+
+static void a_known_peer_may_have_many_connections_at_once(void **state)
+{
+    struct story *story = *state;
+    start_all(story);
+    for (unsigned i = 0; i < 128; i++)
+        ask(connect_tcp(story), 'a', 3, 6000);
+    WAIT_UNTIL(story, story->delivered == 128);
+    assert_int_equal(dns_server_connections(story->server), 128);
+    for (unsigned i = 0; i < 128; i++)
+        assert_int_equal(take(&story->clients[i], SIZE_MAX), 3 * 6002);
+}
+
+static void known_peers_make_room_for_each_other(void **state)
 {
     struct story *story = *state;
     start_all(story);
     for (unsigned i = 0; i < DNS_SERVER_CONNECTIONS_MAX; i++) {
         char from[16];
-        snprintf(from, sizeof from, "127.0.0.%u", 2 + i % 4);
+        snprintf(from, sizeof from, "127.0.0.%u", 2 + i % 2);
         connect_as(story, from, SOCK_STREAM, 0);
         WAIT_UNTIL(story, dns_server_connections(story->server) == i + 1);
     }
@@ -549,7 +582,6 @@ static void of_sixty_five_connections_the_longest_idle_goes(void **state)
     ask(last, 'z', 1, 20);
     expect_answer(story, last, 'z');
     assert_true(has_ended(&story->clients[0]));
-    assert_int_equal(dns_server_connections(story->server), DNS_SERVER_CONNECTIONS_MAX);
     // A stranger takes no place of theirs.
     story->known = "127.0.0.7";
     struct client *stranger = connect_as(story, "127.0.0.8", SOCK_STREAM, 0);
@@ -697,7 +729,9 @@ int main(void)
         TEST(the_ninth_answer_of_an_address_waits),
         TEST(a_stranger_has_eight_connections),
         TEST(a_busy_connection_is_not_closed_for_a_new_one),
-        TEST(of_sixty_five_connections_the_longest_idle_goes),
+        TEST(of_sixty_five_strangers_the_longest_idle_goes),
+        TEST(a_known_peer_may_have_many_connections_at_once),
+        TEST(known_peers_make_room_for_each_other),
         TEST(a_flood_from_a_stranger_is_dropped),
         TEST(a_stranger_gets_no_large_datagram),
         TEST(a_server_may_go_with_transfers_under_way),
