@@ -564,6 +564,12 @@ static void a_target_in_the_zone_needs_an_address(void **state)
     run(&bench);
     expect_out(&bench, ns, ZONE_MISSING_GLUE, NULL,
                "ns.shop.example. has no address records (A or AAAA): add them to this zone");
+    size_t relative = add(&bench, "sub NS ns.net");
+    run(&bench);
+    expect_out(
+        &bench, relative, ZONE_MISSING_GLUE, NULL,
+        "ns.net.shop.example. has no address records (A or AAAA): does it want a final dot?");
+    drop(&bench, relative);
     size_t star = add(&bench, "* A 192.0.2.1");
     run(&bench);
     expect_fine(&bench, ns);
@@ -958,7 +964,13 @@ static void names_that_hosts_cannot_have_are_warned_of(void **state)
     size_t target = add(&bench, "a MX 10 a_b.net.");
     size_t star = add(&bench, "* A 192.0.2.1");
     size_t txt = add(&bench, "_dmarc TXT x");
+    size_t mail = add(&bench, "_m MX 10 a.net.");
+    size_t wild = add(&bench, "c SRV 0 0 1 *.net.");
     run(&bench);
+    expect_warned(&bench, mail, ZONE_NOT_A_HOSTNAME,
+                  "_m.shop.example. is not a host name: letters, digits and hyphens (RFC 1123)");
+    expect_warned(&bench, wild, ZONE_NOT_A_HOSTNAME,
+                  "*.net. is not a host name: letters, digits and hyphens (RFC 1123)");
     expect_warned(&bench, owner, ZONE_NOT_A_HOSTNAME,
                   "a_b.shop.example. is not a host name: letters, digits and hyphens (RFC 1123)");
     expect_warned(&bench, target, ZONE_NOT_A_HOSTNAME,
@@ -1308,8 +1320,8 @@ static void zones_below_lend_each_other_glue(void **state)
     struct zone_child children[] = {a.child, b.child};
     zone_compiler_set_children(bench.compiler, children, 1);
     run(&bench);
-    expect_warnings(&bench, "MissingGlue: ns.b.shop.example. has no address records (A or AAAA): "
-                            "add them to this zone\n");
+    expect_warnings(&bench, "MissingGlue: a.shop.example. is delegated to without its name server "
+                            "ns.b.shop.example., which has no address records (A or AAAA)\n");
     zone_compiler_set_children(bench.compiler, children, 2);
     run(&bench);
     expect_warnings(&bench, "");
@@ -1333,8 +1345,9 @@ static void a_zone_below_without_glue_is_not_published_but_occludes(void **state
     expect_zone(&bench, "");
     AUTO_BUFFER out = {0};
     zone_compiler_warnings(bench.compiler, note_warning, &out);
-    assert_string_equal(out.at, "MissingGlue: ns.sub.shop.example. has no address records (A or "
-                                "AAAA): add them to this zone\n");
+    assert_string_equal(out.at, "MissingGlue: sub.shop.example. is delegated to without its name "
+                                "server ns.sub.shop.example., which has no address records (A or "
+                                "AAAA)\n");
     zone_compiler_free(below.compiler);
     stop(&bench);
 }
@@ -1370,7 +1383,7 @@ static void only_what_changed_is_told(void **state)
     (void)state;
     struct bench bench;
     start(&bench);
-    for (char c = 'a'; c <= 'z'; c++) {
+    for (int c = 'a'; c <= 'z'; c++) {
         char line[64];
         snprintf(line, sizeof line, "%c MX 10 mail.shop.example.", c);
         add(&bench, line);

@@ -205,7 +205,7 @@ static void step(struct world *world)
 static void build_anew(struct world *world, struct zone_compiler *compiler,
                        struct thing things[THINGS])
 {
-    size_t order[THINGS];
+    size_t order[THINGS] = {0};
     for (size_t i = 0; i < THINGS; i++) {
         size_t j = draw(&world->random, (uint32_t)i + 1);
         order[i] = order[j];

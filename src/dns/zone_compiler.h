@@ -44,14 +44,14 @@ enum zone_reason {
     ZONE_MISSING_GLUE,
     ZONE_DS_WITHOUT_NS,
     ZONE_CDS_WITHOUT_DNSKEY,
-    ZONE_CNAME_LOOP, // out when wholly within the zone
+    ZONE_CNAME_LOOP, // each member of a loop within the zone
     // the whole zone
     ZONE_NO_NAMESERVERS,
     ZONE_MISSING_ADDRESS,
     ZONE_TOO_LARGE,
     // in, with a warning; in the order in which they are told
     ZONE_TTL_MISMATCH,
-    ZONE_DUPLICATE, // merged, no warning
+    ZONE_DUPLICATE, // an older one is the same: both are in as one, nobody need be warned
     ZONE_TARGET_HAS_NO_ADDRESS,
     ZONE_DANGLING_TARGET,
     ZONE_MISSING_SIBLING_GLUE,
@@ -70,16 +70,17 @@ enum zone_reason {
 };
 const char *zone_reason_name(enum zone_reason reason); // "CNAMEConflict"
 
-// What a record came to. `warnings` has bit (reason - ZONE_TTL_MISMATCH) set for each.
+// What a record came to. `warnings` has bit (reason - ZONE_TTL_MISMATCH) set for each; one that is
+// out has none.
 struct zone_outcome {
     enum zone_reason reason; // ZONE_FINE: it is in
     uint32_t warnings;
-    const void *by; // whose record is in its way, or NULL; as zone_entry.tag
+    const void *by; // whose record is in its way, as zone_entry.tag; NULL: nobody's, the zone's own
 };
 
 // A record whose name, type and rdata are well-formed by themselves (rdata_read).
 struct zone_entry {
-    struct dname owner; // within the apex
+    struct dname owner; // ZONE_OUT_OF_ZONE if it is not within the apex
     uint16_t type;
     bool has_ttl; // else the frame's
     uint32_t ttl_s;
@@ -153,7 +154,8 @@ void zone_compiler_explain(const struct zone_compiler *compiler, const struct zo
 
 // What keeps the zone as a whole from being served; ZONE_FINE: nothing. With its text.
 enum zone_reason zone_compiler_fault(const struct zone_compiler *compiler, struct buffer *text);
-// Warnings of the frame, and of NS sets of children: calls for each, in the order of the reasons.
+// Warnings of the frame, in the order of the reasons; before them those of zones below, of whose NS
+// sets something is missing or left out (NSTargetIsAlias, MissingGlue, MissingSiblingGlue).
 void zone_compiler_warnings(const struct zone_compiler *compiler,
                             void (*call)(void *context, enum zone_reason reason, struct text text),
                             void *context);

@@ -173,27 +173,33 @@ static void judge_target(const struct zone_compiler *compiler, struct zone_verdi
 
 // ---- what needs company -------------------------------------------------------------------------
 
-static bool has_kept(const struct zone_compiler *compiler, size_t count, uint16_t type)
+struct company {
+    bool has_ns;
+    bool has_dnskey;
+};
+
+static bool is_alone(const struct zone_node *node, uint16_t type, const struct company *company)
 {
-    for (size_t i = 0; i < count; i++)
-        if (compiler->verdicts[i].record->type == type && !compiler->verdicts[i].reason)
-            return true;
-    return false;
+    if (type == RR_DS)
+        return !node->parent || !company->has_ns;
+    return !node->parent && !company->has_dnskey;
 }
 
 static void judge_company(struct zone_compiler *compiler, const struct zone_node *node,
                           size_t count)
 {
+    struct company company = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct zone_verdict *verdict = &compiler->verdicts[i];
+        company.has_ns |= !verdict->reason && verdict->record->type == RR_NS;
+        company.has_dnskey |= !verdict->reason && verdict->record->type == RR_DNSKEY;
+    }
     for (size_t i = 0; i < count; i++) {
         struct zone_verdict *verdict = &compiler->verdicts[i];
         uint16_t type = verdict->record->type;
-        if (verdict->reason)
-            continue;
-        if (type == RR_DS && (!node->parent || !has_kept(compiler, count, RR_NS)))
-            verdict->reason = ZONE_DS_WITHOUT_NS;
-        if ((type == RR_CDS || type == RR_CDNSKEY) && !node->parent &&
-            !has_kept(compiler, count, RR_DNSKEY))
-            verdict->reason = ZONE_CDS_WITHOUT_DNSKEY;
+        bool is_needy = type == RR_DS || type == RR_CDS || type == RR_CDNSKEY;
+        if (is_needy && !verdict->reason && is_alone(node, type, &company))
+            verdict->reason = type == RR_DS ? ZONE_DS_WITHOUT_NS : ZONE_CDS_WITHOUT_DNSKEY;
     }
 }
 

@@ -1,30 +1,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "dns/zone_compiler_private.h"
 
 enum { BUCKETS_START = 64 };
 
 // ---- table --------------------------------------------------------------------------------------
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 32;
-}
-
 static uint32_t hash_of(const struct zone_node *parent, const uint8_t *label)
 {
-    uint64_t word;
-    uint64_t hash = parent->hash;
-    size_t len = *label + 1u;
-    for (; len > sizeof word; len -= sizeof word, label += sizeof word) {
-        memcpy(&word, label, sizeof word);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, label, len);
-    return (uint32_t)(mix(mix(hash, word), len) >> 16);
+    uint64_t hash = hash_octets(label, *label + 1u) ^ parent->hash;
+    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
 }
 
 static void grow(struct zone_compiler *compiler)

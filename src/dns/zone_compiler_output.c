@@ -18,52 +18,71 @@ static void push_set(struct sets *sets, struct rrset *set)
     sets->at[sets->count++] = set;
 }
 
-// What is kept of that type, under the lowest TTL; perhaps nothing.
-static struct rrset *make_set(const struct zone_compiler *compiler, const struct zone_node *node,
+// What is kept of a name, type by type.
+struct kept {
+    const struct zone_record **at;
+    size_t count;
+    size_t capacity;
+    struct text *rdatas; // of one type
+    size_t rdata_capacity;
+};
+
+static void kept_done(struct kept *kept)
+{
+    free(kept->at);
+    free(kept->rdatas);
+}
+
+static int compare_types(const void *a, const void *b)
+{
+    const struct zone_record *left = *(const struct zone_record *const *)a;
+    const struct zone_record *right = *(const struct zone_record *const *)b;
+    return (left->type > right->type) - (left->type < right->type);
+}
+
+static void collect(struct kept *kept, const struct zone_node *node)
+{
+    bool is_sorted = true;
+    kept->count = 0;
+    for (const struct zone_record *at = node->records; at; at = at->next) {
+        if (!(at->flags & RECORD_KEPT))
+            continue;
+        is_sorted &= !kept->count || kept->at[kept->count - 1]->type <= at->type;
+        mem_reserve(&kept->at, &kept->capacity, kept->count + 1);
+        kept->at[kept->count++] = at;
+    }
+    if (!is_sorted)
+        qsort(kept->at, kept->count, sizeof(struct zone_record *), compare_types);
+}
+
+// Of the type at *from, under the lowest TTL; *from moves behind it.
+static struct rrset *take_set(const struct zone_compiler *compiler, struct kept *kept, size_t *from,
+                              struct dname owner)
+{
+    uint16_t type = kept->at[*from]->type;
+    uint32_t lowest = UINT32_MAX;
+    size_t count = 0;
+    for (; *from < kept->count && kept->at[*from]->type == type; ++*from) {
+        const struct zone_record *record = kept->at[*from];
+        uint32_t ttl_s = zone_record_ttl(compiler, record);
+        lowest = ttl_s < lowest ? ttl_s : lowest;
+        if (!(record->flags & RECORD_COUNTED))
+            continue;
+        mem_reserve(&kept->rdatas, &kept->rdata_capacity, count + 1);
+        kept->rdatas[count++] = (struct text){(const char *)record->rdata, record->rdata_len};
+    }
+    return rrset_new(owner, type, lowest, kept->rdatas, count);
+}
+
+// Perhaps an empty one. *from: those before it have lower types.
+static struct rrset *find_set(const struct zone_compiler *compiler, struct kept *kept, size_t *from,
                               struct dname owner, uint16_t type)
 {
-    struct text few[8];
-    autofree struct text *many = NULL;
-    size_t capacity = COUNT_OF(few);
-    size_t count = 0;
-    uint32_t lowest = UINT32_MAX;
-    for (const struct zone_record *at = node->records; at; at = at->next)
-        if (at->type == type && at->flags & RECORD_COUNTED)
-            capacity++;
-    if (capacity > 2 * COUNT_OF(few))
-        many = mem_new_array(struct text, capacity);
-    struct text *rdatas = many ? many : few;
-    for (const struct zone_record *at = node->records; at; at = at->next) {
-        if (at->type != type || !(at->flags & RECORD_KEPT))
-            continue;
-        uint32_t ttl_s = zone_record_ttl(compiler, at);
-        lowest = ttl_s < lowest ? ttl_s : lowest;
-        if (at->flags & RECORD_COUNTED)
-            rdatas[count++] = (struct text){(const char *)at->rdata, at->rdata_len};
-    }
-    return rrset_new(owner, type, lowest, rdatas, count);
-}
-
-static bool is_first_of_type(const struct zone_record *record)
-{
-    const struct zone_record *at = record->node->records;
-    while (at->type != record->type || !(at->flags & RECORD_COUNTED))
-        at = at->next;
-    return at == record;
-}
-
-static void add_sets(const struct zone_compiler *compiler, const struct zone_node *node,
-                     struct sets *sets)
-{
-    uint8_t octets[DNAME_MAX];
-    struct dname owner = {NULL, 0};
-    for (const struct zone_record *at = node->records; at; at = at->next) {
-        if (!(at->flags & RECORD_COUNTED) || !is_first_of_type(at))
-            continue;
-        if (!owner.len)
-            owner = zone_node_name(compiler, node, octets);
-        push_set(sets, make_set(compiler, node, owner, at->type));
-    }
+    while (*from < kept->count && kept->at[*from]->type < type)
+        ++*from;
+    if (*from < kept->count && kept->at[*from]->type == type)
+        return take_set(compiler, kept, from, owner);
+    return rrset_new(owner, type, 0, NULL, 0);
 }
 
 static struct rrset *make_soa(const struct zone_compiler *compiler, uint32_t serial)
@@ -124,35 +143,56 @@ static int compare_changes(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : (left->type > right->type) - (left->type < right->type);
 }
 
-static void add_changed(const struct zone_compiler *compiler, struct sets *sets)
+static void add_changed(const struct zone_compiler *compiler, struct kept *kept, struct sets *sets)
 {
     uint8_t octets[DNAME_MAX];
+    struct dname owner = {NULL, 0};
+    const struct zone_node *node = NULL;
     struct zone_change *changes = compiler->changes;
-    size_t count = compiler->change_count;
-    if (count > 1)
-        qsort(changes, count, sizeof *changes, compare_changes);
-    for (size_t i = 0; i < count; i++) {
+    size_t from = 0;
+    if (compiler->change_count > 1)
+        qsort(changes, compiler->change_count, sizeof *changes, compare_changes);
+    for (size_t i = 0; i < compiler->change_count; i++) {
         if (i && !compare_changes(&changes[i - 1], &changes[i]))
             continue;
-        struct dname owner = zone_node_name(compiler, changes[i].node, octets);
-        push_set(sets, make_set(compiler, changes[i].node, owner, changes[i].type));
+        if (changes[i].node != node) {
+            node = changes[i].node;
+            owner = zone_node_name(compiler, node, octets);
+            collect(kept, node);
+            from = 0;
+        }
+        push_set(sets, find_set(compiler, kept, &from, owner, changes[i].type));
+    }
+}
+
+static void add_all(const struct zone_compiler *compiler, struct kept *kept, struct sets *sets)
+{
+    uint8_t octets[DNAME_MAX];
+    struct zone_node *top = compiler->apex;
+    for (struct zone_node *node = top; node; node = zone_node_after(top, node, false)) {
+        collect(kept, node);
+        if (!kept->count)
+            continue;
+        struct dname owner = zone_node_name(compiler, node, octets);
+        for (size_t from = 0; from < kept->count;)
+            push_set(sets, take_set(compiler, kept, &from, owner));
     }
 }
 
 struct zone *zone_compiler_zone(struct zone_compiler *compiler, uint32_t serial)
 {
     struct sets sets = {0};
+    struct kept kept = {0};
     struct zone *zone;
     struct rrset *soa = make_soa(compiler, serial);
     if (compiler->zone) {
-        add_changed(compiler, &sets);
+        add_changed(compiler, &kept, &sets);
         zone = zone_next(compiler->zone, soa, sets.at, sets.count);
     } else {
-        struct zone_node *top = compiler->apex;
-        for (struct zone_node *at = top; at; at = zone_node_after(top, at, false))
-            add_sets(compiler, at, &sets);
+        add_all(compiler, &kept, &sets);
         zone = zone_new(soa, sets.at, sets.count);
     }
+    kept_done(&kept);
     free(sets.at);
     forget_changes(compiler);
     zone_unref(compiler->zone);
@@ -182,33 +222,38 @@ static void push_address(struct zone_compiler *compiler, struct rrset *set)
 }
 
 // What a query for the target's addresses is answered, by a wildcard as well.
-static void add_addresses(struct zone_compiler *compiler, const struct zone_node *target)
+static void add_addresses(struct zone_compiler *compiler, struct kept *kept,
+                          const struct zone_node *target)
 {
     uint8_t octets[DNAME_MAX];
+    size_t from = 0;
     struct zone_look look = zone_look(compiler, target);
     struct dname owner = zone_node_name(compiler, target, octets);
-    const struct zone_node *node = look.kind == LOOK_HERE ? look.node : target;
     if (look.kind == LOOK_NOTHING)
         return;
-    push_address(compiler, make_set(compiler, node, owner, RR_A));
-    push_address(compiler, make_set(compiler, node, owner, RR_AAAA));
+    collect(kept, look.kind == LOOK_HERE ? look.node : target);
+    push_address(compiler, find_set(compiler, kept, &from, owner, RR_A));
+    push_address(compiler, find_set(compiler, kept, &from, owner, RR_AAAA));
 }
 
 void zone_output_as_child(struct zone_compiler *compiler)
 {
     const struct zone_node *apex = compiler->apex;
+    struct kept kept = {0};
+    size_t from = 0;
     forget_child(compiler);
-    struct rrset *ns = make_set(compiler, apex, zone_apex_of(compiler), RR_NS);
-    if (!ns->count) {
+    collect(&kept, apex);
+    struct rrset *ns = find_set(compiler, &kept, &from, zone_apex_of(compiler), RR_NS);
+    if (ns->count)
+        compiler->as_ns = ns;
+    else
         rrset_unref(ns);
-        return;
-    }
-    compiler->as_ns = ns;
     for (const struct zone_record *at = apex->records; at; at = at->next) {
         const struct zone_link *link = zone_record_link(at);
         if (at->type == RR_NS && at->flags & RECORD_COUNTED && link)
-            add_addresses(compiler, link->target);
+            add_addresses(compiler, &kept, link->target);
     }
+    kept_done(&kept);
 }
 
 void zone_compiler_as_child(const struct zone_compiler *compiler, struct zone_child *out)

@@ -105,18 +105,24 @@ static unsigned bit(enum zone_reason warning)
     return 1u << (warning - ZONE_TTL_MISMATCH);
 }
 
-static bool is_host(uint16_t type)
+static bool has_host_target(uint16_t type)
 {
     return type == RR_NS || type == RR_MX || type == RR_SRV;
+}
+
+// As strict servers check them: check-names of BIND.
+static bool has_host_owner(uint16_t type)
+{
+    return type == RR_A || type == RR_AAAA || type == RR_MX;
 }
 
 static unsigned warnings_of(const struct zone_entry *entry, const struct dname *target)
 {
     unsigned warnings = 0;
-    bool is_address = entry->type == RR_A || entry->type == RR_AAAA;
-    if (is_address && !dname_is_host_name(entry->owner))
+    if (has_host_owner(entry->type) && !dname_is_host_name(entry->owner))
         warnings |= bit(ZONE_NOT_A_HOSTNAME);
-    if (target && is_host(entry->type) && !dname_is_host_name(*target))
+    if (target && has_host_target(entry->type) &&
+        (dname_is_wildcard(*target) || !dname_is_host_name(*target)))
         warnings |= bit(ZONE_NOT_A_HOSTNAME);
     if (entry->marks & RDATA_RELATIVE_ZONE)
         warnings |= bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
@@ -156,10 +162,11 @@ static int compare_in(const void *a, const void *b, void *compiler)
 static void append(struct zone_node *node, struct zone_record *record)
 {
     struct zone_record *first = node->records;
+    struct zone_record *last = first ? first->previous : NULL;
     record->next = NULL;
-    record->previous = first ? first->previous : record;
-    if (first) {
-        first->previous->next = record;
+    record->previous = last ? last : record;
+    if (last) {
+        last->next = record;
         first->previous = record;
     } else {
         node->records = record;
@@ -254,7 +261,7 @@ static bool counts_as_apex_ns(const struct zone_compiler *compiler,
 
 static bool matters(const struct zone_entry *entry)
 {
-    return is_host(entry->type) || entry->type == RR_CNAME || entry->type == RR_DNAME ||
+    return has_host_target(entry->type) || entry->type == RR_CNAME || entry->type == RR_DNAME ||
            entry->marks & RDATA_RELATIVE_LABELS;
 }
 

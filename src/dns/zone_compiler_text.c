@@ -208,8 +208,20 @@ static void tell_alias(const struct telling *telling)
 
 static void tell_missing_glue(const struct telling *telling)
 {
+    const struct zone_link *link = zone_record_link(telling->record);
+    if (telling->record->flags & RECORD_OF_CHILD) {
+        add_name(telling, telling->node);
+        tell(telling, " is delegated to without its name server ");
+        add_target(telling);
+        tell(telling, ", which has no address records (A or AAAA)");
+        return;
+    }
     add_target(telling);
-    tell(telling, " has no address records (A or AAAA): add them to this zone");
+    tell(telling, " has no address records (A or AAAA)");
+    bool is_found = link && zone_look(telling->compiler, link->target).kind != LOOK_NOTHING;
+    tell(telling, telling->record->flags & RECORD_RELATIVE && !is_found
+                      ? ": does it want a final dot?"
+                      : ": add them to this zone");
 }
 
 static void tell_ds(const struct telling *telling)
@@ -252,6 +264,13 @@ static void tell_duplicate(const struct telling *telling)
 
 static void tell_no_address(const struct telling *telling)
 {
+    if (telling->record->flags & RECORD_OF_CHILD) {
+        add_name(telling, telling->node);
+        tell(telling, " is delegated to ");
+        add_target(telling);
+        tell(telling, ", which has no address records (A or AAAA)");
+        return;
+    }
     add_target(telling);
     tell(telling, " has no address records (A or AAAA)");
 }
@@ -271,8 +290,11 @@ static void tell_relative(const struct telling *telling)
 
 static void tell_host_name(const struct telling *telling)
 {
-    if (zone_record_is_address(telling->record))
-        add_name(telling, telling->node);
+    uint8_t octets[DNAME_MAX];
+    struct dname owner = zone_node_name(telling->compiler, telling->node, octets);
+    uint16_t type = telling->record->type;
+    if (zone_record_is_address(telling->record) || (type == RR_MX && !dname_is_host_name(owner)))
+        dname_write(telling->out, owner);
     else
         add_target(telling);
     tell(telling, " is not a host name: letters, digits and hyphens (RFC 1123)");
