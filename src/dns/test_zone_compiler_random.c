@@ -73,6 +73,8 @@ struct world {
     struct zone_compiler *compiler;
     struct thing things[THINGS];
     char lines[THINGS][128];
+    char *texts[THINGS]; // when it was told last
+    size_t told[THINGS];
     struct child children[CHILDREN];
     unsigned frame;
     bool is_of_aliases;
@@ -354,6 +356,32 @@ static void compare_texts(struct world *world, const struct zone_compiler *fresh
     }
 }
 
+static void add_texts(const struct zone_compiler *compiler, const struct thing *thing,
+                      struct buffer *out)
+{
+    zone_compiler_explain(compiler, thing->record, thing->outcome.reason, out);
+    for (unsigned i = ZONE_TTL_MISMATCH; i <= ZONE_MULTIPLE_SPF; i++)
+        if (thing->outcome.warnings >> (i - ZONE_TTL_MISMATCH) & 1)
+            zone_compiler_explain(compiler, thing->record, i, out);
+}
+
+// The text of a record that was not told is what it was.
+static void expect_no_stale_text(struct world *world)
+{
+    for (size_t i = 0; i < THINGS; i++) {
+        AUTO_BUFFER text = {0};
+        const struct thing *thing = &world->things[i];
+        if (!thing->record)
+            continue;
+        add_texts(world->compiler, thing, &text);
+        if (world->told[i] == thing->told)
+            assert_string_equal(text.at ? text.at : "", world->texts[i]);
+        free(world->texts[i]);
+        world->texts[i] = buffer_steal(&text);
+        world->told[i] = thing->told;
+    }
+}
+
 static void compare_with_new(struct world *world)
 {
     struct thing things[THINGS] = {0};
@@ -379,12 +407,15 @@ static void walk_at_random(uint64_t seed, bool is_of_aliases, size_t rounds, uin
         for (uint32_t steps = draw(&world.random, steps_max) + 1; steps; steps--)
             step(&world);
         settle(world.compiler);
+        expect_no_stale_text(&world);
         compare_with_new(&world);
     }
     assert_true(world.kept > rounds && world.out > rounds && world.looped > rounds / 50);
     assert_true(world.warned > rounds / 10);
     for (size_t i = 0; i < CHILDREN; i++)
         drop_child(&world.children[i]);
+    for (size_t i = 0; i < THINGS; i++)
+        free(world.texts[i]);
     zone_compiler_free(world.compiler);
 }
 

@@ -134,9 +134,10 @@ static void judge_ns(struct zone_verdict *verdict, const struct zone_node *targe
         return;
     if (alias)
         verdict->reason = (uint8_t)lose(&verdict->rival, alias, ZONE_NS_TARGET_IS_ALIAS);
-    else if (look.kind != LOOK_CUT || (look.node == node && !zone_node_has_glue(target)))
+    else if (look.kind != LOOK_CUT || (look.node == node && !zone_node_has_glue(target))) {
         verdict->reason = ZONE_MISSING_GLUE;
-    else if (!zone_node_has_glue(target))
+        verdict->detail = look.kind;
+    } else if (!zone_node_has_glue(target))
         verdict->warnings |= bit(ZONE_MISSING_SIBLING_GLUE);
 }
 
@@ -329,6 +330,8 @@ static void judge_record(const struct zone_compiler *compiler, const struct zone
 {
     struct zone_record *record = verdict->record;
     verdict->reason = (uint8_t)judge_place(node, rivals, record, &verdict->rival);
+    if (verdict->reason == ZONE_OCCLUDED_BY_DELEGATION)
+        verdict->detail = node->occluder ? node->occluder->hash : node->hash;
     if (!verdict->reason && (record->flags & RECORD_LINKED || node->flags & NODE_IN_LOOP))
         judge_target(compiler, verdict);
 }
