@@ -1378,6 +1378,35 @@ static void a_change_below_is_followed(void **state)
 
 // ---- what is told -------------------------------------------------------------------------------
 
+static void who_is_hidden_by_another_zone_below_is_told(void **state)
+{
+    (void)state;
+    static const char *const inner_lines[] = {"a.sub NS ns.net.", NULL};
+    static const char *const outer_lines[] = {"sub NS ns.net.", NULL};
+    struct bench bench;
+    struct below inner;
+    struct below outer;
+    start_bare(&bench);
+    start_below(&inner, "a.sub", inner_lines);
+    start_below(&outer, "sub", outer_lines);
+    size_t text = add(&bench, "a.sub TXT x");
+    struct zone_child children[] = {inner.child, outer.child};
+    zone_compiler_set_children(bench.compiler, children, 1);
+    run(&bench);
+    expect_out(&bench, text, ZONE_OCCLUDED_BY_DELEGATION, NULL,
+               "a.sub.shop.example. is occluded by a delegation at a.sub.shop.example., a zone of "
+               "its own: put it there");
+    zone_compiler_set_children(bench.compiler, children, 2);
+    run(&bench);
+    assert_int_equal(bench.told, 1);
+    expect_out(&bench, text, ZONE_OCCLUDED_BY_DELEGATION, NULL,
+               "a.sub.shop.example. is occluded by a delegation at sub.shop.example., a zone of "
+               "its own: put it there");
+    zone_compiler_free(inner.compiler);
+    zone_compiler_free(outer.compiler);
+    stop(&bench);
+}
+
 static void only_what_changed_is_told(void **state)
 {
     (void)state;
@@ -1500,6 +1529,7 @@ int main(void)
         cmocka_unit_test(zones_below_lend_each_other_glue),
         cmocka_unit_test(a_zone_below_without_glue_is_not_published_but_occludes),
         cmocka_unit_test(a_change_below_is_followed),
+        cmocka_unit_test(who_is_hidden_by_another_zone_below_is_told),
         cmocka_unit_test(only_what_changed_is_told),
         cmocka_unit_test(versions_share_what_did_not_change),
     };
