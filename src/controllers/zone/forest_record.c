@@ -217,7 +217,7 @@ bool leaf_has_new_home(const struct forest *forest, const struct leaf *leaf)
 
 static void apply(struct forest *forest, struct leaf *leaf, struct judgement *judgement)
 {
-    bool is_adopted = judgement->reason == REASON_ADOPTED;
+    bool is_adopted = leaf->home && judgement->reason == REASON_ADOPTED;
     if (leaf->home)
         leaf_set_narrowed(forest, leaf, judgement->is_narrowed);
     if (leaf->reason != judgement->reason || !is_adopted)
