@@ -303,22 +303,13 @@ static uint32_t flags_of(const struct zone_verdict *verdict)
     return flags;
 }
 
-// What else its text names: another record, or the zone below that hides it.
-static uint32_t detail_of(const struct zone_verdict *verdict, const struct zone_record *rival)
-{
-    const struct zone_node *occluder = verdict->record->node->occluder;
-    if (rival)
-        return rival->number;
-    return verdict->reason && occluder ? occluder->hash : verdict->detail;
-}
-
 // True: it is to be told.
 static bool commit(struct zone_compiler *compiler, const struct zone_verdict *verdict)
 {
     struct zone_record *record = verdict->record;
     const struct zone_record *rival = verdict->reason ? verdict->rival : NULL;
     const void *by = rival && !(rival->flags & RECORD_GIVEN) ? rival->tag : NULL;
-    uint32_t detail = detail_of(verdict, rival);
+    uint32_t detail = rival ? rival->number : verdict->detail;
     uint32_t flags = flags_of(verdict);
     bool is_new = record->flags & RECORD_NEW;
     bool is_other = is_new || record->reason != verdict->reason || record->by != by ||
