@@ -310,6 +310,7 @@ static void on_leading(void *context, bool is_leading)
         if (lane->has_question)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
     followers_lead(engine->followers, is_leading);
+    engine->are_catalogs_dirty = true;
     if (is_leading)
         queue_all(engine);
     if (engine->options.leading)

@@ -70,11 +70,13 @@ static void served_free(struct engine *engine, struct served *served)
     table_remove(&engine->served_by_apex, hash_octets(served->apex.at, served->apex.len), id);
     engine->served[id] = NULL;
     zone_unref(served->zone);
+    free(served->group);
     free(served);
 }
 
 static void withdraw(struct engine *engine, struct served *served)
 {
+    catalogs_lose(engine, served, engine->keys[served->key].is_gone);
     followers_forget(engine->followers, served->apex);
     published_remove(engine->published, served->apex);
     served_free(engine, served);
@@ -131,6 +133,11 @@ void publish_tell_overview(struct engine *engine, uint32_t key)
 
 // ---- what verdicts want -------------------------------------------------------------------------
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 static const struct zone *newest(const struct engine *engine, struct dname apex)
 {
     const struct published_zone *zone = published_find(engine->published, apex);
@@ -152,9 +159,9 @@ static void serve(struct engine *engine, struct served *served,
     const struct zone *zone = publication->zone;
     const struct zone *now = newest(engine, served->apex);
     const struct published_zone *row = published_find(engine->published, served->apex);
-    bool is_same =
-        row && row->state == PUBLISHED_SERVED && now && zone_serial(now) == zone_serial(zone) &&
-        !strcmp(row->group ? row->group : "", publication->group ? publication->group : "");
+    bool is_same = row && row->state == PUBLISHED_SERVED && now &&
+                   zone_serial(now) == zone_serial(zone) &&
+                   is_same_text(row->group, publication->group);
     if (served->zone == zone && is_same)
         return;
     if (!now)
@@ -188,11 +195,27 @@ static void take_over(struct engine *engine, uint32_t key, struct dname apex)
         withdraw(engine, other);
 }
 
+static void keep_membership(struct engine *engine, struct served *served,
+                            const struct publication *publication)
+{
+    bool is_member = publication->what == PUBLISH_ZONE || publication->is_frozen ||
+                     (publication->what == PUBLISH_KEEP && served->is_member);
+    bool is_moved = !is_same_text(served->group, publication->group);
+    if (is_moved || (served->is_member && !is_member))
+        catalogs_lose(engine, served, false);
+    if (is_moved) {
+        free(served->group);
+        served->group = publication->group ? mem_copy_text(publication->group) : NULL;
+    }
+    engine->are_catalogs_dirty |= is_moved || served->is_member != is_member;
+    served->is_member = is_member;
+}
+
 void publish_verdict(struct engine *engine, uint32_t key, const struct publication *publication)
 {
     struct dname apex = {publication->apex, publication->apex_len};
     struct served *served = served_of(engine, key);
-    if (publication->what == PUBLISH_NOTHING) {
+    if (publication->what == PUBLISH_NOTHING || catalogs_have(engine, apex)) {
         if (served)
             withdraw(engine, served);
         return;
@@ -201,6 +224,7 @@ void publish_verdict(struct engine *engine, uint32_t key, const struct publicati
     served = served_of(engine, key);
     if (!served)
         served = served_new(engine, key, apex);
+    keep_membership(engine, served, publication);
     if (publication->what == PUBLISH_ZONE)
         serve(engine, served, publication);
     else
@@ -242,6 +266,7 @@ void publish_free(struct engine *engine)
     for (uint32_t id = 0; id < engine->served_used; id++)
         if (engine->served[id])
             withdraw(engine, engine->served[id]);
+    catalogs_free(engine);
     followers_free(engine->followers);
     published_free(engine->published);
     table_done(&engine->served_by_apex);
@@ -255,7 +280,9 @@ struct published *engine_published(struct engine *engine)
 
 void engine_set_zones(struct engine *engine, const struct zones_config *config)
 {
+    engine->zones_config = config;
     followers_set_config(engine->followers, config);
+    catalogs_set(engine);
     for (size_t i = 0; i < engine->overview_count; i++)
         overview_renew(engine, &engine->overviews[i]);
 }

@@ -18,6 +18,7 @@
 struct lane;
 struct flight;
 struct write;
+struct catalog;
 
 // ---- metrics ------------------------------------------------------------------------------------
 
@@ -50,6 +51,8 @@ struct served {
     struct dname apex;
     uint32_t key;
     const struct zone *zone; // as the key wants it; NULL: nothing yet
+    char *group;             // of servers; NULL: none
+    bool is_member;          // its servers shall have it: a catalog lists it
 };
 
 // What only few keys have.
@@ -349,6 +352,10 @@ struct engine {
     size_t served_capacity;
     uint32_t served_used;
     struct table served_by_apex;
+    const struct zones_config *zones_config; // or NULL
+    struct catalog *catalogs;
+    size_t catalog_count;
+    bool are_catalogs_dirty;
     struct overview_state *overviews;
     size_t overview_count;
     bool *kind_synced; // per controller kind and gather kind, see kinds
@@ -445,6 +452,18 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
 void publish_forget(struct engine *engine, uint32_t key);
 // An overview was made anew: it learns what is served and answered.
 void publish_tell_overview(struct engine *engine, uint32_t key);
+
+// catalogs.c
+// The groups of the configuration are others now.
+void catalogs_set(struct engine *engine);
+void catalogs_free(struct engine *engine);
+// A zone became or ceased to be a member of its group's catalog. `was_seen`: its Zone was deleted
+// before our eyes.
+void catalogs_lose(struct engine *engine, const struct served *served, bool was_seen);
+// Publishes what has changed, once all zones are known.
+void catalogs_update(struct engine *engine);
+bool catalogs_have(const struct engine *engine, struct dname apex); // one of that name
+void catalogs_write_metrics(const struct engine *engine, struct buffer *out);
 
 // overview.c
 size_t overview_kind_count(const struct overview *overview); // NULL: 0

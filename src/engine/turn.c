@@ -587,6 +587,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         for (struct lane *lane = engine->lanes; lane; lane = lane->next)
             lane_pump(lane);
+    catalogs_update(engine);
     lanes_sweep(engine);
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);

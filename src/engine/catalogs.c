@@ -1,0 +1,284 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/metric.h"
+#include "dns/catalog.h"
+#include "dns/serial.h"
+#include "engine/state.h"
+
+// Catalogs (RFC 9432) of the zones that each group of servers shall have. Only who leads publishes
+// them, and only when all zones are known: a zone that is missing there is dropped by the servers.
+
+enum { GUARD_WINDOW_MS = 600000, GUARD_PERCENT = 30, GUARD_LEAST = 10, UID_OCTETS = 37 };
+
+// A zone that left without its Zone having been deleted.
+struct ghost {
+    uint8_t octets[DNAME_MAX];
+    struct dname fqdn;
+    char uid[UID_OCTETS];
+    int64_t left_ms; // mono
+    bool is_held;    // it stays in the catalog
+};
+
+struct catalog {
+    char *group;
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    struct zone *now; // NULL: none was published
+    struct ghost *ghosts;
+    size_t ghost_count;
+    size_t ghost_capacity;
+};
+
+static struct catalog *find(const struct engine *engine, const char *group)
+{
+    for (size_t i = 0; group && i < engine->catalog_count; i++)
+        if (!strcmp(engine->catalogs[i].group, group))
+            return &engine->catalogs[i];
+    return NULL;
+}
+
+bool catalogs_have(const struct engine *engine, struct dname apex)
+{
+    for (size_t i = 0; i < engine->catalog_count; i++)
+        if (dname_equal(engine->catalogs[i].apex, apex))
+            return true;
+    return false;
+}
+
+// ---- the guard ----------------------------------------------------------------------------------
+
+static size_t members_of(const struct engine *engine, const struct catalog *catalog)
+{
+    size_t count = 0;
+    for (uint32_t id = 0; id < engine->served_used; id++) {
+        const struct served *served = engine->served[id];
+        count +=
+            served && served->is_member && served->group && !strcmp(served->group, catalog->group);
+    }
+    return count;
+}
+
+static void drop_ghost(struct catalog *catalog, size_t at)
+{
+    catalog->ghosts[at] = catalog->ghosts[--catalog->ghost_count];
+    if (catalog->ghost_count)
+        for (size_t i = 0; i < catalog->ghost_count; i++)
+            catalog->ghosts[i].fqdn.at = catalog->ghosts[i].octets;
+}
+
+// Those that came back, and those that left so long ago that they count no more.
+static void sweep(struct engine *engine, struct catalog *catalog)
+{
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    for (size_t i = catalog->ghost_count; i-- > 0;) {
+        const struct ghost *ghost = &catalog->ghosts[i];
+        uint32_t id = table_find(&engine->served_by_apex,
+                                 hash_octets(ghost->fqdn.at, ghost->fqdn.len), &ghost->fqdn);
+        bool is_back = id != TABLE_NONE && engine->served[id]->is_member;
+        if (is_back || (!ghost->is_held && ghost->left_ms + GUARD_WINDOW_MS < now_ms))
+            drop_ghost(catalog, i);
+    }
+}
+
+static void log_held(const struct engine *engine, const struct catalog *catalog)
+{
+    AUTO_BUFFER names = {0};
+    for (size_t i = 0; i < catalog->ghost_count && names.len < 400; i++) {
+        if (names.len)
+            buffer_add_text(&names, ", ");
+        dname_write(&names, catalog->ghosts[i].fqdn);
+    }
+    log_line(
+        engine->log, LOG_ERROR,
+        "too many zones left a catalog at once: they are kept in it until their Zones are live "
+        "again or deleted",
+        LOG_TEXT("group", catalog->group), LOG_INT("zones", (int64_t)catalog->ghost_count),
+        LOG_TEXT("names", names.at), LOG_END);
+}
+
+static void guard(struct engine *engine, struct catalog *catalog)
+{
+    size_t left = catalog->ghost_count;
+    size_t before = members_of(engine, catalog) + left;
+    bool is_new = false;
+    if (left < GUARD_LEAST || left * 100 <= before * GUARD_PERCENT)
+        return;
+    for (size_t i = 0; i < left; i++) {
+        is_new |= !catalog->ghosts[i].is_held;
+        catalog->ghosts[i].is_held = true;
+    }
+    if (is_new)
+        log_held(engine, catalog);
+}
+
+static void forget_ghost(struct catalog *catalog, struct dname fqdn)
+{
+    for (size_t i = catalog->ghost_count; i-- > 0;)
+        if (dname_equal(catalog->ghosts[i].fqdn, fqdn))
+            drop_ghost(catalog, i);
+}
+
+void catalogs_lose(struct engine *engine, const struct served *served, bool was_seen)
+{
+    struct catalog *catalog = find(engine, served->group);
+    engine->are_catalogs_dirty = true;
+    if (!catalog)
+        return;
+    forget_ghost(catalog, served->apex);
+    if (was_seen || !served->is_member)
+        return;
+    mem_reserve(&catalog->ghosts, &catalog->ghost_capacity, catalog->ghost_count + 1);
+    struct ghost *ghost = &catalog->ghosts[catalog->ghost_count++];
+    *ghost = (struct ghost){.left_ms = loop_mono_ms(engine->loop)};
+    memcpy(ghost->octets, served->apex.at, served->apex.len);
+    object_write_uid(engine->keys[served->key].object, ghost->uid);
+    for (size_t i = 0; i < catalog->ghost_count; i++)
+        catalog->ghosts[i].fqdn.at = catalog->ghosts[i].octets;
+    ghost->fqdn.len = served->apex.len;
+}
+
+// ---- publishing ---------------------------------------------------------------------------------
+
+static size_t list_members(const struct engine *engine, const struct catalog *catalog,
+                           struct arena *arena, struct catalog_member **out)
+{
+    size_t count = 0;
+    size_t most = engine->served_by_apex.count + catalog->ghost_count;
+    struct catalog_member *members = arena_new_array(arena, struct catalog_member, most + 1);
+    for (uint32_t id = 0; id < engine->served_used; id++) {
+        const struct served *served = engine->served[id];
+        char *uid = arena_alloc(arena, 1, UID_OCTETS);
+        if (!served || !served->is_member || !served->group ||
+            strcmp(served->group, catalog->group) != 0)
+            continue;
+        object_write_uid(engine->keys[served->key].object, uid);
+        members[count++] = (struct catalog_member){served->apex, text_of(uid)};
+    }
+    for (size_t i = 0; i < catalog->ghost_count; i++)
+        if (catalog->ghosts[i].is_held)
+            members[count++] =
+                (struct catalog_member){catalog->ghosts[i].fqdn, text_of(catalog->ghosts[i].uid)};
+    *out = members;
+    return count;
+}
+
+static uint32_t next_serial(const struct engine *engine, const struct catalog *catalog)
+{
+    return serial_next(&(struct serial_inputs){
+        .has_old = catalog->now != NULL,
+        .old = catalog->now ? zone_serial(catalog->now) : 0,
+        .policy = SERIAL_UNIXTIME,
+        .unix_s = loop_unix_ms(engine->loop) / 1000,
+    });
+}
+
+static bool is_same_content(const struct zone *a, const struct zone *b)
+{
+    uint8_t left[32], right[32];
+    zone_digest(a, left);
+    zone_digest(b, right);
+    return !memcmp(left, right, sizeof left);
+}
+
+static void publish(struct engine *engine, struct catalog *catalog)
+{
+    struct catalog_member *members;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    sweep(engine, catalog);
+    guard(engine, catalog);
+    size_t count = list_members(engine, catalog, arena, &members);
+    CLEANUP(zone)
+    struct zone *next = catalog_zone_new(catalog->apex, next_serial(engine, catalog), members,
+                                         count, text_of(catalog->group));
+    if (catalog->now && is_same_content(catalog->now, next))
+        return;
+    zone_unref(catalog->now);
+    catalog->now = zone_ref(next);
+    published_serve(engine->published, catalog->group, next);
+    followers_tell(engine->followers, catalog->group, next);
+    log_line(engine->log, LOG_INFO, "catalog has a new serial", LOG_TEXT("group", catalog->group),
+             LOG_INT("serial", zone_serial(next)), LOG_INT("zones", (int64_t)count), LOG_END);
+}
+
+void catalogs_update(struct engine *engine)
+{
+    if (!engine->are_catalogs_dirty || !engine->is_first_pass_done || !engine_may_write(engine))
+        return;
+    engine->are_catalogs_dirty = false;
+    for (size_t i = 0; i < engine->catalog_count; i++)
+        publish(engine, &engine->catalogs[i]);
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void catalog_done(struct engine *engine, struct catalog *catalog)
+{
+    followers_forget(engine->followers, catalog->apex);
+    published_remove(engine->published, catalog->apex);
+    zone_unref(catalog->now);
+    free(catalog->ghosts);
+    free(catalog->group);
+}
+
+void catalogs_free(struct engine *engine)
+{
+    for (size_t i = 0; i < engine->catalog_count; i++)
+        catalog_done(engine, &engine->catalogs[i]);
+    free(engine->catalogs);
+    engine->catalogs = NULL;
+    engine->catalog_count = 0;
+}
+
+static bool is_kept(const struct catalog *catalog, const struct zones_config *config)
+{
+    const struct zones_group *group =
+        config ? zones_config_group(config, text_of(catalog->group)) : NULL;
+    return group && group->catalog_len == catalog->apex.len &&
+           !memcmp(group->catalog, catalog->apex.at, catalog->apex.len);
+}
+
+static void catalog_add(struct engine *engine, const struct zones_group *group)
+{
+    struct catalog *catalog = &engine->catalogs[engine->catalog_count++];
+    *catalog = (struct catalog){.group = mem_copy_text(group->name)};
+    memcpy(catalog->octets, group->catalog, group->catalog_len);
+    catalog->apex.len = group->catalog_len;
+}
+
+void catalogs_set(struct engine *engine)
+{
+    const struct zones_config *config = engine->zones_config;
+    size_t kept = 0;
+    for (size_t i = 0; i < engine->catalog_count; i++) {
+        if (is_kept(&engine->catalogs[i], config))
+            engine->catalogs[kept++] = engine->catalogs[i];
+        else
+            catalog_done(engine, &engine->catalogs[i]);
+    }
+    engine->catalog_count = kept;
+    engine->catalogs = mem_resize(engine->catalogs, kept + (config ? config->group_count : 0) + 1,
+                                  sizeof *engine->catalogs);
+    for (size_t i = 0; config && i < config->group_count; i++)
+        if (config->groups[i].catalog_len && !find(engine, config->groups[i].name))
+            catalog_add(engine, &config->groups[i]);
+    for (size_t i = 0; i < engine->catalog_count; i++)
+        engine->catalogs[i].apex.at = engine->catalogs[i].octets;
+    engine->are_catalogs_dirty = true;
+}
+
+void catalogs_write_metrics(const struct engine *engine, struct buffer *out)
+{
+    if (!engine->catalog_count)
+        return;
+    metric_write_head(out, "signpost_catalog_held_zones", "gauge",
+                      "Zones that a guard keeps in a catalog, by group of servers.");
+    for (size_t i = 0; i < engine->catalog_count; i++) {
+        size_t held = 0;
+        for (size_t k = 0; k < engine->catalogs[i].ghost_count; k++)
+            held += engine->catalogs[i].ghosts[k].is_held;
+        buffer_printf(out, "signpost_catalog_held_zones{group=\"");
+        metric_write_label(out, engine->catalogs[i].group);
+        buffer_printf(out, "\"} %zu\n", held);
+    }
+}
