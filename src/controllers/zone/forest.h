@@ -31,7 +31,7 @@ struct forest_settings {
     const void *context;
 };
 
-enum { FOREST_WARNINGS_MAX = 24 };
+enum { FOREST_WARNINGS_MAX = 24 }; // of more the first are told
 struct forest_warning {
     enum reason reason;
     const char *text;

@@ -2,7 +2,7 @@
 
 #include "controllers/zone/forest_private.h"
 
-enum { NAMED_MAX = 4 };
+enum { NAMED_MAX = 4, OWN_WARNINGS_MAX = 5 };
 
 static const char *keep_text(struct arena *arena, const struct buffer *text)
 {
@@ -175,10 +175,12 @@ static void warn(struct warnings *warnings, enum reason reason, const char *text
         warnings->items[warnings->count++] = (struct forest_warning){reason, text};
 }
 
+// Leaves room for what follows.
 static void warn_of_compiler(void *context, enum zone_reason reason, struct text text)
 {
     struct warnings *warnings = context;
-    warn(warnings, reason_of(reason), arena_copy(warnings->arena, text.at, text.len));
+    if (warnings->count < FOREST_WARNINGS_MAX - OWN_WARNINGS_MAX)
+        warn(warnings, reason_of(reason), arena_copy(warnings->arena, text.at, text.len));
 }
 
 static void warn_of_rules(struct warnings *warnings, const struct teller *teller,

@@ -1192,6 +1192,21 @@ static void a_thousand_zones_are_worked_out_when_one_changes_and_few_are_told(vo
     assert_int_equal(settle_many(), 2);
 }
 
+static void what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it(void **state)
+{
+    struct forest_zone told_zone;
+    (void)state;
+    zone("dns/example",
+         "'domainName':'example.org.'," NS1 "'delegations':[{'zones':['*','a..b']}]");
+    put_many(&zone_kind, "dns/z#",
+             "'domainName':'z#.example.org.','nameservers':[{'name':'ns1'}]," NONE, 40);
+    (void)settle_many();
+    const struct object *object = entry_of(&zone_kind, "dns/example")->object;
+    assert_true(forest_zone(world.forest, world.arena, object, &told_zone));
+    assert_int_equal(told_zone.warnings[0].reason, REASON_MISSING_GLUE);
+    assert_non_null(warning_text("dns/example", REASON_INVALID_PATTERN));
+}
+
 static void a_forest_that_holds_much_can_be_dropped_before_it_is_settled(void **state)
 {
     (void)state;
@@ -1439,6 +1454,7 @@ int main(void)
         TEST(one_of_many_is_told_alone),
         TEST(orphans_are_looked_at_again_when_a_zone_comes_and_told_when_it_is_theirs),
         TEST(a_thousand_zones_are_worked_out_when_one_changes_and_few_are_told),
+        TEST(what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it),
         TEST(a_forest_that_holds_much_can_be_dropped_before_it_is_settled),
         TEST(any_order_of_events_leads_to_the_same),
     };
