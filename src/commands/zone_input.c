@@ -113,7 +113,7 @@ static void write_name(const void *at, struct buffer *out)
     buffer_printf(out, "the record of line %u", tag->line);
 }
 
-static const struct zone_compiler_ops ops = {compare_age, write_name};
+static const struct zone_compiler_ops ops = {compare_age, write_name, NULL};
 
 // A signer made them of the others.
 static bool is_of_signer(uint16_t type)

@@ -105,7 +105,7 @@ static inline void put(struct zone_compiler *compiler, struct thing *thing, cons
 
 static inline struct zone_compiler *compiler_of_shop(void)
 {
-    static const struct zone_compiler_ops ops = {compare_things, write_thing};
+    static const struct zone_compiler_ops ops = {compare_things, write_thing, NULL};
     return zone_compiler_new(shop, &ops);
 }
 

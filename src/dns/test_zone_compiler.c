@@ -1257,7 +1257,7 @@ struct below {
 
 static void start_below(struct below *below, const char *apex, const char *const *lines)
 {
-    static const struct zone_compiler_ops ops = {compare_things, write_thing};
+    static const struct zone_compiler_ops ops = {compare_things, write_thing, NULL};
     uint8_t octets[DNAME_MAX];
     struct zone_frame frame = plain_frame();
     *below = (struct below){.compiler = zone_compiler_new(read_name(apex, octets), &ops)};

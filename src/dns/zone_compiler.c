@@ -252,7 +252,7 @@ struct zone_compiler *zone_compiler_new(struct dname apex, const struct zone_com
     memcpy(compiler->apex_name, apex.at, apex.len);
     compiler->apex_len = apex.len;
     compiler->ops = *ops;
-    compiler->slab = slab_new();
+    compiler->slab = ops->slab ? ops->slab : slab_new();
     compiler->apex = zone_node_root(compiler);
     compiler->outside = zone_node_root(compiler);
     compiler->apex->flags |= NODE_SEEN;
@@ -279,7 +279,8 @@ void zone_compiler_free(struct zone_compiler *compiler)
     zone_nodes_done(compiler);
     free(compiler->verdicts);
     free(compiler->order);
-    slab_free(compiler->slab);
+    if (!compiler->ops.slab)
+        slab_free(compiler->slab);
     free(compiler);
 }
 
@@ -321,7 +322,7 @@ size_t zone_compiler_octets(const struct zone_compiler *compiler)
         &compiler->flipped,   &compiler->via,    &compiler->aliases, &compiler->fading,
         &compiler->structure, &compiler->walked,
     };
-    size_t octets = sizeof *compiler + slab_octets(compiler->slab);
+    size_t octets = sizeof *compiler + (compiler->ops.slab ? 0 : slab_octets(compiler->slab));
     octets += compiler->bucket_count * sizeof *compiler->buckets;
     octets += compiler->change_capacity * sizeof *compiler->changes;
     octets += compiler->verdict_capacity * sizeof *compiler->verdicts;

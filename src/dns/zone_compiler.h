@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/slab.h"
 #include "base/text.h"
 #include "dns/dname.h"
 #include "dns/zone.h"
@@ -92,6 +93,9 @@ struct zone_entry {
 struct zone_compiler_ops {
     int (*compare_age)(const void *a, const void *b);
     void (*write_name)(const void *tag, struct buffer *out);
+    // Where what it makes lies, when there are many small zones; NULL: in one of its own, which
+    // zone_compiler_octets() counts.
+    struct slab *slab;
 };
 
 // A zone below this one that is compiled as well: its apex NS and the addresses of their targets.

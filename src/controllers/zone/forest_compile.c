@@ -17,8 +17,6 @@ static void write_leaf_name(const void *tag, struct buffer *out)
     object_write_name(out, leaf->object);
 }
 
-static const struct zone_compiler_ops ops = {compare_age, write_leaf_name};
-
 // ---- what a parent gets of a zone ---------------------------------------------------------------
 
 static void drop_summary(struct zone_child *summary)
@@ -153,6 +151,7 @@ void compile_set_frame(struct forest *forest, struct node *node)
 
 void compile_begin(struct forest *forest, struct node *node)
 {
+    struct zone_compiler_ops ops = {compare_age, write_leaf_name, forest->slab};
     node->compiler = zone_compiler_new(node_name(node), &ops);
     node->has_new_children = node->first_child != NULL;
     compile_set_frame(forest, node);

@@ -104,8 +104,8 @@ struct gone { // a zone that is no longer live
 struct forest {
     const struct forest_settings *settings;
     struct rules *claims; // NULL: anybody
-    struct slab *slab;
-    struct arena *arena; // of one object at a time
+    struct slab *slab;    // also of all compilers
+    struct arena *arena;  // of one object at a time
     struct buffer rdata;
 
     struct leaf **leaves; // by id; NULL: free
