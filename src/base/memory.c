@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/poison.h"
@@ -74,6 +75,18 @@ void *mem_new_aligned(size_t size)
     if (!made)
         out_of_memory();
     return made;
+}
+
+void mem_populate(void *at, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if ((uintptr_t)at % page == 0)
+        (void)madvise(at, size / page * page, MADV_POPULATE_WRITE);
+#else
+    (void)at;
+    (void)size;
+#endif
 }
 
 char *mem_copy_text(const char *text)

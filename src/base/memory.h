@@ -15,6 +15,8 @@ void *mem_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull)
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 // `size` octets, a power of two, at a multiple of it; never NULL, not zeroed.
 void *mem_new_aligned(size_t size) __attribute__((malloc, returns_nonnull));
+// All of it is about to be written: its pages come at once, not fault by fault. A hint.
+void mem_populate(void *at, size_t size);
 // A NUL-terminated copy; caller frees with free().
 char *mem_copy_text(const char *text) __attribute__((malloc, returns_nonnull));
 void *mem_copy(const void *at, size_t len) __attribute__((malloc, returns_nonnull));

@@ -15,6 +15,7 @@ enum {
     SIZES = SLAB_OCTETS_MAX / STEP,
     CHUNK_OCTETS = 256 * 1024, // as large as what malloc maps and unmaps by itself
     KEPT_OCTETS = 4096,        // of an empty chunk, so much was ever used
+    MANY = 8,                  // who filled so many chunks of a size is likely to fill the next
     SLOT_NONE = UINT32_MAX,
 };
 
@@ -31,6 +32,7 @@ struct chunk {
 
 struct slab {
     struct chunk *with_room[SIZES];
+    uint16_t made[SIZES]; // chunks so far, as far as it matters
     size_t chunk_count;
     bool is_closed; // goes with its last chunk
 };
@@ -84,6 +86,11 @@ static void unlink_chunk(struct chunk *chunk)
 static struct chunk *chunk_new(struct slab *slab, uint32_t size)
 {
     struct chunk *chunk = mem_new_aligned(CHUNK_OCTETS);
+    uint16_t *made = &slab->made[size / STEP - 1];
+    if (*made == MANY)
+        mem_populate(chunk, CHUNK_OCTETS);
+    else
+        ++*made;
     *chunk = (struct chunk){.slab = slab, .size = size, .free = SLOT_NONE};
     ASAN_POISON_MEMORY_REGION(chunk->slots, CHUNK_OCTETS - offsetof(struct chunk, slots));
     link_chunk(chunk);

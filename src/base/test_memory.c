@@ -203,6 +203,19 @@ static void only_a_large_array_is_let_go(void **state)
     assert_int_equal(capacity, 0);
 }
 
+static void populated_memory_keeps_what_it_holds(void **state)
+{
+    (void)state;
+    enum { OCTETS = 64 * 1024 };
+    char *at = mem_new_aligned(OCTETS);
+    memset(at, 'x', OCTETS / 2);
+    mem_populate(at, OCTETS);
+    mem_populate(at + 1, 100); // a hint that nobody can take
+    for (size_t i = 0; i < OCTETS / 2; i++)
+        assert_int_equal(at[i], 'x');
+    free(at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +232,7 @@ int main(void)
         cmocka_unit_test(big_piece_leaves_the_open_block_in_use),
         cmocka_unit_test(only_a_large_array_is_let_go),
         cmocka_unit_test(arena_texts_are_terminated),
+        cmocka_unit_test(populated_memory_keeps_what_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
