@@ -69,6 +69,13 @@ static struct zone_record *winner_of(enum zone_node_kind kind, const struct fact
     return winners[kind];
 }
 
+// What is found there is of no interest where nothing points to and no wildcard answers.
+static void mark_look(struct zone_compiler *compiler, struct zone_node *node)
+{
+    if (node->referrers || dname_label_is_star(node->label))
+        zone_node_mark(&compiler->look, node, NODE_LOOK);
+}
+
 static void renew(struct zone_compiler *compiler, struct zone_node *node)
 {
     zone_record_sort(compiler, node);
@@ -79,7 +86,7 @@ static void renew(struct zone_compiler *compiler, struct zone_node *node)
     if (kind != node->kind || (kind && is_other))
         zone_nodes_push(&compiler->structure, node);
     if (kind != node->kind || is_other || (facts.flags ^ node->flags) & NODE_FACTS)
-        zone_node_mark(&compiler->look, node, NODE_LOOK);
+        mark_look(compiler, node);
     node->kind = (uint8_t)kind;
     node->winner = winner;
     node->flags &= ~(uint32_t)(NODE_FACTS | NODE_HAS_NS | NODE_FORCED | NODE_OWN);
@@ -105,7 +112,7 @@ static void hide_below(struct zone_compiler *compiler, struct zone_node *top)
          node = zone_node_after(top, node, false)) {
         node->occluder = occluder_of(node);
         zone_node_mark(&compiler->touched, node, NODE_TOUCHED);
-        zone_node_mark(&compiler->look, node, NODE_LOOK);
+        mark_look(compiler, node);
         zone_node_mark(&compiler->eval, node, NODE_EVAL);
     }
 }
@@ -123,7 +130,10 @@ static void see(struct zone_compiler *compiler, struct zone_node *node)
     for (struct zone_node *at = node; at; at = at->parent) {
         bool did_exist = at->visible > 0;
         at->visible += is_seen ? 1u : UINT32_MAX;
-        if (did_exist != (at->visible > 0))
+        if (did_exist == (at->visible > 0))
+            continue;
+        mark_look(compiler, at);
+        if (at->first_child)
             zone_node_mark(&compiler->flipped, at, NODE_FLIPPED);
     }
 }
@@ -153,7 +163,6 @@ static void tell_below(struct zone_compiler *compiler, struct zone_node *top)
 {
     struct zone_node *node = top;
     bool is_over = false;
-    zone_node_mark(&compiler->look, top, NODE_LOOK);
     while (compiler->link_count && (node = zone_node_after(top, node, is_over))) {
         is_over = node->flags & NODE_FLIPPED;
         if (node->referrers)
