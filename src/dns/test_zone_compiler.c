@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "dns/test_compilers.h"
+#include "dns/zone_compiler_private.h"
 
 enum { THINGS_MAX = 64 };
 
@@ -1153,6 +1154,69 @@ static void an_address_is_no_name_server(void **state)
     stop(&bench);
 }
 
+static void a_zone_that_is_too_large_is_not_served(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench);
+    run(&bench);
+    bench.compiler->record_count = ZONE_RECORDS_MAX - 1;
+    expect_fault(&bench, ZONE_FINE, "");
+    bench.compiler->record_count = ZONE_RECORDS_MAX;
+    expect_fault(&bench, ZONE_TOO_LARGE,
+                 "1000001 records with 0 MiB of rdata: at most 1000000 and 256 MiB are served");
+    bench.compiler->record_count = 1;
+    bench.compiler->rdata_octets = ZONE_RDATA_MAX + 1;
+    expect_fault(&bench, ZONE_TOO_LARGE,
+                 "2 records with 256 MiB of rdata: at most 1000000 and 256 MiB are served");
+    stop(&bench);
+}
+
+static void rdata_that_is_in_the_zone_is_counted(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start_bare(&bench);
+    size_t first = add(&bench, "a A 192.0.2.1");
+    size_t same = add(&bench, "a A 192.0.2.1");
+    add(&bench, "a CNAME a.net.");
+    run(&bench);
+    assert_int_equal(bench.compiler->rdata_octets, 4);
+    assert_int_equal(zone_compiler_record_count(bench.compiler), 2);
+    assert_int_equal(zone_compiler_excluded_count(bench.compiler), 1);
+    drop(&bench, first);
+    run(&bench);
+    assert_int_equal(bench.compiler->rdata_octets, 4);
+    drop(&bench, same);
+    run(&bench);
+    assert_int_equal(bench.compiler->rdata_octets, 7);
+    assert_int_equal(zone_compiler_excluded_count(bench.compiler), 0);
+    stop(&bench);
+}
+
+static void names_go_with_their_last_record(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start_bare(&bench);
+    add(&bench, "a.b.c MX 10 x.y.z.shop.example.");
+    add(&bench, "b.c TXT x");
+    run(&bench);
+    assert_int_equal(bench.compiler->node_count, 6);
+    struct zone *zone = zone_compiler_zone(bench.compiler, 1);
+    drop(&bench, 0);
+    run(&bench);
+    drop(&bench, 1);
+    run(&bench);
+    zone_unref(zone);
+    zone = zone_compiler_zone(bench.compiler, 2);
+    run(&bench);
+    assert_int_equal(zone_record_count(zone), 1);
+    assert_int_equal(bench.compiler->node_count, 0);
+    zone_unref(zone);
+    stop(&bench);
+}
+
 static void the_zones_own_fields_are_warned_of(void **state)
 {
     (void)state;
@@ -1352,6 +1416,44 @@ static void a_zone_below_without_glue_is_not_published_but_occludes(void **state
     stop(&bench);
 }
 
+static void an_address_by_wildcard_is_glue_as_well(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"sub NS ns.sub.shop.example.", "*.sub A 192.0.2.9", NULL};
+    struct bench bench;
+    struct below below;
+    start_bare(&bench);
+    start_below(&below, "sub", lines);
+    zone_compiler_set_children(bench.compiler, &below.child, 1);
+    run(&bench);
+    expect_zone(&bench, "sub.shop.example. 77 IN NS ns.sub.shop.example.\n"
+                        "ns.sub.shop.example. 77 IN A 192.0.2.9\n");
+    zone_compiler_free(below.compiler);
+    stop(&bench);
+}
+
+static void a_zone_below_may_have_its_name_servers_here(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"sub NS ns.shop.example.", NULL};
+    struct bench bench;
+    struct below below;
+    start(&bench);
+    start_below(&below, "sub", lines);
+    zone_compiler_set_children(bench.compiler, &below.child, 1);
+    size_t a = add(&bench, "ns A 192.0.2.1");
+    run(&bench);
+    expect_fine(&bench, a);
+    expect_warnings(&bench, "");
+    drop(&bench, a);
+    add(&bench, "ns CNAME a.net.");
+    run(&bench);
+    expect_warnings(&bench, "NSTargetIsAlias: ns.shop.example. is an alias, by team/b (CNAME): "
+                            "point at the name that has the addresses\n");
+    zone_compiler_free(below.compiler);
+    stop(&bench);
+}
+
 static void a_change_below_is_followed(void **state)
 {
     (void)state;
@@ -1522,12 +1624,17 @@ int main(void)
         cmocka_unit_test(a_name_server_of_the_zone_needs_an_address),
         cmocka_unit_test(a_name_server_below_a_cut_needs_glue),
         cmocka_unit_test(an_address_is_no_name_server),
+        cmocka_unit_test(a_zone_that_is_too_large_is_not_served),
+        cmocka_unit_test(rdata_that_is_in_the_zone_is_counted),
+        cmocka_unit_test(names_go_with_their_last_record),
         cmocka_unit_test(the_zones_own_fields_are_warned_of),
         cmocka_unit_test(mname_is_the_first_name_server_unless_it_is_given),
         cmocka_unit_test(the_vector_for_hashes_comes_out),
         cmocka_unit_test(a_zone_below_is_delegated_to_with_its_glue),
         cmocka_unit_test(zones_below_lend_each_other_glue),
         cmocka_unit_test(a_zone_below_without_glue_is_not_published_but_occludes),
+        cmocka_unit_test(an_address_by_wildcard_is_glue_as_well),
+        cmocka_unit_test(a_zone_below_may_have_its_name_servers_here),
         cmocka_unit_test(a_change_below_is_followed),
         cmocka_unit_test(who_is_hidden_by_another_zone_below_is_told),
         cmocka_unit_test(only_what_changed_is_told),
