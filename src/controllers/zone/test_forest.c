@@ -1336,14 +1336,15 @@ static void change_something(void)
 
 static void put_shuffled(struct forest *forest)
 {
-    size_t order[OBJECTS_MAX];
-    for (size_t i = 0; i < world.count; i++) {
-        size_t j = dice((unsigned)i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
+    const struct object *order[OBJECTS_MAX] = {NULL};
     for (size_t i = 0; i < world.count; i++)
-        forest_put(forest, world.entries[order[i]].object);
+        order[i] = world.entries[i].object;
+    for (size_t i = world.count; i > 0; i--) {
+        size_t j = dice((unsigned)i);
+        const struct object *object = order[j];
+        order[j] = order[i - 1];
+        forest_put(forest, object);
+    }
 }
 
 // A new forest that is given all at once says the same.
