@@ -109,6 +109,7 @@ static bool open_engine(struct run_process *run, struct error *err)
         .providers = providers,
         .provider_count = provider_count,
         .sync_period_ms = option_ms(run->invocation, "sync-period"),
+        .zone_file_dir = option_text(run->invocation, "zone-file-dir"),
         .leading = leading,
         .context = run,
     };

@@ -21,6 +21,11 @@ const struct option zones_options[ZONES_OPTION_COUNT] = {
      .placeholder = "ADDR:PORT",
      .doc = "Where those servers fetch zones, over UDP and TCP, once there is a group of them. Not "
             "given: [::]:5300 in a cluster, 127.0.0.1:5300 on a folder."},
+    {.name = "zone-file-dir",
+     .type = OPTION_TEXT,
+     .placeholder = "DIR",
+     .doc = "Write every zone that is served as a master file there, too: NAME.zone, replaced at "
+            "once as a whole."},
 };
 
 struct zones_place {

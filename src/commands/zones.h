@@ -8,8 +8,9 @@
 // The zones configuration of `signpost run` (its file, followed as it changes) and the hidden
 // primary that its servers ask. Resident, one a process.
 
-enum { ZONES_OPTION_COUNT = 2 };
-extern const struct option zones_options[ZONES_OPTION_COUNT]; // zones-config, primary-listen
+enum { ZONES_OPTION_COUNT = 3 };
+extern const struct option
+    zones_options[ZONES_OPTION_COUNT]; // zones-config, primary-listen, zone-file-dir
 
 struct zones_place;
 // Reads the file, if one is given. NULL: the text says what is wrong with it.

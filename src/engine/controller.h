@@ -70,6 +70,14 @@ struct server_view {
 
 struct zone;
 
+// What settling tells.
+struct overview_calls {
+    void (*wake)(void *context, const struct object *object); // its outcome may be another
+    // A change has arrived everywhere, so long after it was seen.
+    void (*programmed)(void *context, const struct object *object, int64_t took_ms);
+    void *context;
+};
+
 // What an object comes to may depend on many others at once: which of several zones with one name
 // is live, which record of many wins. An overview is told of all objects of some kinds, as they
 // come, change and go, and says whose outcome may be another; those keys get turns. It stands in
@@ -88,8 +96,11 @@ struct overview {
     void (*heard)(void *state, const struct object *object, const struct server_view *servers,
                   size_t count);
     // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
-    int64_t (*settle)(void *state, int64_t now_ms,
-                      void (*wake)(void *context, const struct object *object), void *context);
+    int64_t (*settle)(void *state, int64_t now_ms, const struct overview_calls *calls);
+    // Prometheus text of what only it knows, appended; or NULL.
+    void (*write_metrics)(const void *state, struct buffer *out);
+    const char *seconds_metric; // family of how long settling takes
+    const char *seconds_help;
 };
 
 // ---- the snapshot -------------------------------------------------------------------------------

@@ -34,8 +34,9 @@ struct engine_options {
     size_t controller_count;
     const struct provider *const *providers;
     size_t provider_count;
-    int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
-    bool drops_memos;       // forget memos after each turn (tests)
+    int64_t sync_period_ms;    // every key has a turn that often, +-10 %; 0: never by time alone
+    bool drops_memos;          // forget memos after each turn (tests)
+    const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
     // A dry run: the same turns and claims, but talks are taken as done without being held, and
     // questions are not asked; engine_plan() tells what would have been sent. The store is one that
     // writes nothing (store/dry.h).

@@ -597,7 +597,7 @@ size_t followers_in_flight(const struct followers *followers)
     return followers->in_flight;
 }
 
-void followers_write_metrics(const struct followers *followers, struct buffer *out)
+void followers_write_requests(const struct followers *followers, struct buffer *out)
 {
     static const char *const codes[] = {"answered", "refused", "error"};
     for (size_t i = 0; i < followers->lane_count; i++)
@@ -611,4 +611,18 @@ void followers_write_metrics(const struct followers *followers, struct buffer *o
                                   lane->name, talk_names[k], codes[r],
                                   (unsigned long long)lane->counts.by_result[k][r]);
             }
+}
+
+void followers_write_seconds(const struct followers *followers, struct buffer *out)
+{
+    char labels[400];
+    for (size_t i = 0; i < followers->lane_count; i++)
+        for (size_t k = 0; k < TALK_TYPES; k++) {
+            const struct server_lane *lane = followers->lanes[i];
+            snprintf(labels, sizeof labels, "backend=\"%s\",operation=\"%s\"", lane->name,
+                     talk_names[k]);
+            if (lane->counts.seconds[k].count)
+                metric_write_histogram(out, "signpost_backend_request_seconds", labels,
+                                       &lane->counts.seconds[k]);
+        }
 }

@@ -36,4 +36,6 @@ size_t followers_views(const struct followers *followers, struct dname apex,
                        const struct server_view **views);
 // How many talks are under way.
 size_t followers_in_flight(const struct followers *followers);
-void followers_write_metrics(const struct followers *followers, struct buffer *out);
+// Samples of signpost_backend_requests_total and of signpost_backend_request_seconds.
+void followers_write_requests(const struct followers *followers, struct buffer *out);
+void followers_write_seconds(const struct followers *followers, struct buffer *out);

@@ -141,9 +141,11 @@ static void write_lanes(struct engine *engine, struct buffer *out)
                       "Outgoing talk by backend.");
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         write_lane_requests(out, lane);
+    followers_write_requests(engine->followers, out);
     metric_write_head(out, "signpost_backend_request_seconds", "histogram", "Length of a talk.");
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         write_lane_seconds(out, lane);
+    followers_write_seconds(engine->followers, out);
     metric_write_head(out, "signpost_backend_in_flight", "gauge", "Talks under way.");
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", lane->name,
@@ -242,6 +244,9 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
         write_tally(&engine->controllers[i], out);
     write_queue(engine, out);
     write_lanes(engine, out);
+    publish_write_metrics(engine, out);
+    catalogs_write_metrics(engine, out);
+    overviews_write_metrics(engine, out);
     if (engine->options.store) {
         write_cache(engine, out);
         write_leading(engine, out);

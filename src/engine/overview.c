@@ -127,11 +127,23 @@ static void wake(void *context, const struct object *object)
     }
 }
 
+static void programmed(void *context, const struct object *object, int64_t took_ms)
+{
+    struct engine *engine = context;
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].controller->kind == object->kind &&
+            engine->controllers[i].overview)
+            histogram_add(&engine->controllers[i].programmed_seconds, took_ms);
+}
+
 static void settle(struct engine *engine, struct overview_state *state)
 {
     int64_t now_ms = loop_unix_ms(engine->loop);
+    int64_t begun_ms = loop_mono_ms(engine->loop);
+    const struct overview_calls calls = {wake, programmed, engine};
     state->is_dirty = false;
-    int64_t next_ms = state->overview->settle(state->state, now_ms, wake, engine);
+    int64_t next_ms = state->overview->settle(state->state, now_ms, &calls);
+    histogram_add(&state->settle_seconds, loop_mono_ms(engine->loop) - begun_ms);
     if (next_ms)
         loop_timer_set(engine->loop, &state->timer, next_ms > now_ms ? next_ms - now_ms : 0);
     else
@@ -156,6 +168,20 @@ void overviews_settle(struct engine *engine)
         if (engine->options.drops_memos)
             overview_renew(engine, state);
         settle(engine, state);
+    }
+}
+
+void overviews_write_metrics(const struct engine *engine, struct buffer *out)
+{
+    for (size_t i = 0; i < engine->overview_count; i++) {
+        const struct overview_state *state = &engine->overviews[i];
+        const struct overview *overview = state->overview;
+        if (overview->seconds_metric) {
+            metric_write_head(out, overview->seconds_metric, "histogram", overview->seconds_help);
+            metric_write_histogram(out, overview->seconds_metric, "", &state->settle_seconds);
+        }
+        if (overview->write_metrics)
+            overview->write_metrics(state->state, out);
     }
 }
 

@@ -171,6 +171,7 @@ static void serve(struct engine *engine, struct served *served,
     followers_tell(engine->followers, publication->group, zone);
     zone_unref(served->zone);
     served->zone = zone_ref(zone);
+    zone_files_want(engine, served);
     tell_views(engine, served);
     tell_zone(engine, served);
 }
@@ -247,6 +248,77 @@ void publish_forget(struct engine *engine, uint32_t key)
         withdraw(engine, served);
 }
 
+// ---- metrics ------------------------------------------------------------------------------------
+
+struct zone_sample {
+    const char *name;
+    const char *help;
+    int64_t (*get)(const struct zone *zone);
+};
+
+static int64_t serial_of(const struct zone *zone)
+{
+    return zone_serial(zone);
+}
+
+static int64_t records_of(const struct zone *zone)
+{
+    return (int64_t)zone_record_count(zone);
+}
+
+static const struct zone_sample zone_samples[] = {
+    {"signpost_zone_serial", "Serial that is served.", serial_of},
+    {"signpost_zone_records", "Records in the version that is served.", records_of},
+};
+
+static void write_zones(const struct engine *engine, const struct zone_sample *sample,
+                        struct buffer *out)
+{
+    metric_write_head(out, sample->name, "gauge", sample->help);
+    for (uint32_t id = 0; id < engine->served_used; id++) {
+        const struct served *served = engine->served[id];
+        const struct zone *zone = served ? newest(engine, served->apex) : NULL;
+        AUTO_BUFFER name = {0};
+        if (!zone)
+            continue;
+        dname_write(&name, served->apex);
+        buffer_printf(out, "%s{zone=\"", sample->name);
+        metric_write_label(out, name.at);
+        buffer_printf(out, "\"} %lld\n", (long long)sample->get(zone));
+    }
+}
+
+static void write_servers_of(const struct engine *engine, const struct served *served,
+                             struct buffer *out)
+{
+    const struct server_view *views;
+    AUTO_BUFFER name = {0};
+    size_t count = followers_views(engine->followers, served->apex, &views);
+    dname_write(&name, served->apex);
+    for (size_t i = 0; i < count; i++) {
+        if (!views[i].has_serial)
+            continue;
+        buffer_add_text(out, "signpost_zone_server_serial{zone=\"");
+        metric_write_label(out, name.at);
+        buffer_add_text(out, "\",server=\"");
+        metric_write_label(out, views[i].name);
+        buffer_printf(out, "\"} %lld\n", (long long)views[i].serial);
+    }
+}
+
+void publish_write_metrics(const struct engine *engine, struct buffer *out)
+{
+    if (!engine->served_by_apex.count)
+        return;
+    for (size_t i = 0; i < COUNT_OF(zone_samples); i++)
+        write_zones(engine, &zone_samples[i], out);
+    metric_write_head(out, "signpost_zone_server_serial", "gauge",
+                      "Serial that a server answered last.");
+    for (uint32_t id = 0; id < engine->served_used; id++)
+        if (engine->served[id])
+            write_servers_of(engine, engine->served[id], out);
+}
+
 // ---- life ---------------------------------------------------------------------------------------
 
 void publish_new(struct engine *engine)
@@ -259,6 +331,7 @@ void publish_new(struct engine *engine)
                                                                   .heard = on_heard,
                                                                   .context = engine});
     followers_lead(engine->followers, engine->is_leading);
+    zone_files_new(engine);
 }
 
 void publish_free(struct engine *engine)
@@ -267,6 +340,7 @@ void publish_free(struct engine *engine)
         if (engine->served[id])
             withdraw(engine, engine->served[id]);
     catalogs_free(engine);
+    zone_files_free(engine);
     followers_free(engine->followers);
     published_free(engine->published);
     table_done(&engine->served_by_apex);

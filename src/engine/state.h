@@ -53,6 +53,7 @@ struct served {
     const struct zone *zone; // as the key wants it; NULL: nothing yet
     char *group;             // of servers; NULL: none
     bool is_member;          // its servers shall have it: a catalog lists it
+    bool is_file_due;
 };
 
 // What only few keys have.
@@ -313,6 +314,7 @@ struct overview_state {
     bool is_dirty;
     struct loop_timer timer;
     struct engine *engine;
+    struct histogram settle_seconds;
 };
 
 struct controller_state {
@@ -356,6 +358,8 @@ struct engine {
     struct catalog *catalogs;
     size_t catalog_count;
     bool are_catalogs_dirty;
+    struct loop_timer zone_file_timer;
+    struct error zone_file_fault; // of the last write, told once
     struct overview_state *overviews;
     size_t overview_count;
     bool *kind_synced; // per controller kind and gather kind, see kinds
@@ -453,6 +457,14 @@ void publish_forget(struct engine *engine, uint32_t key);
 // An overview was made anew: it learns what is served and answered.
 void publish_tell_overview(struct engine *engine, uint32_t key);
 
+void publish_write_metrics(const struct engine *engine, struct buffer *out);
+
+// zone_files.c
+void zone_files_new(struct engine *engine);
+void zone_files_free(struct engine *engine);
+// A version of it is served.
+void zone_files_want(struct engine *engine, struct served *served);
+
 // catalogs.c
 // The groups of the configuration are others now.
 void catalogs_set(struct engine *engine);
@@ -475,6 +487,7 @@ void overviews_settle(struct engine *engine);
 bool overviews_are_settled(const struct engine *engine);
 // Settings changed: it is made anew from all objects.
 void overview_renew(struct engine *engine, struct overview_state *state);
+void overviews_write_metrics(const struct engine *engine, struct buffer *out);
 bool overview_is_synced(const struct engine *engine, const struct overview *overview);
 // NULL: the controller has none.
 void *overview_of(const struct engine *engine, uint32_t key);

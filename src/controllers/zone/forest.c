@@ -193,6 +193,12 @@ const struct object *forest_home(const struct forest *forest, const struct objec
     return leaf && leaf->entry ? leaf->home->object : NULL;
 }
 
+enum zone_reason forest_excluded(const struct forest *forest, const struct object *record)
+{
+    const struct leaf *leaf = leaf_find(forest, node_key_of(record));
+    return leaf && leaf->entry ? zone_record_outcome(leaf->entry).reason : ZONE_FINE;
+}
+
 void forest_remove(struct forest *forest, const struct object *object)
 {
     must(object->kind == &zone_kind || object->kind == &record_kind);

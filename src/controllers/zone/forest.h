@@ -96,4 +96,6 @@ bool forest_record(const struct forest *forest, struct arena *arena, const struc
                    struct forest_record *out);
 // Whose record it is, at no cost; NULL: no zone's.
 const struct object *forest_home(const struct forest *forest, const struct object *record);
+// Why it is kept out of that zone; ZONE_FINE: it is not.
+enum zone_reason forest_excluded(const struct forest *forest, const struct object *record);
 size_t forest_octets(const struct forest *forest);

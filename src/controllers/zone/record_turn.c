@@ -105,7 +105,6 @@ void record_decide(const struct snapshot *snapshot, void *memo, struct verdict *
     if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
         return;
     struct programmed programmed = programmed_of(&turn);
-    out->reason_label = reason_name(programmed.reason);
     put_zone(&turn);
     if (is_too_early(&turn, programmed.reason))
         return;

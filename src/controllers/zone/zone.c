@@ -35,12 +35,6 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct zone_settings, nameservers)},
 };
 
-static const struct controller_metric record_metrics[] = {
-    {.name = "signpost_records",
-     .type = METRIC_KEYS,
-     .help = "Records by reason of their condition Programmed."},
-};
-
 static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
 static const char *const patch[] = {"patch", NULL};
 
@@ -78,8 +72,6 @@ static const struct controller record_controller = {
     .decide = record_decide,
     .overview = &zones_overview,
     .rights = record_rights,
-    .metrics = record_metrics,
-    .metric_count = COUNT_OF(record_metrics),
 };
 
 static const struct controller *const companions[] = {&record_controller, NULL};

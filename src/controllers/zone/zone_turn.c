@@ -346,5 +346,4 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     put_parent(&turn);
     zone_notes(out, &turn.ours.conditions, &turn.status.conditions);
     out->status = zone_status_encode(turn.arena, &turn.status);
-    out->reason_label = reason_name(turn.view.accepted);
 }

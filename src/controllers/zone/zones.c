@@ -1,10 +1,12 @@
 #include "controllers/zone/zones.h"
 #include "controllers/zone/fallbacks.h"
+#include "controllers/zone/zone_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/metric.h"
 #include "base/must.h"
 #include "base/table.h"
 #include "dns/serial.h"
@@ -54,8 +56,7 @@ struct zones {
     uint32_t *changed; // rows
     size_t changed_count;
     size_t changed_capacity;
-    void (*wake)(void *context, const struct object *object);
-    void *wake_context;
+    const struct overview_calls *calls; // of the settle under way
 };
 
 // ---- tables -------------------------------------------------------------------------------------
@@ -430,12 +431,17 @@ static void heard(void *state, const struct object *object, const struct server_
     life->is_due = true;
 }
 
+static void wake(const struct zones *zones, const struct object *object)
+{
+    zones->calls->wake(zones->calls->context, object);
+}
+
 // ---- settling -----------------------------------------------------------------------------------
 
 static void on_changed(void *context, const struct object *object)
 {
     struct zones *zones = context;
-    zones->wake(zones->wake_context, object);
+    wake(zones, object);
     if (object->kind == &zone_kind)
         return;
     uint32_t id = table_find(&zones->rows.table, hash_of(object), object);
@@ -449,7 +455,7 @@ static void on_content(void *context, const struct object *object)
 {
     struct zones *zones = context;
     struct zone_life *life = zones_life(zones, object);
-    zones->wake(zones->wake_context, object);
+    wake(zones, object);
     if (life)
         life->number = zones->number;
 }
@@ -458,7 +464,7 @@ static void on_gone(void *context, const struct object *object, struct dname fqd
 {
     const struct zones *zones = context;
     (void)fqdn;
-    zones->wake(zones->wake_context, object);
+    wake(zones, object);
 }
 
 static void wait_add(struct zone_life *life, struct zone_wait wait)
@@ -489,14 +495,24 @@ static void wake_row(struct zones *zones, uint32_t id)
 {
     const struct row *row = &zones->rows.items[id];
     if (row->object)
-        zones->wake(zones->wake_context, row->object);
+        wake(zones, row->object);
 }
 
-static void wake_answered(struct zones *zones, struct zone_life *life)
+static void tell_programmed(const struct zones *zones, const struct zone_wait *wait, int64_t now_ms)
+{
+    const struct row *row = &zones->rows.items[wait->row];
+    if (row->object && row->number == wait->number)
+        zones->calls->programmed(zones->calls->context, row->object, now_ms - wait->since_ms);
+}
+
+static void wake_answered(struct zones *zones, struct zone_life *life, int64_t now_ms)
 {
     while (life->wait_first < life->wait_count &&
-           life->waits[life->wait_first].number <= life->answered)
-        wake_row(zones, life->waits[life->wait_first++].row);
+           life->waits[life->wait_first].number <= life->answered) {
+        const struct zone_wait *wait = &life->waits[life->wait_first++];
+        tell_programmed(zones, wait, now_ms);
+        wake_row(zones, wait->row);
+    }
     if (life->wait_told < life->wait_first)
         life->wait_told = life->wait_first;
 }
@@ -520,7 +536,7 @@ static void look_at(struct zones *zones, struct zone_life *life, int64_t now_ms)
     if (!life->published_ms)
         life->published_ms = now_ms;
     life->answered = answered_by_all(life);
-    zones->wake(zones->wake_context, life->object);
+    wake(zones, life->object);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -528,15 +544,13 @@ static int64_t earlier(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-static int64_t settle(void *state, int64_t now_ms,
-                      void (*wake)(void *context, const struct object *object), void *context)
+static int64_t settle(void *state, int64_t now_ms, const struct overview_calls *calls)
 {
     struct zones *zones = state;
     int64_t next_ms = 0;
     const struct forest_told told = {
         .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
-    zones->wake = wake;
-    zones->wake_context = context;
+    zones->calls = calls;
     zones->number++;
     zones->changed_count = 0;
     forest_settle(zones->forest, &told);
@@ -549,7 +563,7 @@ static int64_t settle(void *state, int64_t now_ms,
             continue;
         if (life->is_due)
             look_at(zones, life, now_ms);
-        wake_answered(zones, life);
+        wake_answered(zones, life, now_ms);
         next_ms = earlier(next_ms, wake_late(zones, life, now_ms));
     }
     return next_ms;
@@ -567,6 +581,43 @@ bool zones_is_answered(const struct zones *zones, const struct object *record, i
     return life && row->number <= life->answered && life->published.zone;
 }
 
+// ---- metrics ------------------------------------------------------------------------------------
+
+struct excluded {
+    size_t counts[ZONE_REASON_COUNT];
+};
+
+static const char *name_of(const struct zones *zones, struct arena *arena,
+                           const struct zone_life *life)
+{
+    struct forest_zone view;
+    if (!forest_zone(zones->forest, arena, life->object, &view) || !view.has_fqdn)
+        return "";
+    return zone_name_text(arena, view.fqdn);
+}
+
+static void write_metrics(const void *state, struct buffer *out)
+{
+    const struct zones *zones = state;
+    autofree struct excluded *excluded = mem_new_array(struct excluded, zones->lives.used + 1);
+    CLEANUP(arena) struct arena *arena = arena_new();
+    for (uint32_t id = 0; id < zones->rows.used; id++) {
+        const struct row *row = &zones->rows.items[id];
+        if (row->object && row->life != NO_ROW)
+            excluded[row->life].counts[forest_excluded(zones->forest, row->object)]++;
+    }
+    metric_write_head(out, "signpost_zone_excluded_records", "gauge",
+                      "Records that are kept out of their zone, by reason.");
+    for (uint32_t id = 0; id < zones->lives.used; id++)
+        for (int reason = ZONE_FINE + 1; zones->lives.items[id] && reason < ZONE_REASON_COUNT;
+             reason++)
+            if (excluded[id].counts[reason])
+                buffer_printf(
+                    out, "signpost_zone_excluded_records{zone=\"%s\",reason=\"%s\"} %zu\n",
+                    name_of(zones, arena, zones->lives.items[id]),
+                    zone_reason_name((enum zone_reason)reason), excluded[id].counts[reason]);
+}
+
 static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, NULL};
 
 const struct overview zones_overview = {
@@ -578,4 +629,7 @@ const struct overview zones_overview = {
     .published = published,
     .heard = heard,
     .settle = settle,
+    .write_metrics = write_metrics,
+    .seconds_metric = "signpost_zone_compile_seconds",
+    .seconds_help = "How long it took to work out what a batch of changes comes to.",
 };
