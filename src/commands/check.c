@@ -6,37 +6,28 @@
 #include "commands/check_live.h"
 #include "commands/check_set.h"
 #include "commands/commands.h"
+#include "commands/manifest_files.h"
 #include "commands/metrics_guard.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/setup.h"
 #include "commands/webhook.h"
-#include "io/disk.h"
+#include "commands/zone_manifests.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "store/folder/document.h"
-#include "store/folder/scan.h"
 
-enum { FILE_OCTETS_MAX = 16 * 1024 * 1024, SHOWN_OCTETS_MAX = 128 };
-
-struct file_path {
-    const char *shown;
-    const char *opened;
-};
+enum { SHOWN_OCTETS_MAX = 128 };
 
 struct check {
     struct arena *arena;
     struct kind_patterns *patterns;
     struct report report;
     struct check_set set;
-    struct file_path *files;
-    size_t file_count;
-    size_t file_capacity;
-    const char *folder; // being walked, as given
-    const char *real;   // its real path
-    const char *path;   // of the file being read
+    struct zone_manifests *zones;
+    struct manifest_files files;
+    const char *path; // of the file being read
     size_t object_count;
     size_t skipped_count;
-    size_t unreadable_count;
 };
 
 // ---- one object ---------------------------------------------------------------------------------
@@ -64,11 +55,8 @@ static void add_findings(struct check *check, const struct document *document,
 static void add_fault(struct check *check, const struct document *document)
 {
     struct spot place = {check->path, document->line, document->column};
-    AUTO_BUFFER prefix = {0};
-    buffer_printf(&prefix, "%s:%u:%u: ", place.path, place.line, place.column);
-    bool has_prefix = text_starts(text_of(document->fault), prefix.at);
     report_add(&check->report, REPORT_ERROR, place, "%s",
-               document->fault + (has_prefix ? prefix.len : 0));
+               manifest_fault_text(place.path, document->fault, place.line, place.column));
 }
 
 static bool is_known(const char *const *names, size_t count, struct text name)
@@ -122,6 +110,8 @@ static void check_object(struct check *check, struct arena *arena, const struct 
     }
     if (document->kind->validate)
         document->kind->validate(document->tree, &findings);
+    if (!findings_errors(&findings))
+        zone_manifests_put(check->zones, document, check->path);
     add_findings(check, document, &findings, shapes);
     check_annotations(check, document);
 }
@@ -201,43 +191,13 @@ static void take_document(void *context, struct arena *arena, struct document *d
 
 // ---- files --------------------------------------------------------------------------------------
 
-static void unreadable(struct check *check, const char *text)
-{
-    check->unreadable_count++;
-    command_fail(2, "%s", text);
-}
-
-// "web.yaml:7:3: text" of a file that cannot be read to its end.
-static void add_syntax_fault(struct check *check, const struct error *err)
-{
-    size_t skipped = strlen(check->path) + 1;
-    struct text rest = text_of(err->text);
-    struct text line;
-    struct text column;
-    int64_t numbers[2];
-    struct spot place = {check->path, 1, 1};
-    if (text_starts(rest, check->path) && rest.len > skipped) {
-        rest = (struct text){rest.at + skipped, rest.len - skipped};
-        struct text whole = rest;
-        if (text_cut(&rest, ':', &line) && text_cut(&rest, ':', &column) &&
-            text_to_int64(line, &numbers[0]) && text_to_int64(column, &numbers[1]))
-            place = (struct spot){check->path, (uint32_t)numbers[0], (uint32_t)numbers[1]};
-        else
-            rest = whole;
-    }
-    rest = text_trim(rest);
-    report_add(&check->report, REPORT_ERROR, place, "%.*s", TEXT_ARGS(rest));
-}
-
-static void check_file(struct check *check, const struct file_path *file)
+static void check_file(struct check *check, const struct manifest_file *file)
 {
     AUTO_BUFFER content = {0};
     struct error err;
     size_t before = check->object_count + check->skipped_count;
-    if (!disk_read(&content, file->opened, FILE_OCTETS_MAX, &err)) {
-        unreadable(check, err.text);
+    if (!manifest_files_read(&check->files, file, &content))
         return;
-    }
     check->path = file->shown;
     const struct document_source source = {.path = file->shown,
                                            .text = buffer_text(&content),
@@ -246,110 +206,18 @@ static void check_file(struct check *check, const struct file_path *file)
                                            .patterns = check->patterns,
                                            .is_draft = true};
     if (!documents_read(&source, take_document, check, &err))
-        add_syntax_fault(check, &err);
+        manifest_files_tell_syntax(&check->files, file->shown, &err);
     else if (before == check->object_count + check->skipped_count)
         report_add(&check->report, REPORT_WARNING, (struct spot){file->shown, 1, 1},
                    "the file holds no object");
 }
 
-// ---- folders ------------------------------------------------------------------------------------
-
-// A file that was given twice, or stands in a folder that was given too, is read once.
-static void add_file(struct check *check, const char *shown, const char *opened)
-{
-    struct error err;
-    AUTO_BUFFER key = {0};
-    autofree char *real = disk_real_path(opened, &err);
-    if (!real) {
-        unreadable(check, err.text);
-        return;
-    }
-    buffer_printf(&key, "file %s", real);
-    if (check_set_file(&check->set, key.at, (struct spot){shown, 1, 1}))
-        return;
-    mem_reserve(&check->files, &check->file_capacity, check->file_count + 1);
-    check->files[check->file_count++] = (struct file_path){shown, opened};
-}
-
-static void found_manifest(void *context, const char *path, const struct disk_stat *found)
-{
-    struct check *check = context;
-    struct error err = {0};
-    const char *shown = arena_printf(check->arena, "%s/%s", check->folder, path);
-    const char *opened = arena_printf(check->arena, "%s/%s", check->real, path);
-    (void)found;
-    if (scan_check_link(check->real, opened, &err))
-        add_file(check, shown, opened);
-    else if (err.fault == FAULT_SPEC)
-        report_add(&check->report, REPORT_ERROR, (struct spot){shown, 1, 1}, "%s", err.text);
-    else
-        unreadable(check, err.text);
-}
-
-static void found_dangling(void *context, const char *path)
-{
-    struct check *check = context;
-    const char *shown = arena_printf(check->arena, "%s/%s", check->folder, path);
-    report_add(&check->report, REPORT_WARNING, (struct spot){shown, 1, 1},
-               "is a link that leads nowhere, and counts as absent");
-}
-
-static void found_unreadable(void *context, const char *path, const struct error *err)
-{
-    (void)path;
-    unreadable(context, err->text);
-}
-
-static void walk(struct check *check, const char *path)
-{
-    static const struct scan_calls calls = {
-        .manifest = found_manifest, .dangling = found_dangling, .unreadable = found_unreadable};
-    struct scan scan;
-    struct error err;
-    autofree char *real = disk_real_path(path, &err);
-    size_t len = strlen(path);
-    size_t before = check->file_count;
-    if (!real) {
-        unreadable(check, err.text);
-        return;
-    }
-    while (len > 1 && path[len - 1] == '/')
-        len--;
-    check->folder = arena_copy(check->arena, path, len);
-    check->real = real;
-    scan_begin(&scan, real, &calls, check);
-    scan_step(&scan, NULL, 0);
-    scan_end(&scan);
-    if (before == check->file_count && !check->unreadable_count)
-        report_add(&check->report, REPORT_WARNING, (struct spot){check->folder, 1, 1},
-                   "no manifest (*.yaml, *.yml, *.json) in this folder");
-}
-
-static void take_path(struct check *check, const char *path)
-{
-    struct disk_stat found;
-    struct error err;
-    if (!disk_stat(path, &found, &err))
-        unreadable(check, err.text);
-    else if (found.is_folder)
-        walk(check, path);
-    else
-        add_file(check, path, path);
-}
-
-static int compare_files(const void *left, const void *right)
-{
-    const struct file_path *a = left;
-    const struct file_path *b = right;
-    return strcmp(a->shown, b->shown);
-}
-
 static void read_files(struct check *check)
 {
-    if (check->file_count)
-        qsort(check->files, check->file_count, sizeof *check->files, compare_files);
-    for (size_t i = 0; i < check->file_count; i++)
-        check_file(check, &check->files[i]);
+    manifest_files_sort(&check->files);
+    for (size_t i = 0; i < check->files.count; i++)
+        check_file(check, &check->files.items[i]);
+    zone_manifests_judge(check->zones, NULL, true);
     check_set_report(&check->set, &check->report);
 }
 
@@ -357,7 +225,7 @@ static void read_files(struct check *check)
 
 static void write_summary(struct buffer *out, const struct check *check)
 {
-    print_count(out, check->file_count, "file");
+    print_count(out, check->files.count, "file");
     buffer_add_text(out, ", ");
     print_count(out, check->object_count, "object");
     if (check->skipped_count)
@@ -366,8 +234,8 @@ static void write_summary(struct buffer *out, const struct check *check)
     print_count(out, check->report.counts[REPORT_ERROR], "error");
     buffer_add_text(out, ", ");
     print_count(out, check->report.counts[REPORT_WARNING], "warning");
-    if (check->unreadable_count)
-        buffer_printf(out, "; %zu not read", check->unreadable_count);
+    if (check->files.unreadable_count)
+        buffer_printf(out, "; %zu not read", check->files.unreadable_count);
     buffer_add_char(out, '\n');
 }
 
@@ -376,11 +244,11 @@ static int tell(struct check *check)
     AUTO_BUFFER text = {0};
     struct error err;
     report_write(&text, &check->report, terminal_of(STDOUT_FILENO).has_colour);
-    if (check->file_count || !check->unreadable_count)
+    if (check->files.count || !check->files.unreadable_count)
         write_summary(&text, check);
     if (!print_out(&text, &err))
         return command_fail(1, "%s", err.text);
-    if (check->unreadable_count)
+    if (check->files.unreadable_count)
         return 2;
     return check->report.counts[REPORT_ERROR] ? 1 : 0;
 }
@@ -394,26 +262,37 @@ static bool is_of_cluster(const struct invocation *invocation)
            place.is_cluster;
 }
 
-static int check_run(struct invocation *invocation)
+static int check_all(struct check *check, struct invocation *invocation)
 {
-    struct check check = {.arena = invocation->arena,
-                          .patterns = kind_patterns_new(),
-                          .report = {.arena = invocation->arena}};
-    check_set_init(&check.set, invocation->arena);
     for (size_t i = 0; i < invocation->argument_count; i++)
-        take_path(&check, invocation->arguments[i]);
+        manifest_files_add(&check->files, invocation->arguments[i]);
     if (!invocation->argument_count && !is_of_cluster(invocation))
-        take_path(&check, option_text(invocation, "dir"));
-    read_files(&check);
-    int code = tell(&check);
+        manifest_files_add(&check->files, option_text(invocation, "dir"));
+    read_files(check);
+    int code = tell(check);
     if (option_flag(invocation, "live")) {
         int live = check_live(invocation);
         code = live > code ? live : code;
     }
+    return code;
+}
+
+static int check_run(struct invocation *invocation)
+{
+    struct error err;
+    struct check check = {.arena = invocation->arena,
+                          .patterns = kind_patterns_new(),
+                          .report = {.arena = invocation->arena}};
+    check_set_init(&check.set, invocation->arena);
+    check.files = (struct manifest_files){
+        .arena = invocation->arena, .report = &check.report, .set = &check.set};
+    check.zones = zone_manifests_new(invocation, &check.report, &err);
+    int code = check.zones ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
+    zone_manifests_free(check.zones);
     check_set_done(&check.set);
     report_done(&check.report);
     kind_patterns_free(check.patterns);
-    free(check.files);
+    manifest_files_done(&check.files);
     return code;
 }
 
@@ -441,7 +320,8 @@ const struct command check_command = {
         "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
         "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
         "\n"
-        "Objects that others name and that are in none of the files are warned of.\n"
+        "Objects that others name and that are in none of the files are warned of. Zones and "
+        "Records are looked at together, as `signpost zone check` does.\n"
         "\n"
         "--live adds questions that change nothing: GET /health at the server of each DNSClass, "
         "and in a cluster SelfSubjectAccessReviews and whether the kinds are there: for the rights "

@@ -2,68 +2,77 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "commands/place.h"
 #include "commands/print.h"
 #include "commands/zone_input.h"
+#include "commands/zone_manifests.h"
 
-enum { FINDINGS_MAX = 10000 };
+enum { SHOWN_MAX = 10000 };
 
 static const char *const output_names[] = {"text", "json", NULL};
 
 // ---- outcome ------------------------------------------------------------------------------------
 
-static void write_counts(struct buffer *out, const struct zone_input *input,
+// What was looked at.
+struct looked {
+    size_t file_count;
+    size_t count;
+    const char *noun;
+    size_t unreadable_count;
+};
+
+static void write_counts(struct buffer *out, const struct looked *looked,
                          const struct report *report)
 {
-    print_count(out, zone_input_file_count(input), "file");
+    print_count(out, looked->file_count, "file");
     buffer_add_text(out, ", ");
-    print_count(out, zone_input_entry_count(input), "record");
+    print_count(out, looked->count, looked->noun);
     buffer_add_text(out, ": ");
     print_count(out, report->counts[REPORT_ERROR], "error");
     buffer_add_text(out, ", ");
     print_count(out, report->counts[REPORT_WARNING], "warning");
-    if (zone_input_unreadable(input))
-        buffer_printf(out, "; %zu not read", zone_input_unreadable(input));
+    if (looked->unreadable_count)
+        buffer_printf(out, "; %zu not read", looked->unreadable_count);
     if (report_is_full(report))
         buffer_printf(out, "; the first %zu are shown", report->count);
     buffer_add_char(out, '\n');
 }
 
-static void write_text(struct buffer *out, const struct zone_input *input, struct report *report)
+static void write_text(struct buffer *out, const struct looked *looked, struct report *report)
 {
     report_write(out, report, terminal_of(STDOUT_FILENO).has_colour);
-    write_counts(out, input, report);
+    write_counts(out, looked, report);
 }
 
-static void write_json(struct buffer *out, const struct zone_input *input, struct report *report)
+static void write_json(struct buffer *out, const struct looked *looked, struct report *report)
 {
     buffer_add_text(out, "{\"findings\": ");
     report_write_json(out, report);
-    buffer_printf(out, ",\n\"records\": %zu, \"errors\": %zu, \"warnings\": %zu}\n",
-                  zone_input_entry_count(input), report->counts[REPORT_ERROR],
-                  report->counts[REPORT_WARNING]);
+    buffer_printf(out, ",\n\"%ss\": %zu, \"errors\": %zu, \"warnings\": %zu}\n", looked->noun,
+                  looked->count, report->counts[REPORT_ERROR], report->counts[REPORT_WARNING]);
 }
 
-static int code_of(const struct invocation *invocation, const struct zone_input *input,
+static int code_of(const struct invocation *invocation, const struct looked *looked,
                    const struct report *report)
 {
     bool is_strict = option_flag(invocation, "strict");
-    if (zone_input_unreadable(input))
+    if (looked->unreadable_count)
         return 2;
     return report->counts[REPORT_ERROR] || (is_strict && report->counts[REPORT_WARNING]) ? 1 : 0;
 }
 
-static int tell(const struct invocation *invocation, const struct zone_input *input,
+static int tell(const struct invocation *invocation, const struct looked *looked,
                 struct report *report)
 {
     AUTO_BUFFER text = {0};
     struct error err;
     if (!strcmp(option_text(invocation, "output"), "json"))
-        write_json(&text, input, report);
+        write_json(&text, looked, report);
     else
-        write_text(&text, input, report);
+        write_text(&text, looked, report);
     if (!print_out(&text, &err))
         return command_fail(1, "%s", err.text);
-    return code_of(invocation, input, report);
+    return code_of(invocation, looked, report);
 }
 
 // ---- the command --------------------------------------------------------------------------------
@@ -75,25 +84,66 @@ static int check_file(const struct invocation *invocation, struct report *report
     CLEANUP(zone_input) struct zone_input *input = zone_input_new(origin, report);
     if (!zone_input_read(input, path, &err))
         return command_fail(2, "%s", err.text);
-    return tell(invocation, input, report);
+    const struct looked looked = {zone_input_file_count(input), zone_input_entry_count(input),
+                                  "record", zone_input_unreadable(input)};
+    return tell(invocation, &looked, report);
+}
+
+// Of the folder that `signpost run` would read when none is named.
+static int check_manifests(const struct invocation *invocation, struct report *report,
+                           const struct dname *only)
+{
+    const char *dir = option_text(invocation, "dir");
+    struct place place;
+    struct error err;
+    CLEANUP(zone_manifests)
+    struct zone_manifests *zones = zone_manifests_new(invocation, report, &err);
+    if (!zones)
+        return command_fail(2, "%s", err.text);
+    if (!invocation->argument_count && !place_find(&place, invocation, &err))
+        return command_fail(2, "%s", err.text);
+    if (!invocation->argument_count && place.is_cluster)
+        return command_fail(2, "the store is a cluster, whose zones tell of their faults in their "
+                               "status: name files or folders of manifests");
+    size_t unreadable =
+        invocation->argument_count
+            ? zone_manifests_read(zones, invocation->arguments, invocation->argument_count)
+            : zone_manifests_read(zones, &dir, 1);
+    zone_manifests_judge(zones, only, false);
+    const struct looked looked = {zone_manifests_file_count(zones), zone_manifests_count(zones),
+                                  "object", unreadable};
+    return tell(invocation, &looked, report);
+}
+
+static bool read_name(const struct invocation *invocation, const char *option, uint8_t *octets,
+                      struct dname *name, struct error *err)
+{
+    const char *text = option_text(invocation, option);
+    return zone_name_read(text, octets, name, err) || option_blame(invocation, option, text, err);
+}
+
+static int check_with(const struct invocation *invocation, struct report *report)
+{
+    const char *path = option_text(invocation, "zonefile");
+    const char *option = path ? "origin" : "zone";
+    bool has_name = option_text(invocation, option) != NULL;
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    struct error err;
+    if (path && !has_name)
+        return command_fail(2, "flag --origin is needed: the name of the zone in the file");
+    if (path && invocation->argument_count)
+        return command_fail(2, "give --zonefile or manifests, not both");
+    if (has_name && !read_name(invocation, option, octets, &name, &err))
+        return command_fail(2, "%s", err.text);
+    return path ? check_file(invocation, report, path, name)
+                : check_manifests(invocation, report, has_name ? &name : NULL);
 }
 
 static int check_run(struct invocation *invocation)
 {
-    const char *path = option_text(invocation, "zonefile");
-    const char *origin = option_text(invocation, "origin");
-    uint8_t octets[DNAME_MAX];
-    struct dname name;
-    struct error err;
-    if (!path || !origin)
-        return command_fail(2, "flag --%s is needed: the %s", path ? "origin" : "zonefile",
-                            path ? "name of the zone in the file" : "zone file to check");
-    if (!zone_name_read(origin, octets, &name, &err)) {
-        option_blame(invocation, "origin", origin, &err);
-        return command_fail(2, "%s", err.text);
-    }
-    struct report report = {.arena = invocation->arena, .limit = FINDINGS_MAX};
-    int code = check_file(invocation, &report, path, name);
+    struct report report = {.arena = invocation->arena, .limit = SHOWN_MAX};
+    int code = check_with(invocation, &report);
     report_done(&report);
     return code;
 }
@@ -107,7 +157,11 @@ static const struct option check_rows[] = {
     {.name = "origin",
      .type = OPTION_TEXT,
      .placeholder = "ZONE",
-     .doc = "The name of the zone, which completes the file's relative names."},
+     .doc = "The name of the zone in --zonefile, which completes its relative names."},
+    {.name = "zone",
+     .type = OPTION_TEXT,
+     .placeholder = "ZONE",
+     .doc = "Of manifests: tell only of this zone and its records."},
     {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
     {.name = "output",
      .letter = 'o',
@@ -121,23 +175,31 @@ static const struct option check_rows[] = {
 extern const struct command zone_check_command;
 const struct command zone_check_command = {
     .name = "zone check",
-    .summary = "find every fault in a zone file, without a network",
+    .summary = "find every fault in zones, without a network",
+    .positional = "[PATH...]",
     .doc =
-        "Reads a zone file and prints one line for each fault: file, line, column, name and type, "
-        "the reason, and what is wrong. Errors are records that Signpost would keep out of the "
-        "zone, because name servers refuse them or would answer with them what nobody meant, and "
-        "what keeps the zone as a whole from being served; lines marked `warning:` are worth a "
-        "look.\n"
+        "Reads manifests, or a zone file, and prints one line for each fault: file, line, column, "
+        "the object or the name and type, the reason, and what is wrong. Errors are records that "
+        "Signpost would keep out of the zone, because name servers refuse them or would answer "
+        "with them what nobody meant, and what keeps a zone as a whole from being served; lines "
+        "marked `warning:` are worth a look.\n"
         "\n"
-        "The file's own SOA is taken as it is. Records of a signed file that its signer made "
+        "Files and folders of manifests are looked at all together: which zone has which record, "
+        "what is delegated, and which of several wins. The reasons are those of the objects' "
+        "conditions. Without PATH it is the folder that `signpost run` would read.\n"
+        "\n"
+        "A zone file's own SOA is taken as it is. Records of a signed file that its signer made "
         "(RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over; one line says how many.\n"
         "\n"
         "--output json prints one document: \"findings\", a list of maps with \"level\" (error, "
         "warning, info), \"file\", \"line\", \"column\", \"object\", \"reason\" and \"text\"; and "
-        "the numbers of \"records\", \"errors\" and \"warnings\". At most 10,000 findings are "
+        "the numbers of \"records\" (of manifests: \"objects\"), \"errors\" and \"warnings\". At "
+        "most 10,000 findings are "
         "shown; all are counted.",
-    .examples = "signpost zone check --zonefile shop.example.zone --origin shop.example\n"
+    .examples = "signpost zone check manifests/ --zone shop.example\n"
+                "signpost zone check --zonefile shop.example.zone --origin shop.example\n"
                 "signpost zone check --zonefile db.shop --origin shop.example --strict -o json\n",
-    .groups = {{check_rows, COUNT_OF(check_rows)}},
+    .groups = {{check_rows, COUNT_OF(check_rows)}, {place_options, PLACE_LOOK_OPTION_COUNT}},
+    .has_settings = true,
     .run = check_run,
 };

@@ -1,4 +1,5 @@
 #include "commands/commands.h"
+#include "commands/place.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
@@ -16,20 +17,41 @@ static int print(const struct invocation *invocation, const struct zone *zone)
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
-static int render_run(struct invocation *invocation)
+// Several paths are manifests, and none is the folder that `signpost run` would read.
+static struct zone *take(const struct invocation *invocation, struct dname apex, struct error *err)
 {
     const char *server = option_text(invocation, "from-server");
+    const char *const *paths = invocation->arguments + 1;
+    size_t count = invocation->argument_count - 1;
+    const char *dir = option_text(invocation, "dir");
+    struct place place;
+    if (server)
+        return zone_source_fetch(invocation, server, apex, err);
+    if (count == 1)
+        return zone_source_read(invocation, *paths, apex, err);
+    if (count)
+        return zone_source_compile(invocation, paths, count, apex, err);
+    if (!place_find(&place, invocation, err))
+        return NULL;
+    if (!place.is_cluster)
+        return zone_source_compile(invocation, &dir, 1, apex, err);
+    error_set(err, FAULT_SPEC, "",
+              "the store is a cluster: name manifests, a zone file, or --from-server");
+    return NULL;
+}
+
+static int render_run(struct invocation *invocation)
+{
     uint8_t octets[DNAME_MAX];
     struct dname apex;
     struct error err;
-    if (invocation->argument_count != (server ? 1 : 2))
-        return command_fail(2, server ? "give the name of the zone, and nothing more"
-                                      : "give the name of the zone and a zone file");
+    if (!invocation->argument_count)
+        return command_fail(2, "give the name of the zone");
+    if (option_text(invocation, "from-server") && invocation->argument_count > 1)
+        return command_fail(2, "give --from-server or files, not both");
     if (!zone_name_read(invocation->arguments[0], octets, &apex, &err))
         return command_fail(2, "%s", err.text);
-    CLEANUP(zone)
-    struct zone *zone = server ? zone_source_fetch(invocation, server, apex, &err)
-                               : zone_source_read(invocation, invocation->arguments[1], apex, &err);
+    CLEANUP(zone) struct zone *zone = take(invocation, apex, &err);
     return zone ? print(invocation, zone) : command_fail(2, "%s", err.text);
 }
 
@@ -48,16 +70,22 @@ extern const struct command zone_render_command;
 const struct command zone_render_command = {
     .name = "zone render",
     .summary = "print a zone as master-file text",
-    .positional = "ZONE [FILE]",
-    .doc = "Reads a zone from a zone file, or from a name server, and prints it as Signpost would "
-           "serve it: without what the zone must not hold, in canonical order, every name and "
-           "every text in one form. Two zones are the same when their texts are.\n"
+    .positional = "ZONE [PATH...]",
+    .doc = "Reads a zone from manifests, from a zone file, or from a name server, and prints it as "
+           "Signpost would serve it: without what the zone must not hold, in canonical order, "
+           "every name and every text in one form. Two zones are the same when their texts are.\n"
            "\n"
-           "What is left out of a file is counted on stderr; `signpost zone check` says why.",
-    .examples = "signpost zone render shop.example shop.example.zone\n"
+           "PATH is one zone file, or files (*.yaml, *.yml, *.json) and folders of manifests; "
+           "without it they are those that `signpost run` would read. Of manifests the serial "
+           "number is minimumSerial, or 1. What is left out is counted on stderr; `signpost zone "
+           "check` says why.",
+    .examples = "signpost zone render shop.example manifests/\n"
+                "signpost zone render shop.example shop.example.zone\n"
                 "signpost zone render shop.example --from-server 192.0.2.53\n",
     .groups = {{render_rows, COUNT_OF(render_rows)},
                {zone_source_options, ZONE_SOURCE_OPTION_COUNT},
+               {place_options, PLACE_LOOK_OPTION_COUNT},
                {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
     .run = render_run,
 };

@@ -8,6 +8,7 @@
 #include "commands/process.h"
 #include "commands/report.h"
 #include "commands/zone_input.h"
+#include "commands/zone_manifests.h"
 #include "dns/primary.h"
 
 enum { DNS_PORT = 53, SECRET_OCTETS_MAX = 4096, TRANSFER_OCTETS_MAX = 1 << 30 };
@@ -151,14 +152,65 @@ struct zone *zone_source_load(const char *path, struct dname apex, struct report
     return NULL;
 }
 
+static void tell_left_out(const char *path, const struct report *report, const char *command)
+{
+    if (report->counts[REPORT_ERROR])
+        command_fail(0, "%s: %zu errors; `signpost zone check%s` shows what is left out", path,
+                     report->counts[REPORT_ERROR], command);
+}
+
 static struct zone *load(const struct invocation *invocation, const char *path, struct dname apex,
                          struct error *err)
 {
     struct report report = {.arena = invocation->arena, .limit = 1};
     struct zone *zone = zone_source_load(path, apex, &report, err);
-    if (zone && report.counts[REPORT_ERROR])
-        command_fail(0, "%s: %zu errors; `signpost zone check --zonefile` shows what is left out",
-                     path, report.counts[REPORT_ERROR]);
+    if (zone)
+        tell_left_out(path, &report, " --zonefile");
+    report_done(&report);
+    return zone;
+}
+
+// ---- manifests ----------------------------------------------------------------------------------
+
+static bool is_manifest(const char *path)
+{
+    static const char *const ends[] = {".yaml", ".yml", ".json"};
+    struct disk_stat found;
+    struct error err;
+    if (disk_stat(path, &found, &err) && found.is_folder)
+        return true;
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (text_ends(text_of(path), ends[i]))
+            return true;
+    return false;
+}
+
+static struct zone *compile(struct zone_manifests *zones, const char *const *paths, size_t count,
+                            struct dname apex, struct report *report, struct error *err)
+{
+    AUTO_BUFFER name = {0};
+    dname_write(&name, apex);
+    if (zone_manifests_read(zones, paths, count)) {
+        error_set(err, FAULT_SPEC, "", "not all manifests of %s could be read", name.at);
+        return NULL;
+    }
+    zone_manifests_judge(zones, &apex, false);
+    struct zone *zone = zone_manifests_zone(zones, apex);
+    if (zone)
+        tell_left_out(name.at, report, "");
+    else
+        error_set(err, FAULT_WAIT, "", "the manifests have no zone %s that would be served",
+                  name.at);
+    return zone;
+}
+
+struct zone *zone_source_compile(const struct invocation *invocation, const char *const *paths,
+                                 size_t count, struct dname apex, struct error *err)
+{
+    struct report report = {.arena = invocation->arena, .limit = 1};
+    CLEANUP(zone_manifests)
+    struct zone_manifests *zones = zone_manifests_new(invocation, &report, err);
+    struct zone *zone = zones ? compile(zones, paths, count, apex, &report, err) : NULL;
     report_done(&report);
     return zone;
 }
@@ -169,5 +221,7 @@ struct zone *zone_source_read(const struct invocation *invocation, const char *s
     static const char mark[] = "server:";
     if (!strncmp(source, mark, sizeof mark - 1))
         return zone_source_fetch(invocation, source + sizeof mark - 1, apex, err);
+    if (is_manifest(source))
+        return zone_source_compile(invocation, &source, 1, apex, err);
     return load(invocation, source, apex, err);
 }

@@ -7,19 +7,22 @@
 #include "commands/report.h"
 #include "dns/zone.h"
 
-// Where the commands that show and compare zones take one from: a zone file, or a name server that
-// allows a transfer.
+// Where the commands that show and compare zones take one from: manifests, a zone file, or a name
+// server that allows a transfer.
 
 enum { ZONE_SOURCE_OPTION_COUNT = 4 };
 extern const struct option zone_source_options[ZONE_SOURCE_OPTION_COUNT];
 
-// A zone file, or server:ADDR[:PORT]. What is kept out of a file's zone is told on stderr, in one
-// line. NULL: err says why it cannot be read (exit 2).
+// A zone file, manifests (a folder, or *.yaml, *.yml, *.json), or server:ADDR[:PORT]. What is kept
+// out of the zone is told on stderr, in one line. NULL: err says why it cannot be read (exit 2).
 struct zone *zone_source_read(const struct invocation *invocation, const char *source,
                               struct dname apex, struct error *err);
 // From that server by AXFR.
 struct zone *zone_source_fetch(const struct invocation *invocation, const char *server,
                                struct dname apex, struct error *err);
+// From all these manifests together.
+struct zone *zone_source_compile(const struct invocation *invocation, const char *const *paths,
+                                 size_t count, struct dname apex, struct error *err);
 // From a zone file; its findings go to the report.
 struct zone *zone_source_load(const char *path, struct dname apex, struct report *report,
                               struct error *err);

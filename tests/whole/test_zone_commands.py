@@ -159,7 +159,9 @@ def test_files_that_cannot_be_read_are_exit_2(tmp_path):
 
 
 @pytest.mark.parametrize("words, text", [
-    (("--origin", "example.org"), "flag --zonefile is needed"),
+    (("--zonefile", "z", "z.yaml"), "flag --origin is needed"),
+    (("--zonefile", "z", "--origin", "example.org", "z.yaml"), "not both"),
+    (("--zone", "a..b", "z.yaml"), 'flag --zone: "a..b": a..b: segment is an empty'),
     (("--zonefile", "z"), "flag --origin is needed"),
     (("--zonefile", "z", "--origin", "a..b"), 'flag --origin: "a..b": a..b: segment is an empty'),
 ])
@@ -174,6 +176,108 @@ def test_the_first_word_alone_names_the_second():
         2, "signpost: another word is expected behind zone: check, diff or render\n")
     assert run("import", "zones")[::2] == (
         2, "signpost: unknown command import; did you mean import zone?\n")
+
+
+# ---- manifests ----------------------------------------------------------------------------------
+
+def record(name, domain, kind, rdata, namespace="default", **spec):
+    return yaml.safe_dump({
+        "apiVersion": "kubi.zone/v1alpha1", "kind": "Record",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"domainName": domain, "type": kind, "rdata": rdata, **spec}})
+
+
+def manifests(folder, *texts):
+    """A Zone that delegates all to its namespace, and the texts."""
+    write(folder, HEAD)
+    zone = run("import", "zone", "--zonefile", "z", "--origin", "example.org", cwd=folder)[1]
+    write(folder, zone, "manifests/zone.yaml")
+    write(folder, "---\n".join(texts) or "# none\n", "manifests/web.yaml")
+
+
+def check_manifests(folder, *words):
+    status, out, err = run("zone", "check", *words, cwd=folder)
+    assert err == ""
+    return status, out.splitlines()
+
+
+def test_manifests_are_checked_as_one(tmp_path):
+    manifests(tmp_path, record("www", "www.example.org.", "A", "192.0.2.2"))
+    for words in ((), ("manifests",), ("manifests/web.yaml", "manifests")):
+        assert check_manifests(tmp_path, *words) == (
+            0, ["2 files, 2 objects: 0 errors, 0 warnings"])
+    status, lines = check_manifests(tmp_path, "manifests/web.yaml")
+    assert status == 1 and "web.yaml:7:3: Record default/www: NoZone: " in lines[0]
+
+
+def test_what_becomes_of_objects_is_told_with_their_place(tmp_path):
+    manifests(tmp_path, record("a", "www.example.org.", "A", "192.0.2.2"),
+              record("b", "www.example.org.", "CNAME", "ns1"),
+              record("c", "other.example.org.", "A", "192.0.2.2", namespace="tenant"),
+              record("d", "mx.example.org.", "MX", "70000 ns1"),
+              record("e", "mx.example.org.", "MX", "10 gone"))
+    status, lines = check_manifests(tmp_path)
+    assert status == 1 and lines[-1] == "2 files, 6 objects: 3 errors, 1 warning"
+    told = [line.split(" ", 1)[1] for line in lines[:-1]]
+    assert told[0].startswith("Record default/b: CNAMEConflict: ")
+    assert told[1].startswith("Record tenant/c: NotDelegated: ")
+    assert told[2].startswith("Record default/d: InvalidRData: ")
+    assert told[3].startswith("warning: Record default/e: TargetHasNoAddress: ")
+
+
+def test_one_zone_may_be_asked_for(tmp_path):
+    manifests(tmp_path, record("a", "www.example.org.", "MX", "x"),
+              record("b", "www.example.net.", "A", "192.0.2.2"))
+    assert len(check_manifests(tmp_path)[1]) == 3
+    status, lines = check_manifests(tmp_path, "--zone", "example.net")
+    assert (status, lines) == (0, ["2 files, 3 objects: 0 errors, 0 warnings"])
+
+
+def test_what_does_not_decode_costs_no_neighbour(tmp_path):
+    manifests(tmp_path, record("a", "www.example.org.", "A", [1]),
+              record("b", "www.example.org.", "A", "192.0.2.2"))
+    status, lines = check_manifests(tmp_path)
+    assert status == 1 and len(lines) == 2
+    assert lines[0].endswith(": spec.rdata: expected text, found a list")
+    _, rendered, _ = render(tmp_path, "example.org", "manifests")
+    assert any(line.split()[-1] == "192.0.2.2" for line in rendered)
+
+
+def test_check_looks_at_zones_as_well(tmp_path):
+    manifests(tmp_path, record("a", "www.example.org.", "A", "192.0.2.2"),
+              record("b", "www.example.org.", "CNAME", "ns1"))
+    status, out, _ = run("check", cwd=tmp_path)
+    assert status == 1 and "Record default/b: CNAMEConflict: " in out
+    status, out, _ = run("check", "manifests/web.yaml", cwd=tmp_path)
+    assert status == 0 and out.count("warning: Record default/") == 2
+
+
+def test_settings_of_run_count(tmp_path):
+    zone = yaml.safe_dump({"apiVersion": "kubi.zone/v1alpha1", "kind": "Zone",
+                           "metadata": {"name": "bare", "namespace": "default"},
+                           "spec": {"domainName": "example.net.", "delegations": []}})
+    manifests(tmp_path, zone)
+    assert "NoNameservers" in check_manifests(tmp_path)[1][0]
+    words = ("--zone-nameserver", "ns1.example.org")
+    status, lines = check_manifests(tmp_path, *words)
+    assert status == 0 and "NoNameservers" not in lines[0]
+    rendered = run("zone", "render", "example.net", "manifests", *words, cwd=tmp_path)[1]
+    assert "ns1.example.org." in rendered
+    status, _, err = run("zone", "check", "--zone-nameserver", "a..b", cwd=tmp_path)
+    assert status == 2 and "zone-nameserver" in err
+
+
+def test_manifests_make_the_zone_that_they_were_made_of(tmp_path):
+    text = HEAD + "www 60 A 192.0.2.2\n*.x TXT \"a\" \"\\200\"\nsub NS ns.sub\nns.sub A 192.0.2.3\n"
+    write(tmp_path, text)
+    out = run("import", "zone", "--zonefile", "z", "--origin", "example.org", cwd=tmp_path)[1]
+    write(tmp_path, out, "manifests/all.yaml")
+    assert diff(tmp_path, "z", "manifests") == (0, [])
+    assert diff(tmp_path, "--serial", "z", "manifests/all.yaml")[0] == 1
+    assert run("zone", "render", "example.org", cwd=tmp_path)[1] == run(
+        "zone", "render", "example.org", "z", cwd=tmp_path)[1].replace(" 7 ", " 8 ")
+    assert run("zone", "render", "example.net", "manifests", cwd=tmp_path)[::2] == (
+        2, "signpost: the manifests have no zone example.net. that would be served\n")
 
 
 # ---- hostile files ------------------------------------------------------------------------------
@@ -227,6 +331,7 @@ def test_what_was_printed_prints_the_same(tmp_path):
 
 def test_rendering_needs_a_zone_and_a_file_that_has_it(tmp_path):
     write(tmp_path, HEAD)
+    assert render(tmp_path)[0] == 2
     assert render(tmp_path, "example.org")[0] == 2
     assert render(tmp_path, "a..b", "z")[0] == 2
     assert render(tmp_path, "example.org", "none")[0] == 2

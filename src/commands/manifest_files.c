@@ -1,0 +1,156 @@
+#include "commands/manifest_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "io/disk.h"
+#include "store/folder/scan.h"
+
+enum { FILE_OCTETS_MAX = 16 * 1024 * 1024 };
+
+static void unreadable(struct manifest_files *files, const char *text)
+{
+    files->unreadable_count++;
+    command_fail(2, "%s", text);
+}
+
+// A file that was given twice, or stands in a folder that was given too, is read once.
+static void add_file(struct manifest_files *files, const char *shown, const char *opened)
+{
+    struct error err;
+    AUTO_BUFFER key = {0};
+    autofree char *real = disk_real_path(opened, &err);
+    if (!real) {
+        unreadable(files, err.text);
+        return;
+    }
+    buffer_printf(&key, "file %s", real);
+    if (check_set_file(files->set, key.at, (struct spot){shown, 1, 1}))
+        return;
+    mem_reserve(&files->items, &files->capacity, files->count + 1);
+    files->items[files->count++] = (struct manifest_file){shown, opened};
+}
+
+static void found_manifest(void *context, const char *path, const struct disk_stat *found)
+{
+    struct manifest_files *files = context;
+    struct error err = {0};
+    const char *shown = arena_printf(files->arena, "%s/%s", files->folder, path);
+    const char *opened = arena_printf(files->arena, "%s/%s", files->real, path);
+    (void)found;
+    if (scan_check_link(files->real, opened, &err))
+        add_file(files, shown, opened);
+    else if (err.fault == FAULT_SPEC)
+        report_add(files->report, REPORT_ERROR, (struct spot){shown, 1, 1}, "%s", err.text);
+    else
+        unreadable(files, err.text);
+}
+
+static void found_dangling(void *context, const char *path)
+{
+    struct manifest_files *files = context;
+    const char *shown = arena_printf(files->arena, "%s/%s", files->folder, path);
+    report_add(files->report, REPORT_WARNING, (struct spot){shown, 1, 1},
+               "is a link that leads nowhere, and counts as absent");
+}
+
+static void found_unreadable(void *context, const char *path, const struct error *err)
+{
+    (void)path;
+    unreadable(context, err->text);
+}
+
+static void walk(struct manifest_files *files, const char *path)
+{
+    static const struct scan_calls calls = {
+        .manifest = found_manifest, .dangling = found_dangling, .unreadable = found_unreadable};
+    struct scan scan;
+    struct error err;
+    autofree char *real = disk_real_path(path, &err);
+    size_t len = strlen(path);
+    size_t before = files->count;
+    if (!real) {
+        unreadable(files, err.text);
+        return;
+    }
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    files->folder = arena_copy(files->arena, path, len);
+    files->real = real;
+    scan_begin(&scan, real, &calls, files);
+    scan_step(&scan, NULL, 0);
+    scan_end(&scan);
+    if (before == files->count && !files->unreadable_count)
+        report_add(files->report, REPORT_WARNING, (struct spot){files->folder, 1, 1},
+                   "no manifest (*.yaml, *.yml, *.json) in this folder");
+}
+
+void manifest_files_add(struct manifest_files *files, const char *path)
+{
+    struct disk_stat found;
+    struct error err;
+    if (!disk_stat(path, &found, &err))
+        unreadable(files, err.text);
+    else if (found.is_folder)
+        walk(files, path);
+    else
+        add_file(files, path, path);
+}
+
+static int compare_files(const void *left, const void *right)
+{
+    const struct manifest_file *a = left;
+    const struct manifest_file *b = right;
+    return strcmp(a->shown, b->shown);
+}
+
+void manifest_files_sort(struct manifest_files *files)
+{
+    if (files->count)
+        qsort(files->items, files->count, sizeof *files->items, compare_files);
+}
+
+void manifest_files_done(struct manifest_files *files)
+{
+    free(files->items);
+}
+
+bool manifest_files_read(struct manifest_files *files, const struct manifest_file *file,
+                         struct buffer *out)
+{
+    struct error err;
+    if (disk_read(out, file->opened, FILE_OCTETS_MAX, &err))
+        return true;
+    unreadable(files, err.text);
+    return false;
+}
+
+void manifest_files_tell_syntax(struct manifest_files *files, const char *path,
+                                const struct error *err)
+{
+    size_t skipped = strlen(path) + 1;
+    struct text rest = text_of(err->text);
+    struct text line;
+    struct text column;
+    int64_t numbers[2];
+    struct spot place = {path, 1, 1};
+    if (text_starts(rest, path) && rest.len > skipped) {
+        rest = (struct text){rest.at + skipped, rest.len - skipped};
+        struct text whole = rest;
+        if (text_cut(&rest, ':', &line) && text_cut(&rest, ':', &column) &&
+            text_to_int64(line, &numbers[0]) && text_to_int64(column, &numbers[1]))
+            place = (struct spot){path, (uint32_t)numbers[0], (uint32_t)numbers[1]};
+        else
+            rest = whole;
+    }
+    rest = text_trim(rest);
+    report_add(files->report, REPORT_ERROR, place, "%.*s", TEXT_ARGS(rest));
+}
+
+const char *manifest_fault_text(const char *path, const char *fault, uint32_t line, uint32_t column)
+{
+    AUTO_BUFFER prefix = {0};
+    buffer_printf(&prefix, "%s:%u:%u: ", path, line, column);
+    return text_starts(text_of(fault), prefix.at) ? fault + prefix.len : fault;
+}

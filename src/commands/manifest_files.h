@@ -1,0 +1,42 @@
+#pragma once
+
+#include <stddef.h>
+
+#include "commands/check_set.h"
+#include "commands/report.h"
+
+// The manifests that a command was given as files and folders: each file once, folders read as
+// `signpost run` reads them.
+
+struct manifest_file {
+    const char *shown;
+    const char *opened;
+};
+
+// {.arena, .report, .set} is ready for use; all three are borrowed.
+struct manifest_files {
+    struct arena *arena;
+    struct report *report;
+    struct check_set *set; // knows which files there are already
+    struct manifest_file *items;
+    size_t count;
+    size_t capacity;
+    size_t unreadable_count; // told on stderr
+    const char *folder;      // being walked, as given
+    const char *real;        // its real path
+};
+
+void manifest_files_done(struct manifest_files *files);
+// A file, or all manifests of a folder.
+void manifest_files_add(struct manifest_files *files, const char *path);
+// In the order of their paths.
+void manifest_files_sort(struct manifest_files *files);
+// Reads one; false: told on stderr and counted.
+bool manifest_files_read(struct manifest_files *files, const struct manifest_file *file,
+                         struct buffer *out);
+// An error of documents_read as a finding: "web.yaml:7:3: text".
+void manifest_files_tell_syntax(struct manifest_files *files, const char *path,
+                                const struct error *err);
+// The fault of a document without the place that it begins with.
+const char *manifest_fault_text(const char *path, const char *fault, uint32_t line,
+                                uint32_t column);

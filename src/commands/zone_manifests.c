@@ -1,0 +1,306 @@
+#include "commands/zone_manifests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/check_set.h"
+#include "commands/manifest_files.h"
+#include "commands/settings.h"
+#include "controllers/zone/fallbacks.h"
+#include "controllers/zone/forest.h"
+#include "controllers/zone/zone_controller.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone/zone_kind.h"
+
+struct entry {
+    const struct object *object; // owned
+    struct spot place;
+};
+
+struct zone_manifests {
+    struct report *report;
+    struct fallbacks *fallbacks;
+    struct forest_settings settings;
+    struct forest *forest;
+    struct check_set set;
+    struct manifest_files files;
+    struct entry *entries;
+    size_t count;
+    size_t capacity;
+    struct kind_patterns *patterns;
+    const char *path; // of the file being read
+    const struct dname *only;
+    bool is_part;
+    bool is_settled;
+};
+
+// ---- objects ------------------------------------------------------------------------------------
+
+static bool is_ours(const struct kind *kind)
+{
+    return kind == &zone_kind || kind == &record_kind;
+}
+
+void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
+                        const char *path)
+{
+    if (!is_ours(document->kind))
+        return;
+    const struct entry entry = {object_new(document->kind, NULL, document->tree),
+                                place_in(document->tree, "spec.domainName", path)};
+    mem_reserve(&zones->entries, &zones->capacity, zones->count + 1);
+    zones->entries[zones->count++] = entry;
+    forest_put(zones->forest, entry.object);
+}
+
+// The same object twice: the first one counts.
+static bool is_first(struct zone_manifests *zones, const struct document *document)
+{
+    const struct object_ref_key key = {document->kind, document->namespace_, document->name};
+    struct spot place = place_in(document->tree, "metadata.name", zones->path);
+    const struct spot *first = check_set_add_object(&zones->set, &key, place);
+    if (first)
+        report_add(zones->report, REPORT_ERROR, place,
+                   "metadata.name: %s %.*s stands in %s:%u:%u already; rename or remove one",
+                   document->kind->name, TEXT_ARGS(document->name), first->path, first->line,
+                   first->column);
+    return !first;
+}
+
+// Its fault says the place.
+static void tell_broken(struct zone_manifests *zones, const struct document *document)
+{
+    struct error err;
+    error_set(&err, FAULT_SPEC, "", "%s", document->fault);
+    manifest_files_tell_syntax(&zones->files, zones->path, &err);
+}
+
+static void take_document(void *context, struct arena *arena, struct document *document)
+{
+    struct zone_manifests *zones = context;
+    (void)arena;
+    if (document->state == DOCUMENT_UNKNOWN || (document->kind && !is_ours(document->kind)))
+        return;
+    if (document->state == DOCUMENT_BROKEN || !document->kind)
+        tell_broken(zones, document);
+    else if (is_first(zones, document))
+        zone_manifests_put(zones, document, zones->path);
+}
+
+static void read_file(struct zone_manifests *zones, const struct manifest_file *file)
+{
+    AUTO_BUFFER content = {0};
+    struct error err;
+    if (!manifest_files_read(&zones->files, file, &content))
+        return;
+    zones->path = file->shown;
+    const struct document_source source = {.path = file->shown,
+                                           .text = buffer_text(&content),
+                                           .kinds = kinds,
+                                           .kind_count = kind_count,
+                                           .patterns = zones->patterns,
+                                           .is_draft = true};
+    if (!documents_read(&source, take_document, zones, &err))
+        manifest_files_tell_syntax(&zones->files, file->shown, &err);
+}
+
+size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        manifest_files_add(&zones->files, paths[i]);
+    manifest_files_sort(&zones->files);
+    for (size_t i = 0; i < zones->files.count; i++)
+        read_file(zones, &zones->files.items[i]);
+    return zones->files.unreadable_count;
+}
+
+// ---- judging ------------------------------------------------------------------------------------
+
+static void pass_over(void *context, const struct object *object)
+{
+    (void)context;
+    (void)object;
+}
+
+static void pass_over_gone(void *context, const struct object *zone, struct dname fqdn)
+{
+    (void)fqdn;
+    pass_over(context, zone);
+}
+
+// All of them are looked at afterwards.
+static void settle(struct zone_manifests *zones)
+{
+    static const struct forest_told silent = {
+        .changed = pass_over, .content = pass_over, .gone = pass_over_gone};
+    if (!zones->is_settled)
+        forest_settle(zones->forest, &silent);
+    zones->is_settled = true;
+}
+
+static void tell(struct zone_manifests *zones, const struct entry *entry, enum report_level level,
+                 enum reason reason, const char *text)
+{
+    AUTO_BUFFER object = {0};
+    buffer_printf(&object, "%s ", entry->object->kind->name);
+    object_write_name(&object, entry->object);
+    report_add_about(zones->report, level, entry->place, object.at, reason_name(reason), text);
+}
+
+static void tell_warnings(struct zone_manifests *zones, const struct entry *entry,
+                          const struct forest_warning *warnings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tell(zones, entry, REPORT_WARNING, warnings[i].reason, warnings[i].text);
+}
+
+static bool is_wanted(const struct zone_manifests *zones, bool has_fqdn, struct dname fqdn)
+{
+    return !zones->only || (has_fqdn && dname_equal(fqdn, *zones->only));
+}
+
+// Whether a Zone is missing altogether, nobody knows who sees a part of the manifests. References
+// to one are looked after by others.
+static void tell_unaccepted(struct zone_manifests *zones, const struct entry *entry,
+                            enum reason reason, const char *text)
+{
+    if (zones->is_part && (reason == REASON_ZONE_NOT_FOUND || reason == REASON_ZONE_WAITING))
+        return;
+    bool is_missing = zones->is_part && reason == REASON_NO_ZONE;
+    tell(zones, entry, is_missing ? REPORT_WARNING : REPORT_ERROR, reason, text);
+}
+
+static void judge_zone(struct zone_manifests *zones, struct arena *arena, const struct entry *entry)
+{
+    struct forest_zone zone;
+    if (!forest_zone(zones->forest, arena, entry->object, &zone) ||
+        !is_wanted(zones, zone.has_fqdn, zone.fqdn))
+        return;
+    if (zone.accepted != REASON_ACCEPTED)
+        tell_unaccepted(zones, entry, zone.accepted, zone.accepted_text);
+    else if (zone.ready != REASON_COMPILED)
+        tell(zones, entry, REPORT_ERROR, zone.ready, zone.ready_text);
+    tell_warnings(zones, entry, zone.warnings, zone.warning_count);
+}
+
+static void judge_record(struct zone_manifests *zones, struct arena *arena,
+                         const struct entry *entry)
+{
+    struct forest_record record;
+    struct forest_zone zone = {0};
+    if (!forest_record(zones->forest, arena, entry->object, &record))
+        return;
+    const struct object *home = forest_home(zones->forest, entry->object);
+    bool has_home = home && forest_zone(zones->forest, arena, home, &zone);
+    if (!is_wanted(zones, has_home && zone.has_fqdn, zone.fqdn))
+        return;
+    if (record.accepted != REASON_ADOPTED)
+        tell_unaccepted(zones, entry, record.accepted, record.accepted_text);
+    if (record.conflicted != REASON_NO_CONFLICT)
+        tell(zones, entry, REPORT_ERROR, record.conflicted, record.conflicted_text);
+    tell_warnings(zones, entry, record.warnings, record.warning_count);
+}
+
+void zone_manifests_judge(struct zone_manifests *zones, const struct dname *only, bool is_part)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    zones->only = only;
+    zones->is_part = is_part;
+    settle(zones);
+    for (size_t i = 0; i < zones->count; i++) {
+        const struct entry *entry = &zones->entries[i];
+        arena_reset(arena);
+        if (entry->object->kind == &zone_kind)
+            judge_zone(zones, arena, entry);
+        else
+            judge_record(zones, arena, entry);
+    }
+}
+
+// ---- zones --------------------------------------------------------------------------------------
+
+static uint32_t serial_of(struct arena *arena, const struct object *object)
+{
+    struct zone_spec spec;
+    zone_unpack(arena, object_spec(object), object_ours(object), &spec, NULL);
+    return spec.has_minimum_serial && spec.minimum_serial ? spec.minimum_serial : 1;
+}
+
+struct zone *zone_manifests_zone(struct zone_manifests *zones, struct dname apex)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    settle(zones);
+    for (size_t i = 0; i < zones->count; i++) {
+        struct forest_zone zone;
+        const struct object *object = zones->entries[i].object;
+        if (object->kind == &zone_kind && forest_zone(zones->forest, arena, object, &zone) &&
+            zone.is_live && dname_equal(zone.fqdn, apex))
+            return zone_compiler_zone(zone.compiler, serial_of(arena, object));
+    }
+    return NULL;
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+// Groups of servers are no business of manifests.
+static bool has_group(const void *context, struct text name)
+{
+    (void)context;
+    (void)name;
+    return true;
+}
+
+static struct forest_settings settings_of(const struct zone_settings *settings,
+                                          const struct fallbacks *fallbacks)
+{
+    return (struct forest_settings){
+        .is_open = !strcmp(settings->claims, "open"),
+        .fallbacks = fallbacks_items(fallbacks),
+        .fallback_count = fallbacks_count(fallbacks),
+        .has_group = has_group,
+    };
+}
+
+struct zone_manifests *zone_manifests_new(const struct invocation *invocation,
+                                          struct report *report, struct error *err)
+{
+    const struct zone_settings *settings = settings_resolve(invocation, &zone_controller, err);
+    struct fallbacks *fallbacks = settings ? fallbacks_new(settings->nameservers, err) : NULL;
+    if (!fallbacks)
+        return NULL;
+    struct zone_manifests *zones = mem_new_of(struct zone_manifests);
+    zones->report = report;
+    zones->fallbacks = fallbacks;
+    zones->settings = settings_of(settings, fallbacks);
+    zones->forest = forest_new(&zones->settings);
+    zones->patterns = kind_patterns_new();
+    check_set_init(&zones->set, report->arena);
+    zones->files =
+        (struct manifest_files){.arena = report->arena, .report = report, .set = &zones->set};
+    return zones;
+}
+
+void zone_manifests_free(struct zone_manifests *zones)
+{
+    if (!zones)
+        return;
+    forest_free(zones->forest);
+    fallbacks_free(zones->fallbacks);
+    for (size_t i = 0; i < zones->count; i++)
+        object_unref(zones->entries[i].object);
+    free(zones->entries);
+    kind_patterns_free(zones->patterns);
+    manifest_files_done(&zones->files);
+    check_set_done(&zones->set);
+    free(zones);
+}
+
+size_t zone_manifests_file_count(const struct zone_manifests *zones)
+{
+    return zones->files.count;
+}
+
+size_t zone_manifests_count(const struct zone_manifests *zones)
+{
+    return zones->count;
+}
