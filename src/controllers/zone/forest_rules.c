@@ -6,11 +6,17 @@
 #include "dns/dname_pattern.h"
 #include "dns/rr_type.h"
 
-enum { NAMED_MAX = 4 };
+enum {
+    NAMED_MAX = 4,
+    // Each record is compared with each of them.
+    PATTERNS_MAX = 10000,
+    WILDCARDS_MAX = 1000,
+};
 
 // Per delegation three blocks, each with its length in front: namespaces, patterns of zones,
-// patterns of records. An empty list of namespaces or types stands for all of them, one of which
-// nothing could be read does not.
+// patterns of records. A pattern has in front how long it is, and its tail behind the last label
+// with a *, which names end in that it matches. An empty list of namespaces or types stands for all
+// of them, one of which nothing could be read does not.
 struct rules {
     unsigned oddities; // 1 << enum rules_oddity
     size_t len;
@@ -21,11 +27,38 @@ enum { ANY = 1, LISTED = 0 };
 
 // ---- making -------------------------------------------------------------------------------------
 
-struct maker {
+struct reader {
     struct dname zone;
+    size_t patterns;
+    size_t wildcards;
+};
+struct maker {
+    struct reader reader;
     struct buffer out;
     unsigned oddities;
 };
+
+static size_t tail_of(const struct dname_pattern *pattern)
+{
+    size_t tail = 0;
+    for (size_t at = 0; pattern->octets[at]; at += pattern->octets[at] + 1u)
+        if (memchr(pattern->octets + at + 1, '*', pattern->octets[at]))
+            tail = at + pattern->octets[at] + 1u;
+    return pattern->len - tail;
+}
+
+static bool read_pattern(struct reader *reader, struct text text, struct dname_pattern *out,
+                         struct error *err)
+{
+    if (!dname_pattern_read(text, reader->zone, out, err))
+        return false;
+    if (++reader->patterns > PATTERNS_MAX)
+        return error_set(err, FAULT_SPEC, NULL, "the zone has more than %d", PATTERNS_MAX);
+    reader->wildcards += tail_of(out) < out->len;
+    if (reader->wildcards > WILDCARDS_MAX && tail_of(out) < out->len)
+        return error_set(err, FAULT_SPEC, NULL, "the zone has more than %d with *", WILDCARDS_MAX);
+    return true;
+}
 
 static void add_u16(struct buffer *out, uint16_t number)
 {
@@ -67,11 +100,12 @@ static unsigned oddities_of(const struct dname_pattern *pattern)
 static bool add_pattern(struct maker *maker, struct text text)
 {
     struct dname_pattern pattern;
-    if (!dname_pattern_read(text, maker->zone, &pattern, NULL)) {
+    if (!read_pattern(&maker->reader, text, &pattern, NULL)) {
         maker->oddities |= 1u << RULES_INVALID;
         return false;
     }
     maker->oddities |= oddities_of(&pattern);
+    buffer_add_char(&maker->out, (char)tail_of(&pattern));
     buffer_add_char(&maker->out, (char)pattern.len);
     buffer_add(&maker->out, pattern.octets, pattern.len);
     return true;
@@ -118,7 +152,7 @@ static struct rules *finish(struct maker *maker)
 
 struct rules *rules_new(const struct zone_spec *spec, struct dname zone)
 {
-    struct maker maker = {.zone = zone};
+    struct maker maker = {.reader = {.zone = zone}};
     for (size_t i = 0; i < spec->delegation_count; i++) {
         const struct zone_delegation *delegation = &spec->delegations[i];
         add_namespaces(&maker.out, delegation->namespaces, delegation->namespace_count);
@@ -149,7 +183,7 @@ static void add_claim(struct maker *maker, const struct forest_claim *claim)
 
 struct rules *rules_of_claims(const struct forest_claim *claims, size_t count)
 {
-    struct maker maker = {.zone = {(const uint8_t *)"", 1}};
+    struct maker maker = {.reader = {.zone = {(const uint8_t *)"", 1}}};
     for (size_t i = 0; i < count; i++)
         add_claim(&maker, &claims[i]);
     return finish(&maker);
@@ -220,24 +254,59 @@ static bool holds_type(struct text block, uint16_t type)
     return false;
 }
 
-// Patterns lie packed; one at a time gets its full size.
-static void unpack_pattern(struct text octets, struct dname_pattern *pattern)
+struct packed {
+    struct text octets;
+    size_t tail;
+};
+
+static struct packed take_pattern(struct text *rest)
 {
-    memcpy(pattern->octets, octets.at, octets.len);
-    pattern->len = octets.len;
+    uint8_t tail = (uint8_t)*take(rest, 1).at;
+    return (struct packed){take_short(rest), tail};
+}
+
+static bool may_match(const struct packed *packed, struct dname name)
+{
+    const char *tail = packed->octets.at + packed->octets.len - packed->tail;
+    if (name.len < packed->tail || memcmp(name.at + name.len - packed->tail, tail, packed->tail))
+        return false;
+    return packed->tail < packed->octets.len || name.len == packed->tail;
+}
+
+static void unpack_pattern(const struct packed *packed, struct dname_pattern *pattern)
+{
+    memcpy(pattern->octets, packed->octets.at, packed->octets.len);
+    pattern->len = packed->octets.len;
+}
+
+static bool matches(const struct packed *packed, struct dname name)
+{
+    struct dname_pattern pattern;
+    if (!may_match(packed, name))
+        return false;
+    unpack_pattern(packed, &pattern);
+    return dname_pattern_matches(&pattern, name);
+}
+
+static bool matches_loosely(const struct packed *packed, struct dname name)
+{
+    struct dname_pattern pattern;
+    if (!may_match(packed, name))
+        return false;
+    unpack_pattern(packed, &pattern);
+    return dname_pattern_matches_loosely(&pattern, name);
 }
 
 bool rules_hold_zone(const struct rules *rules, struct text namespace_, struct dname name)
 {
-    struct dname_pattern pattern;
     struct text rest = {rules->data, rules->len};
     while (rest.len) {
         bool is_held = holds_namespace(take_block(&rest), namespace_);
         struct text zones = take_block(&rest);
         (void)take_block(&rest);
         while (is_held && zones.len) {
-            unpack_pattern(take_short(&zones), &pattern);
-            if (dname_pattern_matches(&pattern, name))
+            struct packed packed = take_pattern(&zones);
+            if (matches(&packed, name))
                 return true;
         }
     }
@@ -246,12 +315,11 @@ bool rules_hold_zone(const struct rules *rules, struct text namespace_, struct d
 
 static enum rules_answer ask_record(struct text *records, struct dname name, uint16_t type)
 {
-    struct dname_pattern pattern;
-    unpack_pattern(take_short(records), &pattern);
-    bool is_type = holds_type(take_block(records), type);
-    if (dname_pattern_matches(&pattern, name))
-        return is_type ? RULES_YES : RULES_OTHER_TYPES;
-    return is_type && dname_pattern_matches_loosely(&pattern, name) ? RULES_LOOSELY : RULES_NO;
+    struct packed packed = take_pattern(records);
+    struct text types = take_block(records);
+    if (matches(&packed, name))
+        return holds_type(types, type) ? RULES_YES : RULES_OTHER_TYPES;
+    return matches_loosely(&packed, name) && holds_type(types, type) ? RULES_LOOSELY : RULES_NO;
 }
 
 enum rules_answer rules_ask(const struct rules *rules, struct text namespace_, struct dname name,
@@ -274,7 +342,7 @@ enum rules_answer rules_ask(const struct rules *rules, struct text namespace_, s
 // ---- telling ------------------------------------------------------------------------------------
 
 struct teller {
-    struct dname zone;
+    struct reader reader;
     enum rules_oddity oddity;
     size_t count;
     struct buffer *out;
@@ -284,7 +352,7 @@ static void tell_pattern(struct teller *teller, struct text text)
 {
     struct dname_pattern pattern;
     struct error err;
-    bool is_read = dname_pattern_read(text, teller->zone, &pattern, &err);
+    bool is_read = read_pattern(&teller->reader, text, &pattern, &err);
     unsigned oddities = is_read ? oddities_of(&pattern) : 1u << RULES_INVALID;
     if (!(oddities & 1u << teller->oddity) || teller->count++ >= NAMED_MAX)
         return;
@@ -313,7 +381,7 @@ void rules_explain(const struct zone_spec *spec, struct dname zone, enum rules_o
             ": ends in the zone's own name, which is added once more; end it with a dot",
         [RULES_OUTSIDE] = ": is not within the zone, and so delegates nothing",
     };
-    struct teller teller = {.zone = zone, .oddity = oddity, .out = out};
+    struct teller teller = {.reader = {.zone = zone}, .oddity = oddity, .out = out};
     for (size_t i = 0; i < spec->delegation_count; i++)
         tell_delegation(&teller, &spec->delegations[i]);
     if (teller.count > NAMED_MAX)

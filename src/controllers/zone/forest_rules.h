@@ -7,7 +7,7 @@
 // many names. One allocation.
 
 struct rules;
-// A pattern that cannot be read delegates nothing, its neighbours do.
+// A pattern that cannot be read, or is one too many, delegates nothing; its neighbours do.
 struct rules *rules_new(const struct zone_spec *spec, struct dname zone);
 struct rules *rules_of_claims(const struct forest_claim *claims, size_t count);
 void rules_free(struct rules *rules); // accepts NULL

@@ -1207,6 +1207,29 @@ static void what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it(voi
     assert_non_null(warning_text("dns/example", REASON_INVALID_PATTERN));
 }
 
+static void of_too_many_patterns_the_first_count(void **state)
+{
+    AUTO_BUFFER spec = {0};
+    (void)state;
+    buffer_add_text(&spec, "'domainName':'example.org.','delegations':[{'records':[");
+    for (unsigned i = 0; i < 1002; i++)
+        buffer_printf(&spec, "{'pattern':'w%u-*'},", i);
+    buffer_add_text(&spec, "{'pattern':'plain'}]}]");
+    zone("dns/example", spec.at);
+    record("a/first", "'domainName':'w0-x.example.org.'," A);
+    record("a/last", "'domainName':'w999-x.example.org.'," A);
+    record("a/beyond", "'domainName':'w1000-x.example.org.'," A);
+    record("a/plain", "'domainName':'plain.example.org.'," A);
+    settle();
+    assert_record("a/first", "w0-x.example.org. Adopted dns/example in");
+    assert_record("a/last", "w999-x.example.org. Adopted dns/example in");
+    assert_record("a/beyond", "w1000-x.example.org. NotDelegated");
+    assert_record("a/plain", "plain.example.org. Adopted dns/example in");
+    assert_string_equal(warning_text("dns/example", REASON_INVALID_PATTERN),
+                        "pattern w1000-*: the zone has more than 1000 with *; pattern w1001-*: the "
+                        "zone has more than 1000 with *: delegates nothing");
+}
+
 static void a_forest_that_holds_much_can_be_dropped_before_it_is_settled(void **state)
 {
     (void)state;
@@ -1456,6 +1479,7 @@ int main(void)
         TEST(orphans_are_looked_at_again_when_a_zone_comes_and_told_when_it_is_theirs),
         TEST(a_thousand_zones_are_worked_out_when_one_changes_and_few_are_told),
         TEST(what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it),
+        TEST(of_too_many_patterns_the_first_count),
         TEST(a_forest_that_holds_much_can_be_dropped_before_it_is_settled),
         TEST(any_order_of_events_leads_to_the_same),
     };
