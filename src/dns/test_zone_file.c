@@ -367,8 +367,8 @@ static void generated_numbers_have_forms(void **state)
     (void)state;
     expect("$GENERATE 10-10 a TXT ${0,4}_${-9}_${0,3,x}_${246,0,X}_${0,0,o}_${1,3,d}\n",
            "1:1: a.example. 1 TXT [0010_1_00a_100_12_011]\n");
-    expect("$GENERATE 26-26 a TXT ${0,0,n}_${0,7,N}_$$_\\$_\\\\$\n",
-           "1:1: a.example. 1 TXT [a.1_A.1.0.0_\\$_\\$_\\\\26]\n");
+    expect("$GENERATE 26-26 a TXT ${0,0,n}_${0,7,N}_${0,4,n}_$$_\\$_\\\\$\n",
+           "1:1: a.example. 1 TXT [a.1_A.1.0.0_a.1._\\$_\\$_\\\\26]\n");
 }
 
 static void a_broken_generate_is_told_once(void **state)

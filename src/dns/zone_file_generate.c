@@ -35,18 +35,20 @@ static bool read_range(struct text text, struct range *range)
            (!rest.at || read_number(rest, 1, &range->step));
 }
 
-// Nibbles from the lowest one up, with dots between: the labels of ip6.arpa. Width counts the dots.
+// Nibbles from the lowest one up, with dots between: the labels of ip6.arpa. Width counts the dots,
+// so that an even one ends with a dot.
 static void write_nibbles(struct buffer *out, uint64_t value, uint32_t width, bool is_upper)
 {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
-    for (bool is_first = true; is_first || value || width; is_first = false) {
-        if (!is_first)
-            buffer_add_char(out, '.');
-        width -= !is_first && width;
+    do {
         buffer_add_char(out, digits[value & 15]);
-        width -= width > 0;
         value >>= 4;
-    }
+        width -= width > 0;
+        if (!value && !width)
+            return;
+        buffer_add_char(out, '.');
+        width -= width > 0;
+    } while (value || width);
 }
 
 struct form {
