@@ -5,6 +5,7 @@
 #include "base/secret.h"
 #include "base/url.h"
 #include "commands/commands.h"
+#include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
 #include "commands/zone_input.h"
@@ -154,9 +155,11 @@ struct zone *zone_source_load(const char *path, struct dname apex, struct report
 
 static void tell_left_out(const char *path, const struct report *report, const char *command)
 {
+    AUTO_BUFFER count = {0};
+    print_count(&count, report->counts[REPORT_ERROR], "error");
     if (report->counts[REPORT_ERROR])
-        command_fail(0, "%s: %zu errors; `signpost zone check%s` shows what is left out", path,
-                     report->counts[REPORT_ERROR], command);
+        command_fail(0, "%s: %s; `signpost zone check%s` shows what is left out", path, count.at,
+                     command);
 }
 
 static struct zone *load(const struct invocation *invocation, const char *path, struct dname apex,

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import subprocess
 
 import pytest
 import yaml
@@ -317,7 +318,7 @@ def test_a_file_is_printed_in_canonical_form(tmp_path):
         ["ns1", "3600", "IN", "A", "192.0.2.1"],
         ["www", "60", "IN", "TXT", '"a"', '"b;c"'],
         ["z", "3600", "IN", "CNAME", "www.example.org."]]
-    assert err == ("signpost: z: 1 errors; `signpost zone check --zonefile` shows what is left "
+    assert err == ("signpost: z: 1 error; `signpost zone check --zonefile` shows what is left "
                    "out\n")
 
 
@@ -369,6 +370,46 @@ def test_a_source_that_cannot_be_read_is_exit_2(tmp_path):
     assert diff(tmp_path, "z") == (2, [])
     assert diff(tmp_path, "z", "server:nonsense") == (2, [])
     assert run("zone", "diff", "z", "z", cwd=tmp_path)[0] == 2
+
+
+FORMS = r"""$TTL 1h30m
+@ IN SOA ns1 noc.mail ( 2024010101 ; serial
+   2h 1h
+   2w ) 300
+\tNS ns1
+\tIN NS ns2.example.net.
+ns1 A 192.0.2.1
+$GENERATE 1-20/3 host${0,3} A 192.0.2.$
+$GENERATE 0-4 ${0,7,n}.rev 60 PTR host-$-${1,2,x}.example.org.
+$GENERATE 255-257 ${0,4,N}r 5 IN CNAME a$$b${-9,3,o}
+$GENERATE 1-2 t$ TXT "a $ b"
+$GENERATE 1-2 m$ MX "10 ns1"
+$ORIGIN sub
+www 1W2D CNAME ns1.example.org.
+@ A 192.0.2.7
+$INCLUDE included low
+w A 192.0.2.6
+$ORIGIN example.org.
+txt TXT "quoted ; ( )" un\;quoted a"b"c
+\052.x A 192.0.2.8
+* MX 0 .
+https HTTPS 1 . alpn="h2,h3" port=8443
+caa CAA 0 issue letsencrypt.org
+UPPER.Case AAAA 2001:DB8::1
+tab\t300\tIN\tA\t192.0.2.9
+paren ( A
+ 192.0.2.10 )
+gen TYPE65280 \# 4 01020304
+cls CLASS1 TYPE1 192.0.2.11"""
+
+
+def test_files_mean_what_they_mean_to_bind(tmp_path):
+    write(tmp_path, FORMS.replace("\\t", "\t"))
+    write(tmp_path, "@ A 192.0.2.20\n$TTL 7\n$ORIGIN lower\nx A 192.0.2.21\n A 192.0.2.22\n",
+          "included")
+    subprocess.run(["named-compilezone", "-f", "text", "-F", "text", "-o", "bind", "example.org",
+                    "z"], cwd=tmp_path, check=True, capture_output=True)
+    assert diff(tmp_path, "z", "bind") == (0, [])
 
 
 # ---- import -------------------------------------------------------------------------------------
