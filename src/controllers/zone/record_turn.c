@@ -30,12 +30,12 @@ static void set(struct turn *turn, const char *type, bool is_true, enum reason r
                    turn->in->now_ms / 1000);
 }
 
-static bool is_zone_frozen(const struct turn *turn)
+static enum reason ready_of_zone(const struct turn *turn)
 {
     struct forest_zone zone;
-    return turn->view.zone &&
-           forest_zone(zones_forest(turn->zones), turn->arena, turn->view.zone, &zone) &&
-           zone.ready != REASON_COMPILED && zone.ready != REASON_NO_NAMESERVERS;
+    if (!forest_zone(zones_forest(turn->zones), turn->arena, turn->view.zone, &zone))
+        return REASON_NOT_ACCEPTED;
+    return zone.ready;
 }
 
 static bool has_group(const struct turn *turn)
@@ -58,7 +58,14 @@ static struct programmed programmed_of(const struct turn *turn)
         return (struct programmed){REASON_NOT_ACCEPTED, "the record is not accepted"};
     if (!turn->view.is_in)
         return (struct programmed){REASON_EXCLUDED, turn->view.conflicted_text};
-    if (is_zone_frozen(turn))
+    enum reason ready = ready_of_zone(turn);
+    if (ready == REASON_NO_NAMESERVERS && !has_group(turn))
+        return (struct programmed){REASON_NO_SERVERS,
+                                   "no server group has the zone: it stands in status.entries"};
+    if (ready == REASON_NO_NAMESERVERS)
+        return (struct programmed){REASON_PENDING,
+                                   "the zone has no name servers yet, and is not served"};
+    if (ready != REASON_COMPILED)
         return (struct programmed){REASON_ZONE_FROZEN,
                                    "the zone as a whole is at fault: see its condition Ready"};
     if (!zones_is_answered(turn->zones, turn->view.object, &since_ms))

@@ -65,10 +65,13 @@ static bool has_hash(const struct turn *turn, const struct zone_content *content
     return content->zone && text_is(turn->ours.hash, content->hash);
 }
 
-static bool is_stored(const struct turn *turn, const struct zone_content *content)
+// What the store has the hash and serial of; NULL: none that is known here.
+static const struct zone *stored_zone(const struct turn *turn)
 {
-    return has_hash(turn, content) && turn->ours.has_serial &&
-           zone_serial(content->zone) == turn->ours.serial;
+    struct zone_life *life = turn->life;
+    bool is_known =
+        turn->ours.has_serial && zone_life_store(life, turn->ours.hash, turn->ours.serial);
+    return is_known ? life->stored.zone : NULL;
 }
 
 static void keep_content(struct turn *turn)
@@ -111,6 +114,8 @@ static void number(struct turn *turn)
 {
     uint32_t *servers = arena_new_array(turn->arena, uint32_t, turn->in->server_count + 1);
     struct serial_inputs inputs = serial_inputs_of(turn, servers);
+    // What was written before is known as such before the next content is built.
+    stored_zone(turn);
     const struct zone_content *content =
         zone_life_build(turn->life, turn->view.compiler, turn->ours.serial);
     if (has_hash(turn, content) && turn->ours.has_serial && !serial_is_behind(&inputs)) {
@@ -158,15 +163,6 @@ static void recall(struct turn *turn)
     if (!zone)
         return;
     zone_life_recall(turn->life, zone);
-}
-
-static const struct zone *stored_zone(const struct turn *turn)
-{
-    if (is_stored(turn, &turn->life->pending))
-        return turn->life->pending.zone;
-    if (is_stored(turn, &turn->life->built))
-        return turn->life->built.zone;
-    return NULL;
 }
 
 static void publish(struct turn *turn)

@@ -151,6 +151,7 @@ static void life_free(struct zone_life *life)
         return;
     content_done(&life->built);
     content_done(&life->pending);
+    content_done(&life->stored);
     content_done(&life->published);
     object_unref(life->object);
     free(life->servers);
@@ -341,6 +342,26 @@ void zone_life_recall(struct zone_life *life, struct zone *zone)
     zone_write_hash(zone, life->pending.hash);
 }
 
+static bool is_content(const struct zone_content *content, struct text hash, uint32_t serial)
+{
+    return content->zone && text_is(hash, content->hash) && zone_serial(content->zone) == serial;
+}
+
+bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial)
+{
+    if (is_content(&life->stored, hash, serial))
+        return true;
+    if (is_content(&life->pending, hash, serial)) {
+        content_copy(&life->stored, &life->pending);
+        content_done(&life->pending);
+        return true;
+    }
+    if (!is_content(&life->built, hash, serial))
+        return false;
+    content_copy(&life->stored, &life->built);
+    return true;
+}
+
 static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
 {
     if (life->mark_count == ZONE_MARKS_MAX)
@@ -353,14 +374,9 @@ static void published(void *state, const struct object *object, const struct zon
     struct zone_life *life = zones_life(state, object);
     if (!life)
         return;
-    if (life->pending.zone == zone)
-        content_copy(&life->published, &life->pending);
-    else if (life->built.zone == zone)
-        content_copy(&life->published, &life->built);
-    else
+    if (life->stored.zone != zone)
         return;
-    if (life->pending.zone == zone)
-        content_done(&life->pending);
+    content_copy(&life->published, &life->stored);
     mark(life, zone_serial(zone), life->published.number);
     life->published_ms = 0;
     life->is_due = true;

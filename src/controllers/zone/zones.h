@@ -27,6 +27,7 @@ struct zone_life {
     uint64_t number;             // of what the forest says now
     struct zone_content built;   // the last one that was asked for
     struct zone_content pending; // handed to the store, until that says so
+    struct zone_content stored;  // the store has its hash and serial: it may be served
     struct zone_content published;
     int64_t published_ms; // Unix; 0: not yet settled
     uint64_t answered;    // all servers have that
@@ -53,6 +54,9 @@ const struct zone_content *zone_life_build(struct zone_life *life, struct zone_c
                                            uint32_t serial);
 // What was built last goes to the store.
 void zone_life_pend(struct zone_life *life);
+// The store has this hash and serial: what is known to have them becomes `stored`. False: nothing
+// is.
+bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial);
 // A content of before this process, found in the store: it is what is to be published.
 void zone_life_recall(struct zone_life *life, struct zone *zone);
 // Which state of what is published the server has.
