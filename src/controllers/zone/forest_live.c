@@ -100,6 +100,12 @@ static bool is_listed(const struct node *above, const struct node *node)
     return rules_hold_zone(above->rules, node->key.namespace_, node_name(node));
 }
 
+// It was there first: whoever makes a zone above those of others takes nothing down with it.
+static bool is_older(const struct node *node, const struct node *above)
+{
+    return object_compare_age(node->object, above->object) < 0;
+}
+
 // Why it may not be live whoever else has its name; REASON_NONE: it may.
 static enum reason refusal(const struct forest *forest, const struct node *node)
 {
@@ -108,9 +114,10 @@ static enum reason refusal(const struct forest *forest, const struct node *node)
         return REASON_NONE;
     if (node->form == NAME_PARTIAL)
         return REASON_NOT_DELEGATED;
-    if (above)
-        return text_equal(above->key.namespace_, node->key.namespace_) ? REASON_NONE
-                                                                       : REASON_NOT_DELEGATED;
+    if (above && text_equal(above->key.namespace_, node->key.namespace_))
+        return REASON_NONE;
+    if (above && !is_older(node, above))
+        return REASON_NOT_DELEGATED;
     if (forest->claims && !rules_hold_zone(forest->claims, node->key.namespace_, node_name(node)))
         return REASON_ZONE_NOT_ALLOWED;
     return REASON_NONE;

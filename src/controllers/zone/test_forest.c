@@ -830,18 +830,17 @@ static void a_zone_of_another_namespace_captures_nothing(void **state)
     assert_record("shop/below", "x.www.example.org. Adopted dns/example in");
 }
 
-static void an_older_capture_is_not_in_the_way_of_the_owner(void **state)
+static void a_zone_made_above_those_of_others_takes_nothing_down(void **state)
 {
     (void)state;
-    zone("evil/www", "'domainName':'www.example.org.'," ALL);
+    zone("shop/shop", "'domainName':'shop.example.org.'," ALL);
+    record("shop/www", "'domainName':'www.shop.example.org.'," A);
+    zone("evil/org", "'domainName':'org.'," NONE);
+    zone("late/late", "'domainName':'late.example.org.'," ALL);
     settle();
-    assert_zone("evil/www", "www.example.org. live Accepted NoNameservers");
-    zone("dns/example", "'domainName':'example.org.'," NONE);
-    zone("dns/www", "'domainName':'www.example.org.'," ALL);
-    settle();
-    assert_zone("evil/www", "www.example.org. held NotDelegated");
-    assert_true(entry_of(&zone_kind, "evil/www")->is_gone);
-    assert_zone("dns/www", "www.example.org. live Accepted NoNameservers NotDelegatedByParent");
+    assert_zone("shop/shop", "shop.example.org. live Accepted NoNameservers NotDelegatedByParent");
+    assert_record("shop/www", "www.shop.example.org. Adopted shop/shop in");
+    assert_zone("late/late", "late.example.org. held NotDelegated");
 }
 
 static void a_partial_zone_cannot_take_a_name_from_below_another(void **state)
@@ -1461,7 +1460,7 @@ int main(void)
         TEST(a_zone_that_is_made_anew_is_the_younger_one),
         TEST(an_unlisted_zone_below_is_live_within_its_namespace_but_not_pointed_at),
         TEST(a_zone_of_another_namespace_captures_nothing),
-        TEST(an_older_capture_is_not_in_the_way_of_the_owner),
+        TEST(a_zone_made_above_those_of_others_takes_nothing_down),
         TEST(a_partial_zone_cannot_take_a_name_from_below_another),
         TEST(zones_below_none_need_a_claim_where_there_are_any),
         TEST(open_claims_let_every_zone_live),
