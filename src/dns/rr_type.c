@@ -73,10 +73,16 @@ static bool read_number(struct text text, uint16_t *type)
     return true;
 }
 
+// Most are told apart by their first letter.
+static bool is_named(const struct row *row, struct text text)
+{
+    return (*row->name | 0x20) == (*text.at | 0x20) && text_equal_nocase(text, text_of(row->name));
+}
+
 static bool read_mnemonic(const struct row *table, size_t count, struct text text, uint16_t *type)
 {
     for (size_t i = 0; i < count; i++)
-        if (text_equal_nocase(text, text_of(table[i].name))) {
+        if (is_named(&table[i], text)) {
             *type = table[i].number;
             return true;
         }
