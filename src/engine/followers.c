@@ -1,6 +1,6 @@
 #include "engine/followers.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,7 +233,8 @@ static void count(const struct follower *follower, enum talk_type type, size_t r
 static bool is_same_view(const struct server_view *a, const struct server_view *b)
 {
     return a->has_serial == b->has_serial && a->serial == b->serial &&
-           a->is_believed == b->is_believed && a->fault.fault == b->fault.fault;
+           a->is_believed == b->is_believed && a->fault.fault == b->fault.fault &&
+           a->has_fetched == b->has_fetched && a->fetched == b->fetched;
 }
 
 static void tell_fault(const struct follower *follower, const struct error *err)
@@ -519,17 +520,41 @@ void followers_forget(struct followers *followers, struct dname apex)
     followers->zones[id] = NULL;
 }
 
-void followers_fetched(struct followers *followers, struct dname apex)
+static struct follower *follower_named(const struct followed *zone, const char *server)
 {
-    struct followed *zone = find(followers, apex);
-    if (!zone)
-        return;
-    take_fetches(zone);
     for (size_t i = 0; i < zone->count; i++)
-        if (zone->items[i].has_come)
-            zone->items[i].talks[TALK_NOTIFY].next_ms = 0;
+        if (!strcmp(zone->items[i].server->name, server))
+            return &zone->items[i];
+    return NULL;
+}
+
+// One that has fetched is asked at once. One that only asks could do so for ever: it is asked anew
+// only if it would wait for long.
+static void probe_soon(struct follower *follower, bool has_fetched)
+{
+    struct talk *talk = &follower->talks[TALK_PROBE];
+    int64_t now_ms = loop_mono_ms(follower->zone->followers->loop);
+    bool is_far = talk->next_ms > now_ms + PROBE_FAST_MAX_MS;
+    if (!follower->server->probe || is_served_by(follower) || !(is_far || has_fetched))
+        return;
+    talk->times = 0;
+    talk->next_ms = now_ms + PROBE_FIRST_MS;
+}
+
+void followers_see(struct followers *followers, const struct published_sign *sign)
+{
+    struct followed *zone = find(followers, sign->apex);
+    struct follower *follower = zone ? follower_named(zone, sign->server) : NULL;
+    if (!follower)
+        return;
+    struct server_view before = *view_of(follower);
+    take_fetches(zone);
+    if (follower->has_come)
+        follower->talks[TALK_NOTIFY].next_ms = 0;
+    probe_soon(follower, sign->has_fetched);
     schedule(zone);
-    say_heard(zone);
+    if (!is_same_view(&before, view_of(follower)))
+        say_heard(zone);
 }
 
 size_t followers_views(const struct followers *followers, struct dname apex,
@@ -597,32 +622,55 @@ size_t followers_in_flight(const struct followers *followers)
     return followers->in_flight;
 }
 
-void followers_write_requests(const struct followers *followers, struct buffer *out)
+static void write_labels(const struct server_lane *lane, enum talk_type type, struct buffer *out)
+{
+    buffer_add_text(out, "backend=\"");
+    metric_write_label(out, lane->name);
+    buffer_printf(out, "\",operation=\"%s\"", talk_names[type]);
+}
+
+static void write_requests(const struct server_lane *lane, enum talk_type type, struct buffer *out)
 {
     static const char *const codes[] = {"answered", "refused", "error"};
+    for (size_t i = 0; i < COUNT_OF(codes); i++) {
+        if (!lane->counts.by_result[type][i])
+            continue;
+        buffer_add_text(out, "signpost_backend_requests_total{");
+        write_labels(lane, type, out);
+        buffer_printf(out, ",code=\"%s\"} %" PRIu64 "\n", codes[i],
+                      lane->counts.by_result[type][i]);
+    }
+}
+
+static void write_seconds(const struct server_lane *lane, enum talk_type type, struct buffer *out)
+{
+    AUTO_BUFFER labels = {0};
+    if (!lane->counts.seconds[type].count)
+        return;
+    write_labels(lane, type, &labels);
+    metric_write_histogram(out, "signpost_backend_request_seconds", labels.at,
+                           &lane->counts.seconds[type]);
+}
+
+void followers_write_requests(const struct followers *followers, struct buffer *out)
+{
     for (size_t i = 0; i < followers->lane_count; i++)
         for (size_t k = 0; k < TALK_TYPES; k++)
-            for (size_t r = 0; r < COUNT_OF(codes); r++) {
-                const struct server_lane *lane = followers->lanes[i];
-                if (lane->counts.by_result[k][r])
-                    buffer_printf(out,
-                                  "signpost_backend_requests_total{backend=\"%s\",operation=\"%s\","
-                                  "code=\"%s\"} %llu\n",
-                                  lane->name, talk_names[k], codes[r],
-                                  (unsigned long long)lane->counts.by_result[k][r]);
-            }
+            write_requests(followers->lanes[i], (enum talk_type)k, out);
 }
 
 void followers_write_seconds(const struct followers *followers, struct buffer *out)
 {
-    char labels[400];
     for (size_t i = 0; i < followers->lane_count; i++)
-        for (size_t k = 0; k < TALK_TYPES; k++) {
-            const struct server_lane *lane = followers->lanes[i];
-            snprintf(labels, sizeof labels, "backend=\"%s\",operation=\"%s\"", lane->name,
-                     talk_names[k]);
-            if (lane->counts.seconds[k].count)
-                metric_write_histogram(out, "signpost_backend_request_seconds", labels,
-                                       &lane->counts.seconds[k]);
-        }
+        for (size_t k = 0; k < TALK_TYPES; k++)
+            write_seconds(followers->lanes[i], (enum talk_type)k, out);
+}
+
+void followers_write_in_flight(const struct followers *followers, struct buffer *out)
+{
+    for (size_t i = 0; i < followers->lane_count; i++) {
+        buffer_add_text(out, "signpost_backend_in_flight{backend=\"");
+        metric_write_label(out, followers->lanes[i]->name);
+        buffer_printf(out, "\"} %zu\n", followers->lanes[i]->in_flight);
+    }
 }

@@ -29,13 +29,14 @@ void followers_lead(struct followers *followers, bool is_leading);
 // A version is served: its servers are to know. The same serial again is no news.
 void followers_tell(struct followers *followers, const char *group, const struct zone *zone);
 void followers_forget(struct followers *followers, struct dname apex);
-// What was fetched or asked by a server has changed.
-void followers_fetched(struct followers *followers, struct dname apex);
+// A server has come: told no more, and asked soon what it answers.
+void followers_see(struct followers *followers, const struct published_sign *sign);
 // Borrowed until the next call that changes them.
 size_t followers_views(const struct followers *followers, struct dname apex,
                        const struct server_view **views);
 // How many talks are under way.
 size_t followers_in_flight(const struct followers *followers);
-// Samples of signpost_backend_requests_total and of signpost_backend_request_seconds.
+// Samples of the families signpost_backend_*, each server a backend.
 void followers_write_requests(const struct followers *followers, struct buffer *out);
 void followers_write_seconds(const struct followers *followers, struct buffer *out);
+void followers_write_in_flight(const struct followers *followers, struct buffer *out);

@@ -150,6 +150,7 @@ static void write_lanes(struct engine *engine, struct buffer *out)
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", lane->name,
                       lane->in_flight + lane->reading);
+    followers_write_in_flight(engine->followers, out);
 }
 
 // ---- what controllers count ---------------------------------------------------------------------

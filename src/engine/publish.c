@@ -116,10 +116,10 @@ static void on_heard(void *context, struct dname apex)
         tell_views(engine, served);
 }
 
-static void on_fetched(void *context, struct dname apex)
+static void on_sign(void *context, const struct published_sign *sign)
 {
     const struct engine *engine = context;
-    followers_fetched(engine->followers, apex);
+    followers_see(engine->followers, sign);
 }
 
 void publish_tell_overview(struct engine *engine, uint32_t key)
@@ -324,7 +324,7 @@ void publish_write_metrics(const struct engine *engine, struct buffer *out)
 void publish_new(struct engine *engine)
 {
     engine->served_by_apex = (struct table){.ops = &served_ops, .context = engine};
-    engine->published = published_new(on_fetched, engine);
+    engine->published = published_new(on_sign, engine);
     engine->followers = followers_new(&(struct followers_options){.world = engine->options.world,
                                                                   .log = engine->log,
                                                                   .published = engine->published,

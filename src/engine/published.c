@@ -21,7 +21,7 @@ struct published {
     size_t count;
     size_t capacity;
     struct table by_apex;
-    void (*heard)(void *context, struct dname apex);
+    void (*heard)(void *context, const struct published_sign *sign);
     void *context;
 };
 
@@ -44,7 +44,8 @@ static uint64_t entry_hash(const void *context, uint32_t id)
 
 static const struct table_ops entry_ops = {entry_matches, entry_hash};
 
-struct published *published_new(void (*heard)(void *context, struct dname apex), void *context)
+struct published *published_new(void (*heard)(void *context, const struct published_sign *sign),
+                                void *context)
 {
     struct published *published = mem_new_of(struct published);
     *published = (struct published){.heard = heard, .context = context};
@@ -201,12 +202,12 @@ static struct published_fetch *get_fetch(struct entry *entry, const char *server
     return &entry->fetches[count];
 }
 
-static bool note(bool *has, uint32_t *serial, uint32_t value)
+static void tell(const struct published *published, const struct entry *entry,
+                 const struct published_fetch *fetch, bool has_fetched)
 {
-    bool is_new = !*has || *serial != value;
-    *has = true;
-    *serial = value;
-    return is_new;
+    const struct published_sign sign = {entry->zone.apex, fetch->server, has_fetched};
+    if (published->heard)
+        published->heard(published->context, &sign);
 }
 
 void published_asked(struct published *published, struct dname apex, const char *server,
@@ -216,8 +217,9 @@ void published_asked(struct published *published, struct dname apex, const char 
     if (!entry)
         return;
     struct published_fetch *fetch = get_fetch(entry, server);
-    if (note(&fetch->has_asked, &fetch->asked_serial, serial) && published->heard)
-        published->heard(published->context, entry->zone.apex);
+    fetch->has_asked = true;
+    fetch->asked_serial = serial;
+    tell(published, entry, fetch, false);
 }
 
 void published_fetched(struct published *published, struct dname apex, const char *server,
@@ -227,6 +229,7 @@ void published_fetched(struct published *published, struct dname apex, const cha
     if (!entry)
         return;
     struct published_fetch *fetch = get_fetch(entry, server);
-    if (note(&fetch->has_fetched, &fetch->fetched_serial, serial) && published->heard)
-        published->heard(published->context, entry->zone.apex);
+    fetch->has_fetched = true;
+    fetch->fetched_serial = serial;
+    tell(published, entry, fetch, true);
 }

@@ -36,10 +36,16 @@ struct published_zone {
     size_t fetch_count;
 };
 
+// What a server did last, told whether it is news or not: it is alive.
+struct published_sign {
+    struct dname apex;
+    const char *server;
+    bool has_fetched; // to the end; else it asked
+};
 struct published;
-// `heard` is called when a fact about a zone has changed, from within published_asked and
-// published_fetched; may be NULL.
-struct published *published_new(void (*heard)(void *context, struct dname apex), void *context);
+// `heard` is called from within published_asked and published_fetched; may be NULL.
+struct published *published_new(void (*heard)(void *context, const struct published_sign *sign),
+                                void *context);
 void published_free(struct published *published); // accepts NULL
 DEFINE_CLEANUP(published, published_free)
 

@@ -35,15 +35,16 @@ static struct zone *zone_of(const char *label, uint32_t serial)
 struct story {
     struct published *published;
     unsigned heard;
-    char last[DNAME_TEXT_MAX];
+    char last[DNAME_TEXT_MAX + 20];
 };
 
-static void on_heard(void *context, struct dname apex)
+static void on_heard(void *context, const struct published_sign *sign)
 {
     struct story *story = context;
     AUTO_BUFFER text = {0};
-    dname_write(&text, apex);
-    snprintf(story->last, sizeof story->last, "%s", text.at);
+    dname_write(&text, sign->apex);
+    snprintf(story->last, sizeof story->last, "%s %s %s", text.at, sign->server,
+             sign->has_fetched ? "fetched" : "asked");
     story->heard++;
 }
 
@@ -188,7 +189,7 @@ static void what_a_server_fetched_is_kept_and_told(void **state)
     published_fetched(story->published, name.dname, "ns1", 7);
     published_asked(story->published, name.dname, "ns2", 6);
     assert_int_equal(story->heard, 3);
-    assert_string_equal(story->last, "shop.example.");
+    assert_string_equal(story->last, "shop.example. ns2 asked");
     const struct published_zone *zone = find(story, "shop");
     assert_int_equal(zone->fetch_count, 2);
     assert_string_equal(zone->fetches[0].server, "ns1");
@@ -198,7 +199,7 @@ static void what_a_server_fetched_is_kept_and_told(void **state)
     assert_false(zone->fetches[1].has_fetched);
 }
 
-static void what_is_no_news_is_not_told(void **state)
+static void what_a_server_does_again_is_told_and_of_other_zones_nothing(void **state)
 {
     struct story *story = *state;
     struct name name;
@@ -207,10 +208,11 @@ static void what_is_no_news_is_not_told(void **state)
         published_asked(story->published, name_of(&name, "shop"), "ns1", 0);
         published_fetched(story->published, name.dname, "ns1", 0);
     }
-    assert_int_equal(story->heard, 2);
+    assert_int_equal(story->heard, 6);
+    assert_string_equal(story->last, "shop.example. ns1 fetched");
     published_fetched(story->published, name_of(&name, "other"), "ns1", 7);
     published_asked(story->published, name.dname, "ns1", 7);
-    assert_int_equal(story->heard, 2);
+    assert_int_equal(story->heard, 6);
     assert_null(find(story, "other"));
 }
 
@@ -256,7 +258,7 @@ int main(void)
         TEST(what_is_removed_is_gone_and_nothing_else),
         TEST(all_zones_are_walked),
         TEST(what_a_server_fetched_is_kept_and_told),
-        TEST(what_is_no_news_is_not_told),
+        TEST(what_a_server_does_again_is_told_and_of_other_zones_nothing),
         TEST(another_group_has_fetched_nothing),
         TEST(facts_of_many_servers_are_bounded),
     };

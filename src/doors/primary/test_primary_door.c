@@ -89,10 +89,10 @@ static int64_t no_time(void *context)
     return 0;
 }
 
-static void on_heard(void *context, struct dname apex)
+static void on_heard(void *context, const struct published_sign *sign)
 {
     struct story *story = context;
-    assert_true(dname_equal(apex, shop));
+    assert_true(dname_equal(sign->apex, shop));
     story->heard++;
 }
 
@@ -522,7 +522,7 @@ static void who_asks_for_the_soa_has_fetched_nothing(void **state)
     assert_string_equal(story->lines.at, "\n");
     assert_int_equal(story->heard, 1);
     ask_soa(story, "127.0.0.1", &story->key);
-    assert_int_equal(story->heard, 1);
+    assert_int_equal(story->heard, 2);
 }
 
 static void steps_are_told_from_all_of_a_zone(void **state)
