@@ -20,6 +20,7 @@ struct turn {
     struct zone_status ours;
     struct zone_status status; // as it is to be
     const struct zones_group *group;
+    struct server_view *servers; // as many as the snapshot has
 };
 
 static int64_t now_s(const struct turn *turn)
@@ -34,7 +35,7 @@ static size_t believed_serials(const struct turn *turn, uint32_t *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < turn->in->server_count; i++) {
-        const struct server_view *server = &turn->in->servers[i];
+        const struct server_view *server = &turn->servers[i];
         if (server->has_serial && server->is_believed && !server->signs)
             out[count++] = server->serial;
     }
@@ -191,7 +192,7 @@ static void list_servers(struct turn *turn)
     struct zone_status_server *list =
         arena_new_array(turn->arena, struct zone_status_server, count + 1);
     for (size_t i = 0; i < count; i++) {
-        const struct server_view *server = &turn->in->servers[i];
+        const struct server_view *server = &turn->servers[i];
         list[i] = (struct zone_status_server){
             .name = text_of(server->name),
             .has_serial = server->has_serial,
@@ -208,7 +209,7 @@ static void list_servers(struct turn *turn)
 static bool are_current(const struct turn *turn)
 {
     for (size_t i = 0; i < turn->in->server_count; i++)
-        if (zone_life_state(turn->life, &turn->in->servers[i]) != SERVER_CURRENT)
+        if (zone_life_state(turn->life, &turn->servers[i]) != SERVER_CURRENT)
             return false;
     return true;
 }
@@ -313,10 +314,20 @@ static void put_parent(struct turn *turn)
                     parent ? label : NULL);
 }
 
+static void recall_servers(struct turn *turn)
+{
+    size_t count = turn->in->server_count;
+    turn->servers = arena_new_array(turn->arena, struct server_view, count + 1);
+    if (count)
+        memcpy(turn->servers, turn->in->servers, count * sizeof *turn->servers);
+    zones_recall_fetches(&turn->ours, turn->servers, count);
+}
+
 static bool turn_init(struct turn *turn)
 {
     const struct object *subject = turn->in->subject;
     zone_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->spec, &turn->ours);
+    recall_servers(turn);
     turn->life = zones_life(turn->zones, subject);
     turn->group = zones_group(turn->zones, turn->spec.servers);
     return turn->life && forest_zone(zones_forest(turn->zones), turn->arena, subject, &turn->view);

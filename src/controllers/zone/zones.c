@@ -433,6 +433,40 @@ static uint64_t answered_by_all(const struct zone_life *life)
     return least;
 }
 
+static const struct zone_status_server *find_server(const struct zone_status *ours,
+                                                    const char *name)
+{
+    for (size_t i = 0; i < ours->server_count; i++)
+        if (text_is(ours->servers[i].name, name))
+            return &ours->servers[i];
+    return NULL;
+}
+
+void zones_recall_fetches(const struct zone_status *ours, struct server_view *servers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct zone_status_server *known = find_server(ours, servers[i].name);
+        if (servers[i].has_fetched || !known)
+            continue;
+        servers[i].has_fetched = known->has_fetched;
+        servers[i].fetched = known->fetched_serial;
+    }
+}
+
+static void recall_fetches(struct zone_life *life)
+{
+    struct zone_spec spec;
+    struct zone_status ours;
+    bool lacks_one = false;
+    for (size_t i = 0; i < life->server_count; i++)
+        lacks_one |= !life->servers[i].has_fetched;
+    if (!lacks_one)
+        return;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    zone_unpack(arena, object_spec(life->object), object_ours(life->object), &spec, &ours);
+    zones_recall_fetches(&ours, life->servers, life->server_count);
+}
+
 static void heard(void *state, const struct object *object, const struct server_view *servers,
                   size_t count)
 {
@@ -445,6 +479,7 @@ static void heard(void *state, const struct object *object, const struct server_
         memcpy(life->servers, servers, count * sizeof *servers);
     life->server_count = count;
     life->is_due = true;
+    recall_fetches(life);
 }
 
 static void wake(const struct zones *zones, const struct object *object)

@@ -62,6 +62,9 @@ void zone_life_recall(struct zone_life *life, struct zone *zone);
 // Which state of what is published the server has.
 enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server);
+// What servers fetched before this process began is known from the status alone.
+void zones_recall_fetches(const struct zone_status *ours, struct server_view *servers,
+                          size_t count);
 // Do all servers of its zone have what the record came to last? *since_ms: since when it waits.
 bool zones_is_answered(const struct zones *zones, const struct object *record, int64_t *since_ms);
 
