@@ -1,6 +1,6 @@
 """A guide page that is done as it says: its `sh` blocks run one after the other in one shell, in an
-empty folder; a `yaml` block is the file that its first line names; a `text` block is what the block
-before it shows. Blocks of other languages are for reading.
+empty folder; a `yaml` or `conf` block is the file that its first line names; a `text` block is what
+the block before it shows. Blocks of other languages are for reading.
 
 In a `text` block, `...` stands for anything, and a line of it for any lines; lengths of time, times
 of day and the width of columns may differ. A block that only looks is looked through again until it
@@ -18,7 +18,9 @@ import harness
 from harness import wait_until
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep")
+FILE = re.compile(r"# ([\w./-]+)")
+LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|dig"
+                   r"|(for .*; do|done)$")
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)", re.M)
 VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<![\w.])(\d+(ms|s|m|h|d))+(?![\w.])")
 BLOCK_S = 60
@@ -35,7 +37,13 @@ class Block:
 
     def only_looks(self):
         lines = re.sub(r"\\\n", " ", self.text).splitlines()
-        return all(LOOKS.match(line) for line in lines if line and not line.startswith("#"))
+        return all(LOOKS.match(line.strip()) for line in lines
+                   if line and not line.startswith("#"))
+
+    def file(self):
+        """The file that it is, or None."""
+        found = FILE.fullmatch(self.text.splitlines()[0])
+        return found[1] if self.language in ("yaml", "conf") and found else None
 
     def must_fail(self):
         return self.shown is not None and bool(REFUSED.search(self.shown))
@@ -52,6 +60,11 @@ def read(path):
         else:
             blocks.append(block)
     return blocks
+
+
+def read_files(path):
+    """Text by name of the files that the page has."""
+    return {block.file(): block.text for block in read(path) if block.file()}
 
 
 def plain(line):
@@ -139,7 +152,7 @@ class Guide:
         self.path = path
         self.shell = shell
         self.ports = {str(port): str(harness.free_port()) for port in ports}
-        self.ports_pattern = re.compile(r"(?<=[: =])(" + "|".join(self.ports) + r")\b")
+        self.ports_pattern = re.compile(r"(?<=[: =@])(" + "|".join(self.ports) + r")\b")
 
     def port(self, shown):
         return int(self.ports[str(shown)])
@@ -150,16 +163,15 @@ class Guide:
 
     def follow(self):
         for block in read(self.path):
-            if block.language == "yaml":
+            if block.language in ("yaml", "conf"):
                 self.write(block)
             elif block.language == "sh":
                 self.run(block)
 
     def write(self, block):
-        first = block.text.splitlines()[0]
-        found = re.fullmatch(r"# ([\w.-]+\.yaml)", first)
-        assert found, f"{self.path.name}:{block.line}: which file? {first}"
-        (self.shell.folder / found[1]).write_text(self.here(block.text))
+        name = block.file()
+        assert name, f"{self.path.name}:{block.line}: which file?"
+        (self.shell.folder / name).write_text(self.here(block.text))
 
     def run(self, block):
         until = time.monotonic() + (LOOK_S if block.only_looks() else 0)
