@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/slab.h"
 #include "dns/rdata.h"
 #include "dns/rr_type.h"
 #include "dns/zone_compiler.h"
@@ -103,9 +104,12 @@ static inline void put(struct zone_compiler *compiler, struct thing *thing, cons
     thing->record = zone_compiler_put(compiler, &entry);
 }
 
+// In which new compilers keep what they have; NULL: each has memory of its own.
+static struct slab *compilers_slab;
+
 static inline struct zone_compiler *compiler_of_shop(void)
 {
-    static const struct zone_compiler_ops ops = {compare_things, write_thing, NULL};
+    const struct zone_compiler_ops ops = {compare_things, write_thing, compilers_slab};
     return zone_compiler_new(shop, &ops);
 }
 

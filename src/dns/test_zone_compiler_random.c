@@ -417,6 +417,21 @@ static void aliases_one_after_the_other_come_to_the_same_as_all_at_once(void **s
         walk_at_random(seed, true, 1000, 2);
 }
 
+// By the ten thousand, one after the other.
+static int share_memory(void **state)
+{
+    (void)state;
+    compilers_slab = slab_new();
+    return 0;
+}
+
+static int give_memory_back(void **state)
+{
+    (void)state;
+    slab_free(compilers_slab);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,5 +439,5 @@ int main(void)
         cmocka_unit_test(many_changes_at_once_come_to_the_same_as_all_at_once),
         cmocka_unit_test(aliases_one_after_the_other_come_to_the_same_as_all_at_once),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, share_memory, give_memory_back);
 }
