@@ -334,10 +334,8 @@ static void write_octet(struct buffer *out, uint8_t c)
 {
     if (c <= ' ' || c >= 0x7f)
         buffer_printf(out, "\\%03u", c);
-    else if (strchr("\"$().;@\\", c))
-        buffer_printf(out, "\\%c", c);
     else
-        buffer_add_char(out, (char)c);
+        buffer_printf(out, "\\%c", c);
 }
 
 static void write_label(struct buffer *out, const uint8_t *label)

@@ -52,6 +52,7 @@ bool rdata_take(uint16_t type, struct text message, size_t at, size_t len, struc
                 struct error *err);
 // Canonical text: absolute names, strings quoted.
 void rdata_write(struct buffer *out, uint16_t type, struct text rdata);
+void rdata_write_generic(struct buffer *out, struct text rdata); // \# LEN HEX (RFC 3597 5)
 // The domain name that such an RR points at (NS, CNAME, DNAME, PTR, MX, SRV, SVCB, HTTPS and their
 // like), borrowed. False: its type has none.
 bool rdata_target(uint16_t type, struct text rdata, struct dname *target);

@@ -71,7 +71,7 @@ static void write_window(struct rdata_writer *writer, unsigned first, const uint
         if (!(octets[i >> 3] & (0x80 >> (i & 7))))
             continue;
         rdata_separate(writer);
-        buffer_add_text(writer->out, rr_type_write((uint16_t)(first + i), name));
+        buffer_add_text(writer->out, rr_type_write_portable((uint16_t)(first + i), name));
     }
 }
 

@@ -445,8 +445,7 @@ static bool write_fields(struct rdata_writer *writer, const struct rdata_shape *
     return writer->at == writer->end;
 }
 
-// RFC 3597 5.
-static void write_generic(struct buffer *out, struct text rdata)
+void rdata_write_generic(struct buffer *out, struct text rdata)
 {
     buffer_add_text(out, "\\# ");
     rdata_put_number(out, (uint32_t)rdata.len);
@@ -471,5 +470,5 @@ void rdata_write(struct buffer *out, uint16_t type, struct text rdata)
     if (shape && write_fields(&writer, shape))
         return;
     out->len = writer.start;
-    write_generic(out, rdata);
+    rdata_write_generic(out, rdata);
 }

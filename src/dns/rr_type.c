@@ -97,13 +97,25 @@ bool rr_type_read(struct text text, uint16_t *type)
            read_mnemonic(rare, COUNT_OF(rare), text, type) || read_number(text, type);
 }
 
+static const char *write_number(uint16_t type, char out[10])
+{
+    snprintf(out, 10, "TYPE%u", type);
+    return out;
+}
+
 const char *rr_type_write(uint16_t type, char out[10])
 {
     const struct row *row = find(type);
-    if (row)
-        return row->name;
-    snprintf(out, 10, "TYPE%u", type);
-    return out;
+    return row ? row->name : write_number(type, out);
+}
+
+const char *rr_type_write_portable(uint16_t type, char out[10])
+{
+    static const uint16_t unread[] = {24, 55, RR_TA, 32769}; // SIG HIP TA DLV
+    for (size_t i = 0; i < COUNT_OF(unread); i++)
+        if (unread[i] == type)
+            return write_number(type, out);
+    return rr_type_write(type, out);
 }
 
 bool rr_type_is_reserved(uint16_t type)

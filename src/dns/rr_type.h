@@ -34,5 +34,8 @@ enum rr_type {
 bool rr_type_read(struct text text, uint16_t *type);
 // "A", or "TYPE65280" in `out` for one without mnemonic, or with one that not every server reads.
 const char *rr_type_write(uint16_t type, char out[10]);
+// As every server in use reads it: TYPE<n> for HIP, SIG, TA and DLV as well, of which Knot or NSD
+// know no mnemonic.
+const char *rr_type_write_portable(uint16_t type, char out[10]);
 // Made by whoever serves the zone, about questions, or of one message alone: nobody's to write.
 bool rr_type_is_reserved(uint16_t type);

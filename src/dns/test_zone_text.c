@@ -86,6 +86,20 @@ static void types_that_nobody_knows_are_written_as_octets(void **state)
                       "x 60     IN TYPE65280 \\# 2 01FF\n");
 }
 
+static void types_that_some_servers_do_not_know_are_written_as_octets(void **state)
+{
+    (void)state;
+    struct text hip = {"\1\2\0\1\1\2", 6}; // tag, algorithm and key are of one octet
+    struct text csync = {"\0\0\0\7\0\3\0\7\100\0\0\0\0\0\1", 15};
+    struct rrset *sets[] = {set_of("x", 55, 60, &hip, 1), set_of("y", 62, 60, &csync, 1)};
+    CLEANUP(zone) struct zone *zone = zone_new(shop_soa(1), sets, COUNT_OF(sets));
+    expect_file(zone, "$ORIGIN shop.example.\n"
+                      "@ 3600   IN SOA   ns1.shop.example. hostmaster.shop.example. "
+                      "1 86400 7200 3600000 360\n"
+                      "x 60     IN TYPE55 \\# 6 010200010102\n"
+                      "y 60     IN CSYNC 7 3 A TYPE55\n");
+}
+
 static void the_root_is_a_zone_as_well(void **state)
 {
     (void)state;
@@ -199,6 +213,7 @@ int main(void)
         cmocka_unit_test(names_that_mean_something_in_a_file_are_escaped),
         cmocka_unit_test(a_long_owner_pushes_its_own_line_only),
         cmocka_unit_test(types_that_nobody_knows_are_written_as_octets),
+        cmocka_unit_test(types_that_some_servers_do_not_know_are_written_as_octets),
         cmocka_unit_test(the_root_is_a_zone_as_well),
         cmocka_unit_test(a_record_is_written_in_one_line),
         cmocka_unit_test(both_texts_read_back_give_the_zone),

@@ -115,11 +115,15 @@ static void write_origin(struct buffer *out, struct dname apex)
 
 static void write_file_data(struct buffer *out, const struct rrset *set, struct text rdata)
 {
-    char type[10];
+    char number[10];
+    const char *type = rr_type_write_portable(set->type, number);
     write_number_column(out, set->ttl_s, TTL_WIDTH);
     buffer_add_text(out, "IN ");
-    write_text_column(out, rr_type_write(set->type, type), TYPE_WIDTH);
-    rdata_write(out, set->type, rdata);
+    write_text_column(out, type, TYPE_WIDTH);
+    if (type == number)
+        rdata_write_generic(out, rdata);
+    else
+        rdata_write(out, set->type, rdata);
 }
 
 static void write_kubizone_data(struct buffer *out, const struct rrset *set, struct text rdata)
