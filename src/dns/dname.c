@@ -332,7 +332,7 @@ static bool is_bare(uint8_t c)
 
 static void write_octet(struct buffer *out, uint8_t c)
 {
-    if (c <= ' ' || c >= 0x7f)
+    if (c <= ' ' || c >= 0x7f || c == '[') // "\[" begins a bit-string label (RFC 2673) for named
         buffer_printf(out, "\\%03u", c);
     else
         buffer_printf(out, "\\%c", c);

@@ -45,7 +45,7 @@ bool dname_read(struct text text, const struct dname *origin, enum dname_rules r
 bool dname_take(struct text octets, uint8_t out[DNAME_MAX], struct dname *name);
 
 // Canonical text: with the final dot, letters, digits, - _ * and / bare, other printable ASCII
-// behind a \ (no server reads all of it bare), the rest as \DDD.
+// behind a \ (no server reads all of it bare), [ and the rest as \DDD.
 void dname_write(struct buffer *out, struct dname name);
 // Octets whose order by memcmp, a prefix first, is the canonical order (RFC 4034 6.1).
 size_t dname_write_key(struct dname name, uint8_t out[DNAME_KEY_MAX]);

@@ -61,15 +61,15 @@ static const struct rdata_shape shapes[] = {
     [45] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_GATEWAY, RDATA_BASE64)}, // IPSECKEY
     [46] = {FIELDS(SIG_FIELDS)},                                                // RRSIG
     [47] = {FIELDS(RDATA_NAME, RDATA_BITMAP), .check = rdata_check_nsec},       // NSEC
-    [RR_DNSKEY] = {FIELDS(KEY_FIELDS, RDATA_BASE64)},
+    [RR_DNSKEY] = {FIELDS(KEY_FIELDS, RDATA_BASE64), .check = rdata_check_dnskey},
     [49] = {FIELDS(RDATA_BASE64)},                                                        // DHCID
     [50] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U16, RDATA_SALT, RDATA_HASH, RDATA_BITMAP)}, // NSEC3
     [51] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U16, RDATA_SALT)}, // NSEC3PARAM
-    [52] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_HEX)},   // TLSA
-    [53] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_HEX)},   // SMIMEA
-    [55] = {FIELDS(RDATA_HIP, RDATA_NAMES)},                    // HIP
-    [56] = {FIELDS(RDATA_STRINGS)},                             // NINFO
-    [58] = {FIELDS(RDATA_NAME, RDATA_NAME)},                    // TALINK
+    [52] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_HEX), .check = rdata_check_tlsa}, // TLSA
+    [53] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_HEX), .check = rdata_check_tlsa}, // SMIMEA
+    [55] = {FIELDS(RDATA_HIP, RDATA_NAMES)},                                             // HIP
+    [56] = {FIELDS(RDATA_STRINGS)},                                                      // NINFO
+    [58] = {FIELDS(RDATA_NAME, RDATA_NAME)},                                             // TALINK
     [RR_CDS] = {FIELDS(DS_FIELDS), .check = rdata_check_cds},
     [RR_CDNSKEY] = {FIELDS(KEY_FIELDS, RDATA_BASE64), .check = rdata_check_cdnskey},
     [61] = {FIELDS(RDATA_BASE64)},                       // OPENPGPKEY

@@ -35,6 +35,12 @@ bool rdata_check_ds(struct text rdata, struct error *err)
     return check_digest("a digest", type, rdata.len - DS_HEAD, lens[type], err);
 }
 
+// RFC 4034 2.1.2.
+bool rdata_check_dnskey(struct text rdata, struct error *err)
+{
+    return rdata.at[2] == 3 || refuse(err, "the protocol of a zone's key is 3");
+}
+
 // Algorithm 0 asks the parent to remove the DS (RFC 8078 4).
 bool rdata_check_cds(struct text rdata, struct error *err)
 {
@@ -46,7 +52,9 @@ bool rdata_check_cds(struct text rdata, struct error *err)
 
 bool rdata_check_cdnskey(struct text rdata, struct error *err)
 {
-    return rdata.at[3] || text_equal(rdata, (struct text){"\0\0\3\0\0", 5}) ||
+    if (rdata.at[3])
+        return rdata_check_dnskey(rdata, err);
+    return text_equal(rdata, (struct text){"\0\0\3\0\0", 5}) ||
            refuse(err, "algorithm 0 asks for removal: write 0 3 0 AA==");
 }
 
@@ -63,6 +71,15 @@ bool rdata_check_sshfp(struct text rdata, struct error *err)
     if (type != 1 && type != 2)
         return true;
     return check_digest("a fingerprint", type, rdata.len - 2, type == 1 ? 20 : 32, err);
+}
+
+// RFC 6698 2.1.3, RFC 8162 2.
+bool rdata_check_tlsa(struct text rdata, struct error *err)
+{
+    uint8_t type = (uint8_t)rdata.at[2];
+    if (type != 1 && type != 2)
+        return true;
+    return check_digest("a digest", type, rdata.len - 3, type == 1 ? 32 : 64, err);
 }
 
 // RFC 8976 2.2.
@@ -122,9 +139,22 @@ bool rdata_check_gpos(struct text rdata, struct error *err)
 
 // ---- NAPTR --------------------------------------------------------------------------------------
 
+// RFC 3403 4.1.
+static bool are_flags(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i] | 0x20;
+        if ((text.at[i] < '0' || text.at[i] > '9') && (c < 'a' || c > 'z'))
+            return false;
+    }
+    return true;
+}
+
 bool rdata_check_naptr(struct text rdata, struct error *err)
 {
     size_t at = 4;
+    if (!are_flags((struct text){rdata.at + at + 1, (uint8_t)rdata.at[at]}))
+        return refuse(err, "flags are letters and digits");
     at += 1u + (uint8_t)rdata.at[at]; // flags
     at += 1u + (uint8_t)rdata.at[at]; // services
     struct text regexp = {rdata.at + at + 1, (uint8_t)rdata.at[at]};

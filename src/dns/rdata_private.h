@@ -195,9 +195,10 @@ rdata_write_field rdata_loc_write, rdata_apl_write, rdata_gateway_write, rdata_h
 
 // ---- checks -------------------------------------------------------------------------------------
 
-rdata_check rdata_check_ds, rdata_check_cds, rdata_check_cdnskey, rdata_check_key,
-    rdata_check_sshfp, rdata_check_zonemd, rdata_check_naptr, rdata_check_nsec, rdata_check_svcb,
-    rdata_check_ns, rdata_check_mx, rdata_check_x25, rdata_check_gpos;
+rdata_check rdata_check_ds, rdata_check_cds, rdata_check_cdnskey, rdata_check_dnskey,
+    rdata_check_key, rdata_check_tlsa, rdata_check_sshfp, rdata_check_zonemd, rdata_check_naptr,
+    rdata_check_nsec, rdata_check_svcb, rdata_check_ns, rdata_check_mx, rdata_check_x25,
+    rdata_check_gpos;
 // Is it a substitution of NAPTR? Not of empty text.
 bool rdata_is_regexp(struct text text);
 // Is it the text of an address, with or without a final dot?

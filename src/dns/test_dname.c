@@ -74,7 +74,7 @@ static void octets_that_are_not_plain_are_escaped(void **state)
     expect_as(DNAME_OF_OBJECT, "a\\032\\000\\255.", "a\\032\\000\\255.");
     expect_as(DNAME_OF_OBJECT, "\\065\\@\\;.", "a\\@\\;.");
     expect_as(DNAME_OF_OBJECT, "1/25._tcp.", "1/25._tcp.");
-    expect_as(DNAME_OF_FILE, "a<b+c.[!.", "a\\<b\\+c.\\[\\!.");
+    expect_as(DNAME_OF_FILE, "a<b+c.[!.", "a\\<b\\+c.\\091\\!.");
 }
 
 static void asterisks_stand_alone_in_objects(void **state)

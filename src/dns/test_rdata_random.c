@@ -200,6 +200,29 @@ static void add_fingerprint(struct buffer *out, uint64_t *state)
     add_octets(out, state, type == 1 ? 20 : type == 2 ? 32 : 1 + next(state, 60));
 }
 
+static void add_certificate(struct buffer *out, uint64_t *state)
+{
+    uint32_t type = next(state, 4);
+    add_octets(out, state, 2);
+    buffer_add_char(out, (char)type);
+    add_octets(out, state, type == 1 ? 32 : type == 2 ? 64 : 1 + next(state, 60));
+}
+
+static void add_key(struct buffer *out, uint64_t *state)
+{
+    add_octets(out, state, 2);
+    buffer_add_char(out, 3);
+}
+
+static void add_flags(struct buffer *out, uint64_t *state)
+{
+    static const char flags[] = "asupSU09";
+    size_t len = next(state, 4);
+    buffer_add_char(out, (char)len);
+    while (len--)
+        buffer_add_char(out, flags[next(state, sizeof flags - 1)]);
+}
+
 static void add_zone_digest(struct buffer *out, uint64_t *state)
 {
     uint32_t type = next(state, 4);
@@ -240,11 +263,13 @@ static const struct {
     char letter;
     void (*add)(struct buffer *out, uint64_t *state);
 } adders[] = {
-    {'A', add_algorithm},     {'D', add_digest},   {'F', add_fingerprint}, {'S', add_strings},
-    {'Z', add_zone_digest},   {'b', add_bitmap},   {'d', add_digits},      {'g', add_gateway},
-    {'h', add_host_identity}, {'l', add_location}, {'n', add_name},        {'o', add_some_string},
-    {'p', add_prefixes},      {'r', add_regexp},   {'s', add_any_string},  {'t', add_tag},
-    {'v', add_service},       {'x', add_rest},
+    {'C', add_certificate}, {'K', add_key},         {'f', add_flags},
+    {'A', add_algorithm},   {'D', add_digest},      {'F', add_fingerprint},
+    {'S', add_strings},     {'Z', add_zone_digest}, {'b', add_bitmap},
+    {'d', add_digits},      {'g', add_gateway},     {'h', add_host_identity},
+    {'l', add_location},    {'n', add_name},        {'o', add_some_string},
+    {'p', add_prefixes},    {'r', add_regexp},      {'s', add_any_string},
+    {'t', add_tag},         {'v', add_service},     {'x', add_rest},
 };
 
 static const struct {
@@ -252,20 +277,20 @@ static const struct {
     const char *pattern;
 } shapes[] = {
     {"A", "4"},         {"AAAA", "88"},      {"AFSDB", "2n"},    {"APL", "p"},
-    {"AVC", "S"},       {"CAA", "1tx"},      {"CDNSKEY", "3Ax"}, {"CDS", "2AD"},
+    {"AVC", "S"},       {"CAA", "1tx"},      {"CDNSKEY", "KAx"}, {"CDS", "2AD"},
     {"CERT", "5x"},     {"CNAME", "n"},      {"CSYNC", "6b"},    {"DHCID", "x"},
-    {"DLV", "3D"},      {"DNAME", "n"},      {"DNSKEY", "4x"},   {"DS", "3D"},
+    {"DLV", "3D"},      {"DNAME", "n"},      {"DNSKEY", "K1x"},  {"DS", "3D"},
     {"EUI48", "6"},     {"EUI64", "8"},      {"HINFO", "ss"},    {"HIP", "h"},
     {"HTTPS", "v"},     {"IPSECKEY", "g"},   {"ISDN", "ss"},     {"KEY", "4x"},
     {"KX", "2n"},       {"L32", "24"},       {"L64", "28"},      {"LOC", "l"},
     {"LP", "2n"},       {"MB", "n"},         {"MINFO", "nn"},    {"MX", "2n"},
-    {"NAPTR", "4ssrn"}, {"NID", "28"},       {"NS", "n"},        {"NSAP", "x"},
+    {"NAPTR", "4fsrn"}, {"NID", "28"},       {"NS", "n"},        {"NSAP", "x"},
     {"NSEC", "nb"},     {"NSEC3", "4sob"},   {"NULL", "x"},      {"NSEC3PARAM", "4s"},
     {"NXT", "nx"},      {"OPENPGPKEY", "x"}, {"PTR", "n"},       {"PX", "2nn"},
     {"RP", "nn"},       {"RRSIG", "99nx"},   {"RT", "2n"},       {"SIG", "99nx"},
-    {"SMIMEA", "3x"},   {"SOA", "nn992"},    {"SPF", "S"},       {"SRV", "6n"},
+    {"SMIMEA", "C"},    {"SOA", "nn992"},    {"SPF", "S"},       {"SRV", "6n"},
     {"SSHFP", "1F"},    {"SVCB", "v"},       {"TA", "3D"},       {"TALINK", "nn"},
-    {"TKEY", "x"},      {"TLSA", "3x"},      {"TXT", "S"},       {"TYPE65280", "x"},
+    {"TKEY", "x"},      {"TLSA", "C"},       {"TXT", "S"},       {"TYPE65280", "x"},
     {"URI", "4x"},      {"X25", "d"},        {"ZONEMD", "5Z"},
 };
 
