@@ -84,7 +84,7 @@ void overview_event(struct engine *engine, const struct object *object, bool is_
             state->overview->remove(state->state, object);
         else
             state->overview->put(state->state, object);
-        state->is_dirty = true;
+        state->is_dirty = state->is_stale = true;
         engine_schedule(engine);
     }
 }
@@ -156,6 +156,7 @@ void overview_renew(struct engine *engine, struct overview_state *state)
     state->state = state->overview->make(state->settings);
     put_all(engine, state);
     state->is_dirty = true;
+    state->is_stale = false;
     engine_schedule(engine);
 }
 
@@ -165,7 +166,7 @@ void overviews_settle(struct engine *engine)
         struct overview_state *state = &engine->overviews[i];
         if (!state->is_dirty || !overview_is_synced(engine, state->overview))
             continue;
-        if (engine->options.drops_memos)
+        if (engine->options.drops_memos && state->is_stale)
             overview_renew(engine, state);
         settle(engine, state);
     }

@@ -312,6 +312,7 @@ struct overview_state {
     const void *settings;
     void *state;
     bool is_dirty;
+    bool is_stale; // objects have changed since it was made
     struct loop_timer timer;
     struct engine *engine;
     struct histogram settle_seconds;

@@ -34,11 +34,13 @@ static void carry_claims(struct model_object *object, const struct value *old, s
         if (is_in(named, key->text) || !model_claims_has(&object->claims, kubectl, key->text))
             continue;
         const struct text name = {key->text.at + 2, key->text.len - 2};
-        const struct value *kept = value_find_text(value_find(old, "annotations"), name);
-        if (text_starts(key->text, "f:"))
+        const char *map = model_claims_map(key->text);
+        if (!map) {
             carry_finalizer(metadata, name, arena);
-        else
-            value_set(model_annotations(tree, arena), name, value_copy(arena, kept));
+            continue;
+        }
+        const struct value *kept = value_find_text(value_find(old, map), name);
+        value_set(model_marks(tree, map, arena), name, value_copy(arena, kept));
     }
 }
 
@@ -177,7 +179,7 @@ bool model_server_annotate(struct model_server *server, const struct object_ref_
     if (!object)
         return false;
     struct value *tree = model_object_read(object, arena);
-    struct value *annotations = model_annotations(tree, arena);
+    struct value *annotations = model_marks(tree, "annotations", arena);
     if (value)
         value_set(annotations, text_of(annotation), value_make_text(arena, text_of(value)));
     else

@@ -260,9 +260,9 @@ struct value *model_metadata(struct value *tree, struct arena *arena)
     return child_map(tree, "metadata", arena);
 }
 
-struct value *model_annotations(struct value *tree, struct arena *arena)
+struct value *model_marks(struct value *tree, const char *map, struct arena *arena)
 {
-    return child_map(model_metadata(tree, arena), "annotations", arena);
+    return child_map(model_metadata(tree, arena), map, arena);
 }
 
 bool model_check(struct model_server *server, const struct kind *kind, const struct value *object,

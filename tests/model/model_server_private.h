@@ -103,7 +103,8 @@ struct model_object *model_server_object(struct model_server *server,
                                          const struct object_ref_key *key);
 struct value *model_object_read(const struct model_object *object, struct arena *arena);
 struct value *model_metadata(struct value *tree, struct arena *arena); // made if there is none
-struct value *model_annotations(struct value *tree, struct arena *arena);
+// The same of its "labels" or "annotations".
+struct value *model_marks(struct value *tree, const char *map, struct arena *arena);
 bool model_check(struct model_server *server, const struct kind *kind, const struct value *object,
                  struct arena *arena, struct error *err);
 

@@ -242,8 +242,8 @@ static bool check_word(struct arena *arena, const struct value *status, const ch
     return fail(err, "%s is \"%s\" in %s", name, got, whole.at ? whole.at : "no status");
 }
 
-static bool find_object(struct stage *stage, struct arena *arena, const char *text,
-                        struct value **tree, struct error *err)
+bool find_object(struct stage *stage, struct arena *arena, const char *text, struct value **tree,
+                 struct error *err)
 {
     struct object_ref_key key;
     if (!stage_key(stage, arena, text, &key))
@@ -551,7 +551,7 @@ static bool expect_plan(struct stage *stage, const struct step *step, struct err
 
 static const struct {
     const char *words;
-    bool (*call)(struct stage *stage, const struct step *step, struct error *err);
+    expectation *call;
 } expectations[] = {
     {"request", expect_request},
     {"requests", expect_requests},
@@ -581,6 +581,14 @@ static const struct {
     {"written", expect_written},
     {"text", expect_text},
     {"plan", expect_plan},
+    {"zone", expect_zone},
+    {"no zone", expect_no_zone},
+    {"serial", expect_serial},
+    {"answer", expect_answer},
+    {"secondary", expect_secondary},
+    {"sent", expect_sent},
+    {"label", expect_label},
+    {"no label", expect_no_label},
 };
 
 bool expect_step(struct stage *stage, const struct step *step, struct error *err)

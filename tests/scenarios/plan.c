@@ -105,7 +105,7 @@ static void run_to_rest(struct dry_stage *dry)
 
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
 {
-    const void *settings[STAGE_SETTINGS_MAX];
+    const void *settings[STAGE_CONTROLLERS_MAX];
     struct dry_stage dry = {.stage = stage};
     struct store *below = open_below(stage, err);
     if (!below)
@@ -115,9 +115,9 @@ bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
     stage_settings(stage, settings);
     dry.engine = engine_new(&(struct engine_options){.world = &stage->world,
                                                      .store = store,
-                                                     .controllers = controllers,
+                                                     .controllers = stage->controllers,
                                                      .settings = settings,
-                                                     .controller_count = controller_count,
+                                                     .controller_count = stage->controller_count,
                                                      .providers = providers,
                                                      .provider_count = provider_count,
                                                      .drops_memos = stage->drops_memos,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "base/when.h"
 #include "model/faulty_disk.h"
 #include "model/virtual_loop.h"
@@ -240,6 +241,16 @@ static bool do_disk(struct play *play, const struct step *step, struct error *er
     return true;
 }
 
+static void add_nameserver(struct stage_zones *zones, const char *text)
+{
+    size_t at = 0;
+    while (zones->nameservers[at])
+        at++;
+    must(at < STAGE_NAMESERVERS_MAX);
+    zones->nameservers[at] = text;
+    zones->settings.nameservers = zones->nameservers;
+}
+
 static bool do_setting(struct play *play, const struct step *step, struct error *err)
 {
     struct stage *stage = play->stage;
@@ -263,6 +274,12 @@ static bool do_setting(struct play *play, const struct step *step, struct error 
         stage->class_settings.retry_attempts = step_number(step_word(step, 2));
     else if (!strcmp(name, "conflict-names"))
         stage->record_settings.conflict_names = !strcmp(step_word(step, 2), "true");
+    else if (!strcmp(name, "status-entries"))
+        stage->zones.settings.status_entries = step_number(step_word(step, 2));
+    else if (!strcmp(name, "zone-claims"))
+        stage->zones.settings.claims = step_word(step, 2);
+    else if (!strcmp(name, "zone-nameserver"))
+        add_nameserver(&stage->zones, step_word(step, 2));
     else if (!strcmp(name, "allow-empty"))
         stage->allow_empty = !strcmp(step_word(step, 2), "true");
     else
@@ -354,15 +371,33 @@ static const struct {
     const char *word;
     play_step *call;
 } verbs[] = {
-    {"api", play_api},     {"advance", do_advance}, {"annotate", do_annotate},
-    {"at", do_at},         {"compare", do_nothing}, {"disk", do_disk},
-    {"expect", do_expect}, {"file", do_file},       {"generate", do_generate},
-    {"jump", do_jump},     {"judge", do_judge},     {"kill", do_kill},
-    {"lead", play_lead},   {"lose", do_lose},       {"only", do_nothing},
-    {"remove", do_remove}, {"replace", do_replace}, {"restart", do_restart},
-    {"server", do_server}, {"setting", do_setting}, {"start", do_start},
-    {"stop", do_stop},     {"store", play_store},   {"torture", do_torture},
+    {"api", play_api},
+    {"advance", do_advance},
+    {"annotate", do_annotate},
+    {"at", do_at},
+    {"compare", do_nothing},
+    {"disk", do_disk},
+    {"expect", do_expect},
+    {"file", do_file},
+    {"generate", do_generate},
+    {"jump", do_jump},
+    {"judge", do_judge},
+    {"kill", do_kill},
+    {"lead", play_lead},
+    {"lose", do_lose},
+    {"only", do_nothing},
+    {"remove", do_remove},
+    {"replace", do_replace},
+    {"restart", do_restart},
+    {"secondary", play_secondary},
+    {"server", do_server},
+    {"setting", do_setting},
+    {"start", do_start},
+    {"stop", do_stop},
+    {"store", play_store},
+    {"torture", do_torture},
     {"watch", play_watch},
+    {"zones", play_zones},
 };
 
 static struct step without_first_word(const struct step *step)

@@ -26,9 +26,27 @@ play_step play_store;
 play_step play_lead;
 play_step play_watch;
 play_step play_api;
+// play_zones.c: the servers that follow us.
+play_step play_zones;
+play_step play_secondary;
 // The option's duration, if it is there.
 bool play_ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err);
 
 // expect.c: one `expect` step.
-bool expect_step(struct stage *stage, const struct step *step, struct error *err);
+typedef bool expectation(struct stage *stage, const struct step *step, struct error *err);
+expectation expect_step;
+// expect_zones.c: of zones and the servers that follow us.
+expectation expect_zone;
+expectation expect_no_zone;
+expectation expect_serial;
+expectation expect_answer;
+expectation expect_secondary;
+expectation expect_sent;
+expectation expect_label;
+expectation expect_no_label;
+// The name of a zone as it stands in a script.
+bool zone_word(const char *word, uint8_t octets[DNAME_MAX], struct dname *apex, struct error *err);
+// The whole object that KEY names; NULL: it is gone. False: there is no such kind.
+bool find_object(struct stage *stage, struct arena *arena, const char *text, struct value **tree,
+                 struct error *err);
 bool fail(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -130,6 +130,13 @@ static void show_difference(const char *wanted, const char *got)
             printf("#   + %.*s\n", TEXT_ARGS(line));
 }
 
+// What the servers that follow saw of serials all the time.
+static bool keeps_serials(const struct stage *stage, struct error *err)
+{
+    const char *breach = model_dns_breach(stage->dns);
+    return !breach || fail(err, "%s", breach);
+}
+
 // ---- plain runs ---------------------------------------------------------------------------------
 
 // Requests and end state of a good run; NULL after a failure.
@@ -141,7 +148,7 @@ static char *run_plain(struct tally *tally, const struct script *script,
     struct stage *stage = stage_new(variant->store, variant->drops_memos);
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
-    bool is_ok = play_run(&play, &err);
+    bool is_ok = play_run(&play, &err) && keeps_serials(stage, &err);
     tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
          variant->drops_memos ? "no memos" : "memos", with_extras ? "" : " alone");
     if (!is_ok)
@@ -223,6 +230,7 @@ enum torture {
     TORTURE_STREAM,
     TORTURE_SERVER,
     TORTURE_DISK,
+    TORTURE_DNS,
     TORTURE_RESTART,
 };
 
@@ -247,6 +255,9 @@ static const struct torment torments[] = {
     {TORTURE_DISK, DISK_STOPS, "killed before disk call", true},
     {TORTURE_DISK, DISK_ACTS_LAST, "killed after disk call", true},
     {TORTURE_DISK, DISK_TORN, "killed within disk call", true},
+    {TORTURE_DNS, DNS_FAILS, "message to a name server fails", false},
+    {TORTURE_DNS, DNS_LOSES, "answer of a name server lost", false},
+    {TORTURE_DNS, DNS_SILENCE, "killed after message to a name server", true},
     {TORTURE_RESTART, 0, "killed after step", true},
 };
 
@@ -254,6 +265,7 @@ struct totals {
     size_t requests;
     size_t writes;
     size_t disk;
+    size_t dns;
     size_t steps;
 };
 
@@ -266,6 +278,8 @@ static void set_fault(struct stage *stage, const struct torment *torment, size_t
                            (enum model_fault)torment->fault);
     if (torment->torture == TORTURE_DISK)
         faulty_disk_fault(stage->disk, (unsigned)at, (enum disk_fault)torment->fault);
+    if (torment->torture == TORTURE_DNS)
+        model_dns_fault(stage->dns, (unsigned)at, (enum model_dns_fault)torment->fault);
 }
 
 static bool breaks_watches(const struct torment *torment)
@@ -297,6 +311,7 @@ static struct totals totals_of(const struct stage *stage, const struct script *s
         .requests = model_backend_change_count(stage->backend),
         .writes = stage->server ? (size_t)model_server_writes(stage->server) : 0,
         .disk = faulty_disk_calls(stage->disk),
+        .dns = model_dns_calls(stage->dns),
         .steps = script->count,
     };
 }
@@ -320,7 +335,7 @@ static bool run_torture(struct stage *stage, const struct script *script,
     bool is_ok = play_run(&play, err);
     if (totals)
         *totals = totals_of(stage, script);
-    is_ok = is_ok && stage_advance(stage, END_MS, err);
+    is_ok = is_ok && stage_advance(stage, END_MS, err) && keeps_serials(stage, err);
     if (is_ok)
         stage_dump(stage, out);
     return is_ok;
@@ -381,6 +396,8 @@ static size_t points_of(const struct torment *torment, const struct totals *tota
         return store == STAGE_CLUSTER ? totals->writes : 0;
     case TORTURE_DISK:
         return store == STAGE_FOLDER ? totals->disk : 0;
+    case TORTURE_DNS:
+        return totals->dns;
     case TORTURE_RESTART:
         return totals->steps;
     case TORTURE_NONE:
@@ -414,7 +431,7 @@ static bool run_point(struct tally *tally, const struct script *script,
 // all watches at once.
 static size_t points_limit(const struct totals *totals, const struct variant *variant)
 {
-    size_t calls = totals->requests + totals->writes + totals->disk;
+    size_t calls = totals->requests + totals->writes + totals->disk + totals->dns;
     size_t limit = CALLS_OF_ALL_POINTS / (calls + 1);
     limit = limit < POINTS_MIN ? POINTS_MIN : limit > POINTS_MAX ? POINTS_MAX : limit;
     return variant->drops_memos ? (limit + 2) / 3 : limit;

@@ -73,11 +73,19 @@ static void noted(void *context, const struct store_note *note)
 
 // ---- life ---------------------------------------------------------------------------------------
 
-static const char *finalizer_of(const struct kind *kind)
+static void add_controller(struct stage *stage, const struct controller *controller)
 {
-    for (size_t i = 0; i < controller_count; i++)
-        if (controllers[i]->kind == kind)
-            return controllers[i]->finalizer;
+    must(stage->controller_count < STAGE_CONTROLLERS_MAX);
+    stage->controllers[stage->controller_count++] = controller;
+    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
+        add_controller(stage, controller->companions[i]);
+}
+
+static const char *finalizer_of(const struct stage *stage, const struct kind *kind)
+{
+    for (size_t i = 0; i < stage->controller_count; i++)
+        if (stage->controllers[i]->kind == kind)
+            return stage->controllers[i]->finalizer;
     return NULL;
 }
 
@@ -87,7 +95,7 @@ static void add_kinds(struct stage *stage)
     stage->kind_count = kind_count;
     for (size_t i = 0; i < kind_count; i++)
         stage->kinds[i] =
-            (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(kinds[i])};
+            (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(stage, kinds[i])};
 }
 
 static char *temporary_folder(void)
@@ -115,15 +123,21 @@ struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
     stage->drops_memos = drops_memos;
     stage->loop = virtual_loop_new(1000LL * START_UNIX_MS);
     stage->backend = model_backend_new(stage->loop);
+    stage->dns = model_dns_new(stage->loop);
     stage->disk = faulty_disk_new(disk_system(), stage->loop);
     stage->random = random_new();
     stage->log = log_new(&(struct log_sink){log_write, log_now, stage}, LOG_TEXTUAL, LOG_DEBUG);
     stage->world = (struct world){.loop = stage->loop,
                                   .http = model_backend_http(stage->backend),
+                                  .dns = model_dns_net(stage->dns),
                                   .disk = stage->disk,
                                   .random = stage->random};
     stage->class_settings = dnsclass_defaults;
     stage->record_settings = dnsrecord_defaults;
+    stage->zones.settings = zone_defaults;
+    stage->zones.settings.config = &stage->zones.config;
+    for (size_t i = 0; i < controller_count; i++)
+        add_controller(stage, controllers[i]);
     add_kinds(stage);
     if (store_kind == STAGE_CLUSTER)
         open_cluster(stage);
@@ -177,6 +191,9 @@ void stage_free(struct stage *stage)
     lists_free(stage);
     log_free(stage->log);
     buffer_done(&stage->log_text);
+    model_dns_free(stage->dns);
+    for (size_t i = 0; i < stage->zones.config_count; i++)
+        zones_config_free(stage->zones.configs[i]);
     model_backend_free(stage->backend);
     faulty_disk_free(stage->disk);
     free(stage->random);
@@ -205,26 +222,39 @@ static const void *settings_of(const struct stage *stage, const struct controlle
         return &stage->class_settings;
     if (controller == &dnsrecord_controller)
         return &stage->record_settings;
+    if (!strcmp(controller->name, "zone") || !strcmp(controller->name, "record"))
+        return &stage->zones.settings;
     return NULL;
 }
 
-void stage_settings(const struct stage *stage, const void *settings[STAGE_SETTINGS_MAX])
+void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTROLLERS_MAX])
 {
-    must(controller_count <= STAGE_SETTINGS_MAX);
-    for (size_t i = 0; i < controller_count; i++)
-        settings[i] = settings_of(stage, controllers[i]);
+    for (size_t i = 0; i < stage->controller_count; i++)
+        settings[i] = settings_of(stage, stage->controllers[i]);
+}
+
+static void open_door(struct stage *stage)
+{
+    const struct primary_door_options options = {.loop = stage->loop,
+                                                 .random = stage->random,
+                                                 .log = stage->log,
+                                                 .published = engine_published(stage->engine)};
+    stage->door = primary_door_new(&options, NULL);
+    primary_door_set_config(stage->door, stage->zones.config);
+    model_dns_set_primary(stage->dns, 0, stage->door);
+    engine_set_zones(stage->engine, stage->zones.config);
 }
 
 static void open_engine(struct stage *stage)
 {
-    const void *settings[STAGE_SETTINGS_MAX];
+    const void *settings[STAGE_CONTROLLERS_MAX];
     stage_settings(stage, settings);
     stage->engine = engine_new(&(struct engine_options){.world = &stage->world,
                                                         .log = stage->log,
                                                         .store = stage->store,
-                                                        .controllers = controllers,
+                                                        .controllers = stage->controllers,
                                                         .settings = settings,
-                                                        .controller_count = controller_count,
+                                                        .controller_count = stage->controller_count,
                                                         .providers = providers,
                                                         .provider_count = provider_count,
                                                         .sync_period_ms = stage->sync_period_ms,
@@ -244,11 +274,15 @@ bool stage_start(struct stage *stage, struct error *err)
         return false;
     stage->store = tap_store_new(stage->inner, noted, stage);
     open_engine(stage);
+    open_door(stage);
     return engine_start(stage->engine, err);
 }
 
 void stage_kill(struct stage *stage)
 {
+    model_dns_set_primary(stage->dns, 0, NULL);
+    primary_door_free(stage->door);
+    stage->door = NULL;
     engine_free(stage->engine);
     store_free(stage->store);
     virtual_loop_drop_deferred(stage->loop);
@@ -422,6 +456,49 @@ void stage_add_server(struct stage *stage, const char *name, struct model_webhoo
     stage->servers[stage->server_count++] = (struct stage_server){mem_copy_text(name), server};
 }
 
+// ---- zones --------------------------------------------------------------------------------------
+
+static bool read_secret(void *context, const char *file, struct buffer *out, struct error *err)
+{
+    (void)context;
+    (void)err;
+    buffer_add_text(out, file);
+    return true;
+}
+
+static struct zones_config *read_zones(const char *yaml, struct error *err)
+{
+    bool has;
+    struct value *tree = NULL;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(text_of(yaml), &value_manifest_limits);
+    struct findings findings = {.arena = arena};
+    if (!yaml_reader_next(reader, arena, &tree, &has, err))
+        return NULL;
+    struct zones_config *config = zones_config_new(has ? tree : NULL, read_secret, NULL, &findings);
+    if (!config)
+        error_set(err, FAULT_SPEC, "", "%s: %s", findings.items[0].path, findings.items[0].text);
+    return config;
+}
+
+bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err)
+{
+    struct stage_zones *zones = &stage->zones;
+    must(zones->config_count < STAGE_CONFIGS_MAX);
+    struct zones_config *config = read_zones(yaml, err);
+    if (!config)
+        return false;
+    zones->configs[zones->config_count++] = config;
+    zones->config = config;
+    model_dns_set_config(stage->dns, config);
+    if (!stage->engine)
+        return true;
+    primary_door_set_config(stage->door, config);
+    engine_set_zones(stage->engine, config);
+    return true;
+}
+
 // ---- objects ------------------------------------------------------------------------------------
 
 struct fetch {
@@ -560,16 +637,26 @@ static struct value *sorted(struct arena *arena, struct value *map)
     return out;
 }
 
+// How many serials it took depends on what came together.
+static void blur_soa(const struct value *entries)
+{
+    static const char *const rdata[] = {"rdata", NULL};
+    value_each (item, entries)
+        if (text_is(value_text_at(item, "type"), "SOA"))
+            drop_keys(item, rdata);
+}
+
 static void blur_status(struct value *status)
 {
     static const char *const top[] = {
         "lastSyncTime", "lastHealthCheck",    "attempts", "nextAttempt",
-        "attemptHash",  "observedGeneration", NULL};
+        "attemptHash",  "observedGeneration", "serial",   NULL};
     static const char *const times[] = {
-        "lastTransitionTime", "time", "timestamp", "lastCheck", "traceID",
-        "observedGeneration", NULL};
+        "lastTransitionTime", "time",   "timestamp",     "lastCheck", "traceID",
+        "observedGeneration", "serial", "fetchedSerial", NULL};
     if (!status)
         return;
+    blur_soa(value_find(status, "entries"));
     drop_keys(status, top);
     value_each (field, status) {
         if (field->type == VALUE_MAP)
@@ -613,6 +700,8 @@ static void dump_object(struct stage *stage, const struct object_ref_key *key, s
         value_write_json(line, value_find(metadata, "finalizers"));
     value_each (item, value_find(metadata, "annotations"))
         buffer_printf(line, " %.*s=%.*s", TEXT_ARGS(item->key), TEXT_ARGS(item->text));
+    value_each (item, value_find(metadata, "labels"))
+        buffer_printf(line, " %.*s=%.*s", TEXT_ARGS(item->key), TEXT_ARGS(item->text));
     buffer_add_char(line, ' ');
     if (status)
         value_write_json(line, sorted(arena, status));
@@ -636,11 +725,70 @@ static void dump_objects(struct stage *stage, struct buffer *out)
     lines_flush(&lines, out);
 }
 
+static const char *const state_names[] = {
+    [PUBLISHED_HELD] = "held", [PUBLISHED_SERVED] = "served", [PUBLISHED_FROZEN] = "frozen"};
+
+const struct published_zone *stage_zone(const struct stage *stage, struct dname apex)
+{
+    return stage->engine ? published_find(engine_published(stage->engine), apex) : NULL;
+}
+
+const char *stage_zone_state(const struct published_zone *zone)
+{
+    return state_names[zone->state];
+}
+
+static void zone_line(struct lines *lines, const char *what, const struct zone *zone,
+                      const char *state)
+{
+    char hash[21];
+    struct buffer line = {0};
+    zone_write_hash(zone, hash);
+    buffer_printf(&line, "zone %s ", what);
+    dname_write(&line, zone_apex(zone));
+    buffer_printf(&line, " %s %s", hash, state);
+    lines_add(lines, &line);
+}
+
+static void dump_published(const struct stage *stage, struct lines *lines)
+{
+    size_t cursor = 0;
+    const struct published_zone *zone;
+    const struct published *published = engine_published(stage->engine);
+    while ((zone = published_next(published, &cursor)))
+        if (zone_history_newest(zone->history))
+            zone_line(lines, "here", zone_history_newest(zone->history), stage_zone_state(zone));
+}
+
+// Is it what is published?
+static bool is_newest(const struct stage *stage, const struct zone *copy)
+{
+    const struct published_zone *zone = stage_zone(stage, zone_apex(copy));
+    const struct zone *newest = zone ? zone_history_newest(zone->history) : NULL;
+    return newest && zone_serial(newest) == zone_serial(copy);
+}
+
+static void dump_zones(const struct stage *stage, struct buffer *out)
+{
+    struct lines lines = {0};
+    const struct model_secondary *server;
+    if (stage->engine)
+        dump_published(stage, &lines);
+    for (size_t i = 0; (server = model_dns_at(stage->dns, i)); i++) {
+        const struct zone *copy;
+        for (size_t at = 0; (copy = model_secondary_at(server, at)); at++)
+            zone_line(&lines, model_secondary_name(server), copy,
+                      is_newest(stage, copy) ? "current" : "old");
+    }
+    lines_flush(&lines, out);
+}
+
 void stage_dump(struct stage *stage, struct buffer *out)
 {
     dump_records(stage, out);
     if (stage->inner)
         dump_objects(stage, out);
+    dump_zones(stage, out);
 }
 
 void stage_dump_requests(const struct stage *stage, struct buffer *out)
@@ -651,4 +799,5 @@ void stage_dump_requests(const struct stage *stage, struct buffer *out)
                       request->server ? model_webhook_url(request->server) : "?", request->path,
                       request->body, request->status);
     }
+    model_dns_write_log(stage->dns, out);
 }

@@ -7,15 +7,20 @@
 #include "base/value.h"
 #include "controllers/dnsclass/dnsclass_controller.h"
 #include "controllers/dnsrecord/dnsrecord_controller.h"
+#include "controllers/zone/zone_controller.h"
+#include "doors/primary/primary_door.h"
 #include "engine/engine.h"
+#include "engine/published.h"
 #include "model/model_api.h"
 #include "model/model_backend.h"
+#include "model/model_dns.h"
 #include "model/model_server.h"
 
 // What a scenario plays on: the virtual loop, the servers, a store of either sort, and one Signpost
 // that can be dropped and started anew at any moment while all else stays.
 
 enum stage_store { STAGE_CLUSTER, STAGE_FOLDER };
+enum { STAGE_CONTROLLERS_MAX = 16, STAGE_CONFIGS_MAX = 16, STAGE_NAMESERVERS_MAX = 4 };
 
 struct stage_note {
     bool is_warning;
@@ -34,11 +39,21 @@ struct stage_server {
     struct model_webhook *server;
 };
 
+// The zones configuration, and what it was before: servers of before still hold on to those.
+struct stage_zones {
+    struct zone_settings settings;
+    const char *nameservers[STAGE_NAMESERVERS_MAX + 1];
+    struct zones_config *configs[STAGE_CONFIGS_MAX];
+    size_t config_count;
+    const struct zones_config *config; // in force; NULL: none
+};
+
 struct stage {
     enum stage_store store_kind;
     bool drops_memos;
     struct loop *loop;
     struct model_backend *backend;
+    struct model_dns *dns;
     struct disk *disk;
     struct random *random;
     struct log *log;
@@ -46,6 +61,7 @@ struct stage {
     struct world world;
     struct dnsclass_settings class_settings;
     struct dnsrecord_settings record_settings;
+    struct stage_zones zones;
     bool allow_empty; // folder: of the next start
 
     struct store_kind *kinds;
@@ -56,7 +72,10 @@ struct stage {
     char *refused;               // why the last manifest was refused (cluster)
     struct store *inner;
     struct store *store;
-    struct engine *engine;  // NULL: not started
+    const struct controller *controllers[STAGE_CONTROLLERS_MAX]; // companions among them
+    size_t controller_count;
+    struct engine *engine; // NULL: not started
+    struct primary_door *door;
     bool is_started;        // shall run
     bool is_without_lease;  // cluster: another process has it
     bool may_fail_to_start; // and is started again when the clock moves on next
@@ -91,8 +110,10 @@ bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
 // What a dry run beside it would send, and what is in the way of the rest: a line for each, sorted.
 //     "+ www.example.com A 192.0.2.1", "- www.example.com A", "! DNSRecord default/late Conflict"
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err);
-enum { STAGE_SETTINGS_MAX = 16 };
-void stage_settings(const struct stage *stage, const void *settings[STAGE_SETTINGS_MAX]);
+void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTROLLERS_MAX]);
+
+// The zones configuration from now on, as YAML; secretFile has the secret itself.
+bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err);
 
 // The file has this content from now on; NULL removes it.
 bool stage_write_file(struct stage *stage, const char *name, const char *content,
@@ -105,6 +126,10 @@ void stage_add_server(struct stage *stage, const char *name, struct model_webhoo
 // The whole object in the arena, as the store shows it, or NULL.
 struct value *stage_find(struct stage *stage, struct arena *arena,
                          const struct object_ref_key *key);
+// As it is published; NULL: it is not known.
+const struct published_zone *stage_zone(const struct stage *stage, struct dname apex);
+const char *stage_zone_state(const struct published_zone *zone); // "held", "served", "frozen"
+
 // "DNSRecord/default/web" or "DNSClass/home"; false: no such kind.
 bool stage_key(const struct stage *stage, struct arena *arena, const char *text,
                struct object_ref_key *out);

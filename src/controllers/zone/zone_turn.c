@@ -214,16 +214,23 @@ static bool are_current(const struct turn *turn)
     return true;
 }
 
+// Until then servers have had no time; 0: they have had it. (A clock that was set back ends it.)
+static int64_t patience_ends_ms(const struct turn *turn)
+{
+    int64_t since_ms = turn->life->published_ms;
+    bool is_over = turn->in->now_ms < since_ms || turn->in->now_ms >= since_ms + PATIENCE_MS;
+    return !since_ms || is_over ? 0 : since_ms + PATIENCE_MS;
+}
+
 // A change is on its way to the servers, and they have had no time yet.
 static bool is_on_its_way(const struct turn *turn)
 {
     const struct zone_life *life = turn->life;
-    int64_t until_ms = life->published_ms + PATIENCE_MS;
     if (!is_served_kind(turn) || !turn->group)
         return false;
     if (!life->published.zone || turn->out->publication.zone != life->published.zone)
         return turn->out->publication.what == PUBLISH_ZONE || turn->life->pending.zone;
-    return !are_current(turn) && (!life->published_ms || until_ms > turn->in->now_ms);
+    return !are_current(turn) && (!life->published_ms || patience_ends_ms(turn));
 }
 
 static void set(struct turn *turn, const char *type, enum condition_status status,
@@ -260,8 +267,7 @@ static void put_servers(struct turn *turn)
     if (is_on_its_way(turn)) {
         turn->status.servers = turn->ours.servers;
         turn->status.server_count = turn->ours.server_count;
-        if (turn->life->published_ms)
-            turn->out->wake_ms = turn->life->published_ms + PATIENCE_MS;
+        turn->out->wake_ms = patience_ends_ms(turn);
     } else {
         list_servers(turn);
     }

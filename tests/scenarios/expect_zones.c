@@ -1,0 +1,171 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns/rr_type.h"
+#include "scenarios/play.h"
+
+// ---- what is published --------------------------------------------------------------------------
+
+static bool find_zone(const struct stage *stage, const char *word,
+                      const struct published_zone **zone, struct error *err)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    if (!zone_word(word, octets, &apex, err))
+        return false;
+    *zone = stage_zone(stage, apex);
+    return true;
+}
+
+static void add_line(struct buffer *out, struct text line)
+{
+    struct text word;
+    size_t count = 0;
+    while (line.len) {
+        if (!text_cut(&line, ' ', &word) || !word.len)
+            continue;
+        buffer_printf(out, "%s%.*s", count++ ? " " : "", TEXT_ARGS(word));
+    }
+    if (count)
+        buffer_add_char(out, '\n');
+}
+
+// A line for each record, blanks as one.
+static void squeeze(struct buffer *out, struct text rest)
+{
+    for (struct text line; text_cut(&rest, '\n', &line);)
+        add_line(out, line);
+}
+
+// The master file without $ORIGIN and the SOA, classes left out.
+static void write_content(struct buffer *out, const struct zone *zone)
+{
+    AUTO_BUFFER text = {0};
+    struct zone_walk walk = {.zone = zone};
+    for (const struct rrset *set; (set = zone_walk(&walk));) {
+        struct text rdata;
+        for (size_t cursor = 0; set->type != RR_SOA && rrset_next(set, &cursor, &rdata);) {
+            zone_write_record(&text, set, rdata);
+            buffer_add_char(&text, '\n');
+        }
+    }
+    squeeze(out, buffer_text(&text));
+}
+
+// expect zone ZONE [served|frozen|held] [<<END]: what is published, all of it but the SOA:
+//     www.shop.example. 300 IN A 192.0.2.7
+bool expect_zone(struct stage *stage, const struct step *step, struct error *err)
+{
+    const struct published_zone *zone;
+    AUTO_BUFFER wanted = {0};
+    AUTO_BUFFER got = {0};
+    const char *state = step_word(step, 3);
+    if (!find_zone(stage, step_word(step, 2), &zone, err))
+        return false;
+    if (!zone)
+        return fail(err, "it is not known");
+    if (*state && *state != '<' && strcmp(state, stage_zone_state(zone)) != 0)
+        return fail(err, "it is %s", stage_zone_state(zone));
+    const struct zone *newest = zone_history_newest(zone->history);
+    if (!step->text)
+        return true;
+    if (newest)
+        write_content(&got, newest);
+    squeeze(&wanted, text_of(step->text));
+    return text_equal(buffer_text(&got), buffer_text(&wanted)) ||
+           fail(err, "it is\n%s", buffer_text(&got).at);
+}
+
+bool expect_no_zone(struct stage *stage, const struct step *step, struct error *err)
+{
+    const struct published_zone *zone;
+    if (!find_zone(stage, step_word(step, 3), &zone, err))
+        return false;
+    return !zone || fail(err, "it is %s", stage_zone_state(zone));
+}
+
+// expect serial ZONE N: of what is published.
+bool expect_serial(struct stage *stage, const struct step *step, struct error *err)
+{
+    const struct published_zone *zone;
+    if (!find_zone(stage, step_word(step, 2), &zone, err))
+        return false;
+    const struct zone *newest = zone ? zone_history_newest(zone->history) : NULL;
+    if (!newest)
+        return fail(err, "nothing is published");
+    return zone_serial(newest) == strtoul(step_word(step, 3), NULL, 10) ||
+           fail(err, "it is %" PRIu32, zone_serial(newest));
+}
+
+// ---- the servers --------------------------------------------------------------------------------
+
+// expect answer NAME ZONE N|REFUSED|SERVFAIL|...: that the server gets when it asks us for the SOA
+bool expect_answer(struct stage *stage, const struct step *step, struct error *err)
+{
+    char got[ERROR_TEXT_MAX];
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    uint32_t serial = 0;
+    struct error refusal = {0};
+    struct model_secondary *server = model_dns_find(stage->dns, step_word(step, 2));
+    if (!server || !zone_word(step_word(step, 3), octets, &apex, err))
+        return fail(err, "no such server");
+    if (model_secondary_ask(server, apex, &serial, &refusal))
+        snprintf(got, sizeof got, "%" PRIu32, serial);
+    else
+        snprintf(got, sizeof got, "%s", refusal.code[0] ? refusal.code : refusal.text);
+    return !strcmp(got, step_word(step, 4)) || fail(err, "it is %s", got);
+}
+
+// expect secondary NAME ZONE N|nothing: that it answers itself
+bool expect_secondary(struct stage *stage, const struct step *step, struct error *err)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname apex;
+    uint32_t serial;
+    const char *wanted = step_word(step, 4);
+    const struct model_secondary *server = model_dns_find(stage->dns, step_word(step, 2));
+    if (!server || !zone_word(step_word(step, 3), octets, &apex, err))
+        return fail(err, "no such server");
+    if (!model_secondary_serial(server, apex, &serial))
+        return !strcmp(wanted, "nothing") || fail(err, "it answers nothing");
+    return serial == strtoul(wanted, NULL, 10) || fail(err, "it answers %" PRIu32, serial);
+}
+
+// expect sent N NOTIFY|SOA|AXFR [SERVER [ZONE]]: to servers, or fetched by them, since the start
+bool expect_sent(struct stage *stage, const struct step *step, struct error *err)
+{
+    const char *wanted = step_word(step, 2);
+    size_t count = model_dns_count(stage->dns, step_rest(step, 3));
+    return count == strtoul(wanted, NULL, 10) || fail(err, "there were %zu", count);
+}
+
+// ---- labels -------------------------------------------------------------------------------------
+
+// expect label KEY NAME VALUE: NAME without kubi.zone/
+bool expect_label(struct stage *stage, const struct step *step, struct error *err)
+{
+    struct value *tree = NULL;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!find_object(stage, arena, step_word(step, 2), &tree, err))
+        return false;
+    const struct value *found = value_find(value_at(tree, "metadata.labels", NULL),
+                                           arena_printf(arena, "kubi.zone/%s", step_word(step, 3)));
+    if (!found)
+        return fail(err, "there is none");
+    return text_is(found->text, step_word(step, 4)) ||
+           fail(err, "it is %.*s", TEXT_ARGS(found->text));
+}
+
+bool expect_no_label(struct stage *stage, const struct step *step, struct error *err)
+{
+    struct value *tree = NULL;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!find_object(stage, arena, step_word(step, 3), &tree, err))
+        return false;
+    const struct value *found = value_find(value_at(tree, "metadata.labels", NULL),
+                                           arena_printf(arena, "kubi.zone/%s", step_word(step, 4)));
+    return !found || fail(err, "it is %.*s", TEXT_ARGS(found->text));
+}
