@@ -107,16 +107,21 @@ static struct entry *add(struct published *published, struct dname apex)
     return entry;
 }
 
+static bool is_of_group(const struct entry *entry, const char *group)
+{
+    return entry->group && group ? strcmp(entry->group, group) == 0 : entry->group == group;
+}
+
 static struct entry *get(struct published *published, struct dname apex, const char *group)
 {
     struct entry *entry = find(published, apex);
     if (!entry)
         entry = add(published, apex);
-    if (entry->group && strcmp(entry->group, group) == 0)
+    if (is_of_group(entry, group))
         return entry;
     forget_fetches(entry);
     free(entry->group);
-    entry->group = mem_copy_text(group);
+    entry->group = group ? mem_copy_text(group) : NULL;
     entry->zone.group = entry->group;
     return entry;
 }

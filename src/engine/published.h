@@ -29,7 +29,7 @@ enum { PUBLISHED_FETCHES_MAX = 64 }; // for one zone; beyond, the oldest is forg
 
 struct published_zone {
     struct dname apex;
-    const char *group; // of servers
+    const char *group; // of servers; NULL: none
     enum published_state state;
     const struct zone_history *history; // what was published last, also of one that is held
     const struct published_fetch *fetches;
@@ -50,7 +50,7 @@ void published_free(struct published *published); // accepts NULL
 DEFINE_CLEANUP(published, published_free)
 
 // The version to be served from now on, of a zone that may be there or not; takes a reference of
-// its own. With another group what was fetched is forgotten.
+// its own. With another group (NULL: none) what was fetched is forgotten.
 void published_serve(struct published *published, const char *group, const struct zone *zone);
 // Known, and what was published last goes on being served, or nothing of it is: HELD or FROZEN.
 // FROZEN without a version comes to HELD.

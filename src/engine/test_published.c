@@ -228,6 +228,22 @@ static void another_group_has_fetched_nothing(void **state)
     assert_int_equal(find(story, "shop")->fetch_count, 0);
 }
 
+static void a_zone_may_have_no_group_and_lose_it(void **state)
+{
+    struct story *story = *state;
+    struct name name;
+    published_hold(story->published, name_of(&name, "shop"), NULL, PUBLISHED_HELD);
+    serve(story, "shop", NULL, 7);
+    assert_null(find(story, "shop")->group);
+    serve(story, "shop", "default", 8);
+    assert_string_equal(find(story, "shop")->group, "default");
+    published_fetched(story->published, name.dname, "ns1", 8);
+    published_hold(story->published, name.dname, NULL, PUBLISHED_FROZEN);
+    assert_null(find(story, "shop")->group);
+    assert_int_equal(find(story, "shop")->fetch_count, 0);
+    assert_int_equal(find(story, "shop")->state, PUBLISHED_FROZEN);
+}
+
 static void facts_of_many_servers_are_bounded(void **state)
 {
     struct story *story = *state;
@@ -260,6 +276,7 @@ int main(void)
         TEST(what_a_server_fetched_is_kept_and_told),
         TEST(what_a_server_does_again_is_told_and_of_other_zones_nothing),
         TEST(another_group_has_fetched_nothing),
+        TEST(a_zone_may_have_no_group_and_lose_it),
         TEST(facts_of_many_servers_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,8 @@ static const struct tsig_key *find_key(void *context, struct dname name)
 static const struct zones_group *group_of(const struct primary_door *door,
                                           const struct published_zone *zone)
 {
-    return door->config ? zones_config_group(door->config, text_of(zone->group)) : NULL;
+    return door->config && zone->group ? zones_config_group(door->config, text_of(zone->group))
+                                       : NULL;
 }
 
 static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
@@ -103,6 +104,8 @@ static void write_reason(const struct reply *reply, const struct primary_told *t
         buffer_add_text(out, "only SOA, AXFR and IXFR are answered");
     else if (!zone)
         buffer_add_text(out, "no such zone is served");
+    else if (!zone->group)
+        buffer_add_text(out, "no group of servers has the zone");
     else if (server && server->key)
         buffer_printf(out, "server %s must use its key", server->name);
     else
