@@ -296,8 +296,9 @@ def test_namespaced_rights_reach_no_other_namespace():
         "dnsclasses", "dnsclasses/status", "namespaces", "namespaceskube-system",
         "validatingwebhookconfigurationssignpost"}
     for namespace in ("shop", "blog"):
-        assert set(rights(objects, "Role", namespace)) == {"dnsrecords", "dnsrecords/status",
-                                                           "events"}
+        assert set(rights(objects, "Role", namespace)) == {
+            "dnsrecords", "dnsrecords/status", "zones", "zones/status", "records",
+            "records/status", "events"}
     assert set(rights(objects, "Role", "default")) == {"events"}
     assert rights(objects, "Role", "keys") == {"secrets": {"get", "watch"}}
     assert "leasessignpost" in rights(objects, "Role", "dns")
