@@ -8,7 +8,8 @@
 
 // Asks one name server for the record sets of a view's rows (no recursion; UDP, then TCP when the
 // answer does not fit) and writes into each row what it answers. Values and the numbers of MX and
-// SRV are compared as a set; the TTL is not, as caches count it down.
+// SRV are compared as a set; the TTL is not, as caches count it down. A record that is one among
+// others must be among them; those of a delegation count where they stand in its referral.
 
 struct ask_options {
     struct loop *loop;

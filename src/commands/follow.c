@@ -111,11 +111,6 @@ static void drop_item(struct follow *follow, const struct followed *item)
         }
 }
 
-static struct text copy_text(struct arena *arena, struct text text)
-{
-    return (struct text){arena_copy(arena, text.at, text.len), text.len};
-}
-
 static struct view_row copy_row(struct arena *arena, const struct view_row *row)
 {
     return (struct view_row){
@@ -123,9 +118,7 @@ static struct view_row copy_row(struct arena *arena, const struct view_row *row)
         .path = arena_copy_text(arena, row->path),
         .what = arena_copy_text(arena, row->what),
         .has_question = true,
-        .has_ttl = row->has_ttl,
-        .want = record_set_copy(arena, &row->want),
-        .fqdn = copy_text(arena, row->fqdn),
+        .question = question_copy(arena, &row->question),
         .answer_text = "",
     };
 }
@@ -201,19 +194,13 @@ static struct followed *begin(struct follow *follow, const struct view *old,
 
 // ---- what a new view brings ---------------------------------------------------------------------
 
-static bool has_values_of(const struct view_row *a, const struct view_row *b)
-{
-    struct record_set want = a->want;
-    want.ttl_s = b->want.ttl_s;
-    return record_set_equal(&want, &b->want);
-}
-
 // An object may get another name, and its answer stays.
 static bool is_declared_by(const struct view *view, const struct view_row *row)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct view_row *other = &view->rows[i];
-        if (other->has_question && news_is_same_question(other, row) && has_values_of(other, row))
+        if (other->has_question && news_is_same_question(other, row) &&
+            question_wants_same(&other->question, &row->question))
             return true;
     }
     return false;
@@ -225,9 +212,9 @@ static void begin_declared(struct follow *follow, const struct view *old,
     if (!before && is_declared_by(old, row))
         return;
     struct followed *item = begin(follow, old, row);
-    if (item && before && before->has_ttl && news_is_same_question(before, row) &&
-        has_values_of(before, row))
-        item->change.before_ttl_s = before->want.ttl_s;
+    if (item && before && before->question.has_ttl && news_is_same_question(before, row) &&
+        question_wants_same(&before->question, &row->question))
+        item->change.before_ttl_s = before->question.ttl_s;
 }
 
 static void begin_removal(struct follow *follow, const struct view *old, const struct view *now,

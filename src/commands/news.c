@@ -20,10 +20,7 @@ static void carry_answer(struct view *now, struct view_row *row, const struct vi
 static void carry_question(struct view *now, struct view_row *row, const struct view_row *old)
 {
     row->has_question = true;
-    row->has_ttl = old->has_ttl;
-    row->want = record_set_copy(now->arena, &old->want);
-    row->fqdn.at = arena_copy(now->arena, old->fqdn.at, old->fqdn.len);
-    row->fqdn.len = old->fqdn.len;
+    row->question = question_copy(now->arena, &old->question);
 }
 
 // `signpost run` counts the generation up when it reads a changed manifest; until then the status
@@ -62,13 +59,15 @@ void news_carry(struct view *now, const struct view *old)
 
 bool news_is_same_question(const struct view_row *a, const struct view_row *b)
 {
-    return a->want.type == b->want.type && text_equal(a->fqdn, b->fqdn);
+    return question_is_same(&a->question, &b->question);
 }
 
 bool news_is_declared_anew(const struct view_row *old, const struct view_row *now)
 {
-    return !news_is_same_question(old, now) || old->has_ttl != now->has_ttl ||
-           !record_set_equal(&old->want, &now->want);
+    const struct question *a = &old->question;
+    const struct question *b = &now->question;
+    return !question_is_same(a, b) || a->has_ttl != b->has_ttl || a->ttl_s != b->ttl_s ||
+           !question_wants_same(a, b);
 }
 
 bool news_save_covers(const struct save *save, const char *path)
@@ -82,8 +81,8 @@ bool news_save_covers(const struct save *save, const char *path)
 // A TTL that the class gives is not known here: then the old one has to go.
 static bool has_ttl_come(const struct change *change)
 {
-    if (change->row.has_ttl)
-        return change->row.answer_ttl_s == change->row.want.ttl_s;
+    if (change->row.question.has_ttl)
+        return change->row.answer_ttl_s == change->row.question.ttl_s;
     return !change->before_ttl_s || change->row.answer_ttl_s != change->before_ttl_s;
 }
 
@@ -139,7 +138,7 @@ static void write_values(struct buffer *out, const struct change *change, const 
         buffer_add_text(out, " -> ");
     }
     write_answer(out, "", after);
-    bool is_ttl = change->row.has_ttl || change->before_ttl_s;
+    bool is_ttl = change->row.question.has_ttl || change->before_ttl_s;
     if (is_ttl && before && !strcmp(before, after) && change->row.answer == ANSWER_OK)
         buffer_printf(out, " (TTL now %" PRIu32 ")", change->row.answer_ttl_s);
 }

@@ -217,6 +217,24 @@ static void add_below(struct buffer *out, const struct layout *layout, const str
         print_wrapped(out, answer.at, BELOW_INDENT, columns);
 }
 
+static void add_note(struct buffer *out, const struct layout *layout, const char *before,
+                     const char *text)
+{
+    unsigned columns = layout->look->terminal.columns;
+    AUTO_BUFFER line = {0};
+    buffer_add_text(&line, before);
+    text_clean(&line, text_of(text), SHOWN_OCTETS_MAX);
+    print_wrapped(out, line.at, BELOW_INDENT, columns ? columns : UINT_MAX);
+}
+
+static void add_notes(struct buffer *out, const struct layout *layout, const struct view_row *row)
+{
+    for (size_t i = 0; row->servers && row->servers[i]; i++)
+        add_note(out, layout, "", row->servers[i]);
+    if (row->warning)
+        add_note(out, layout, "warning: ", row->warning);
+}
+
 static void add_row(struct buffer *out, const struct layout *layout, const struct view_row *row)
 {
     size_t at = 0;
@@ -230,6 +248,7 @@ static void add_row(struct buffer *out, const struct layout *layout, const struc
     buffer_add_char(out, '\n');
     if (layout->fit != FIT_ALL)
         add_below(out, layout, row);
+    add_notes(out, layout, row);
 }
 
 // ---- table --------------------------------------------------------------------------------------
@@ -338,6 +357,10 @@ void status_write_line(struct buffer *out, const struct view_row *row)
             buffer_add_text(out, "  ");
         write_cell(out, row, column);
     }
+    for (size_t i = 0; row->servers && row->servers[i]; i++) {
+        buffer_add_text(out, i ? ", " : "  ");
+        text_clean(out, text_of(row->servers[i]), SHOWN_OCTETS_MAX);
+    }
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -345,6 +368,18 @@ void status_write_line(struct buffer *out, const struct view_row *row)
 static void set_text(struct view *view, struct value *map, const char *key, const char *text)
 {
     value_set(map, text_of(key), value_make_text(view->arena, text_of(text)));
+}
+
+// As they stand in its status.
+static void add_zone(struct view *view, struct value *map, const struct view_row *row)
+{
+    static const char *const keys[] = {"serial", "servers"};
+    const struct value *status = value_find(row->tree, "status");
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const struct value *value = value_find(status, keys[i]);
+        if (value)
+            value_set(map, text_of(keys[i]), value_copy(view->arena, value));
+    }
 }
 
 static struct value *make_row(struct view *view, const struct view_row *row, bool has_answers)
@@ -359,6 +394,10 @@ static struct value *make_row(struct view *view, const struct view_row *row, boo
     set_text(view, map, "reason", row->reason);
     set_text(view, map, "message", row->message);
     value_set(map, TEXT("right"), value_make_bool(view->arena, !is_wrong(row)));
+    if (row->warning)
+        set_text(view, map, "warning", row->warning);
+    if (row->servers)
+        add_zone(view, map, row);
     if (has_answers && row->answer != ANSWER_NOT_ASKED) {
         set_text(view, map, "answer", answers[row->answer].name);
         set_text(view, map, "answered", row->answer_text);

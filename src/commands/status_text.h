@@ -17,5 +17,6 @@ void status_write_table(struct buffer *out, const struct view *view,
                         const struct status_look *look);
 // {"objects":[...],"refused":[...],"ready":8}, one line.
 void status_write_json(struct buffer *out, struct view *view, bool has_answers);
+// With a zone's servers at its end:
 // "DNSRecord/default/web  www.example.com A  True  RecordUpdated  ok: 192.0.2.1"
 void status_write_line(struct buffer *out, const struct view_row *row);

@@ -21,16 +21,18 @@ static struct view_row row_of(const struct text *value)
                              .message = "",
                              .is_right = true,
                              .has_question = true,
-                             .want = {.type = RECORD_A,
-                                      .domain = TEXT("example.com"),
-                                      .subdomain = TEXT("www"),
-                                      .ttl_s = 300,
-                                      .values = value,
-                                      .value_count = 1,
-                                      .priority = -1,
-                                      .weight = -1,
-                                      .port = -1},
-                             .fqdn = TEXT("www.example.com"),
+                             .question = {.name = TEXT("www.example.com"),
+                                          .type = 1,
+                                          .ttl_s = 300,
+                                          .set = {.type = RECORD_A,
+                                                  .domain = TEXT("example.com"),
+                                                  .subdomain = TEXT("www"),
+                                                  .ttl_s = 300,
+                                                  .values = value,
+                                                  .value_count = 1,
+                                                  .priority = -1,
+                                                  .weight = -1,
+                                                  .port = -1}},
                              .answer_text = "",
                              .generation = 1};
 }
@@ -194,7 +196,7 @@ static void declared_ttl_is_waited_for(void **state)
 {
     (void)state;
     struct change change = {.row = answered(ANSWER_OK, "192.0.2.1")};
-    change.row.has_ttl = true;
+    change.row.question.has_ttl = true;
     assert_int_equal(news_judge(&change), CHANGE_WAITING);
     change.row.answer_ttl_s = 300;
     assert_int_equal(news_judge(&change), CHANGE_DONE);
@@ -288,7 +290,7 @@ static void refused_manifest_keeps_what_the_last_good_one_declared(void **state)
     refused.is_refused = true;
     carry(&pair, answered(ANSWER_OK, "192.0.2.1"), refused);
     assert_true(pair.rows[1].has_question);
-    assert_true(text_is(pair.rows[1].want.values[0], "192.0.2.1"));
+    assert_true(text_is(pair.rows[1].question.set.values[0], "192.0.2.1"));
     assert_int_equal(pair.rows[1].answer, ANSWER_OK);
     pair_done(&pair);
 }
@@ -333,15 +335,30 @@ static void declared_anew_is_name_type_values_or_ttl(void **state)
     struct view_row row = row_of(&one);
     struct view_row other = row;
     assert_false(news_is_declared_anew(&row, &other));
-    other.want.ttl_s = 60;
+    other.question.ttl_s = 60;
     assert_true(news_is_declared_anew(&row, &other));
     other = row_of(&two);
     assert_true(news_is_declared_anew(&row, &other));
     other = row;
-    other.fqdn = TEXT("w.example.com");
+    other.question.name = TEXT("w.example.com");
     assert_true(news_is_declared_anew(&row, &other));
     other = row;
-    other.want.type = RECORD_AAAA;
+    other.question.type = 28;
+    assert_true(news_is_declared_anew(&row, &other));
+}
+
+static void one_record_of_a_set_is_told_by_its_data(void **state)
+{
+    (void)state;
+    struct view_row row = row_of(&one);
+    row.question.set = (struct record_set){0};
+    row.question.rdata = TEXT("\xc0\x00\x02\x01");
+    struct view_row other = row;
+    assert_false(news_is_declared_anew(&row, &other));
+    other.question.rdata = TEXT("\xc0\x00\x02\x02");
+    assert_true(news_is_declared_anew(&row, &other));
+    assert_true(news_is_same_question(&row, &other));
+    other = row_of(&one);
     assert_true(news_is_declared_anew(&row, &other));
 }
 
@@ -360,6 +377,7 @@ int main(void)
         cmocka_unit_test(change_is_done_when_the_answer_is_as_declared),
         cmocka_unit_test(declared_ttl_is_waited_for),
         cmocka_unit_test(failures_of_the_far_side_are_tried_again),
+        cmocka_unit_test(one_record_of_a_set_is_told_by_its_data),
         cmocka_unit_test(ttl_that_is_no_longer_declared_has_to_go),
         cmocka_unit_test(removal_is_done_when_nothing_is_answered),
         cmocka_unit_test(save_covers_its_file_and_what_was_in_its_folder),

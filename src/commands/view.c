@@ -5,9 +5,12 @@
 
 #include "base/digest.h"
 #include "base/url.h"
+#include "commands/view_zones.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone/zone_kind.h"
 
 static const char *copy(struct view *view, struct text text)
 {
@@ -30,20 +33,25 @@ static const char *join_written(struct view *view, const struct dnsrecord *recor
 }
 
 // As `signpost run` resolves it; a record that it would refuse is shown as written.
-static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
+static void describe_dnsrecord(struct view *view, struct view_row *row, const struct value *tree)
 {
     struct dnsrecord record;
     struct findings findings = {.arena = view->arena};
     dnsrecord_decode(view->arena, tree, &record);
-    row->has_ttl = record.ttl_s > 0;
+    struct question *question = &row->question;
+    struct record_set *set = &question->set;
     row->has_question =
-        dnsrecord_resolve(view->arena, &record, DNSRECORD_TTL_DEFAULT, &row->want, &findings) &&
-        record_name_join(view->arena, row->want.domain, row->want.subdomain, &row->fqdn, NULL);
-    if (row->has_question)
-        row->what = arena_printf(view->arena, "%.*s %s", TEXT_ARGS(row->fqdn),
-                                 record_type_name(row->want.type));
-    else
+        dnsrecord_resolve(view->arena, &record, DNSRECORD_TTL_DEFAULT, set, &findings) &&
+        record_name_join(view->arena, set->domain, set->subdomain, &question->name, NULL);
+    if (!row->has_question) {
         row->what = join_written(view, &record);
+        return;
+    }
+    question->has_ttl = record.ttl_s > 0;
+    question->type = record_type_number(set->type);
+    question->ttl_s = set->ttl_s;
+    row->what = arena_printf(view->arena, "%.*s %s", TEXT_ARGS(question->name),
+                             record_type_name(set->type));
 }
 
 static void describe_class(struct view *view, struct view_row *row, const struct value *tree)
@@ -58,10 +66,21 @@ static void describe_class(struct view *view, struct view_row *row, const struct
     row->what = copy(view, buffer_text(&out));
 }
 
+// The rest is known when its zone is.
+static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
+{
+    (void)view;
+    (void)tree;
+    row->has_question = true;
+}
+
 static const struct {
     const struct kind *kind;
     void (*describe)(struct view *view, struct view_row *row, const struct value *tree);
-} describers[] = {{&dnsrecord_kind, describe_record}, {&dnsclass_kind, describe_class}};
+} describers[] = {{&dnsrecord_kind, describe_dnsrecord},
+                  {&dnsclass_kind, describe_class},
+                  {&record_kind, describe_record},
+                  {&zone_kind, view_describe_zone}};
 
 bool view_describes(const struct kind *kind)
 {
@@ -81,34 +100,74 @@ static void describe(struct view *view, struct view_row *row, const struct value
 
 // ---- status -------------------------------------------------------------------------------------
 
-static const struct value *find_ready(const struct value *tree)
+// What must be so of an object that is right, and what is told first.
+static const struct rung {
+    const struct kind *kind; // NULL: any other
+    const char *type;
+    const char *wanted;
+} rungs[] = {
+    {&zone_kind, "Accepted", "True"},
+    {&zone_kind, "Ready", "True"},
+    {&zone_kind, "Programmed", "True"},
+    {&record_kind, "Accepted", "True"},
+    {&record_kind, "Conflicted", "False"},
+    {&record_kind, "Programmed", "True"},
+    {NULL, "Ready", "True"},
+};
+
+static const struct value *find_condition(const struct value *tree, const char *type)
 {
     const struct value *conditions = value_at(tree, "status.conditions", NULL);
     value_each (item, conditions && conditions->type == VALUE_LIST ? conditions : NULL)
-        if (text_is(value_text(value_find(item, "type")), "Ready"))
+        if (text_is(value_text(value_find(item, "type")), type))
             return item;
     return NULL;
 }
 
+// The first that is not as it must be, else the last; NULL: one is not there yet.
+static const struct value *find_telling(const struct kind *kind, const struct value *tree,
+                                        bool *is_right)
+{
+    const struct value *found = NULL;
+    *is_right = false;
+    for (size_t i = 0; i < COUNT_OF(rungs); i++) {
+        if (rungs[i].kind != kind && (rungs[i].kind || found))
+            continue;
+        found = find_condition(tree, rungs[i].type);
+        *is_right = found && text_is(value_text_at(found, "status"), rungs[i].wanted);
+        if (!*is_right)
+            return found;
+    }
+    return found;
+}
+
 static void read_status(struct view *view, struct view_row *row, const struct value *tree)
 {
-    const struct value *ready = find_ready(tree);
+    const struct value *ready = find_telling(row->kind, tree, &row->is_right);
     row->ready = row->reason = "-";
     row->message = "`signpost run` has not acted on it yet";
     row->is_pending = !ready;
     if (!ready)
         return;
     int64_t generation = value_int_at(tree, "metadata.generation", 0);
-    row->ready = copy(view, value_text_at(ready, "status"));
+    row->ready = row->is_right                                        ? "True"
+                 : text_is(value_text_at(ready, "status"), "Unknown") ? "Unknown"
+                                                                      : "False";
     row->reason = copy(view, value_text_at(ready, "reason"));
     row->message = copy(view, value_text_at(ready, "message"));
-    row->is_right = !strcmp(row->ready, "True");
     row->is_pending = !strcmp(row->reason, reason_name(REASON_PENDING));
     if (value_int_at(tree, "status.observedGeneration", generation) < generation) {
         row->is_right = false;
         row->is_pending = true;
         row->message = "edited since; `signpost run` has not acted on it yet";
     }
+}
+
+static void read_warning(struct view *view, struct view_row *row, const struct value *tree)
+{
+    const struct value *warned = find_condition(tree, "Warned");
+    if (warned && text_is(value_text_at(warned, "status"), "True"))
+        row->warning = copy(view, value_text_at(warned, "message"));
 }
 
 static void read_spec(struct view_row *row, const struct value *tree)
@@ -168,9 +227,11 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .has_good = entry->has_good,
         .answer_text = "",
         .order = view->count,
+        .tree = entry->tree,
     };
     describe(view, &row, entry->tree);
     read_status(view, &row, entry->tree);
+    read_warning(view, &row, entry->tree);
     read_spec(&row, entry->tree);
     bool is_kept = entry->is_gone && is_broken(view, row.path);
     if (entry->is_gone && !is_kept)
@@ -227,6 +288,7 @@ void view_close(struct view *view)
     if (view->count)
         qsort(view->rows, view->count, sizeof *view->rows, compare_rows);
     drop_doubles(view);
+    view_link_records(view);
 }
 
 static void take_entry(void *context, const struct folder_entry *entry)

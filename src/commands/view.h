@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/kind.h"
-#include "dns/record.h"
+#include "commands/question.h"
 #include "store/folder/folder.h"
 
 // What `signpost status` shows: all objects of a folder of manifests that have a status, and what
@@ -26,9 +26,7 @@ struct view_row {
     bool has_good;       // there is
 
     bool has_question; // what a name server ought to answer is known
-    struct record_set want;
-    bool has_ttl; // the manifest says one; else the class does
-    struct text fqdn;
+    struct question question;
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
     uint32_t answer_ttl_s;
@@ -38,6 +36,9 @@ struct view_row {
     bool is_ahead;       // by news.h: the answer is newer than the failure that the status tells
     const char *told;    // by news.h; NULL: nothing yet
     size_t order;        // in which it was added
+    const struct value *tree;
+    const char *const *servers; // of a zone: "ns1 2026112200 Current"; NULL-terminated, or NULL
+    const char *warning;        // what is odd although it is right; NULL: nothing
 };
 
 struct view {

@@ -72,3 +72,14 @@ struct message {
     bool has_soa;
 };
 bool message_read(struct arena *arena, struct text octets, struct message *out, struct error *err);
+
+// The RRs of one name and type in a message of any kind, whichever section they stand in: NS and
+// glue of a delegation come in a referral, not as an answer. Any type; canonical wire format. The
+// name with or without its final dot. Errors have fault SPEC.
+struct message_set {
+    struct text *rdatas;
+    size_t count;
+    uint32_t ttl_s; // the lowest
+};
+bool message_find(struct arena *arena, struct text octets, struct text name, uint16_t rr_type,
+                  struct message_set *out, struct error *err);

@@ -623,6 +623,46 @@ static void many_sets_are_kept_apart(void **state)
     check_value(&message.answers[999], 1, TEXT("1.2.1.4"));
 }
 
+// A referral: NS of a delegation, and the addresses that go with it.
+static const char referral[] =
+    "123481000001000000010002037375620473686f70076578616d706c650000010001c00c0002"
+    "00010000012c0006034e5331c00cc00c000100010000003c0004c0000209c00c000100010000005a0004c0000208";
+
+static void records_are_found_in_whichever_section_they_stand(void **state)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER octets = {0};
+    struct message_set set;
+    (void)state;
+    add_hex(&octets, referral);
+    struct text all = buffer_text(&octets);
+    assert_true(message_find(arena, all, TEXT("sub.shop.example"), 1, &set, NULL));
+    assert_int_equal(set.count, 2);
+    assert_int_equal(set.ttl_s, 60);
+    assert_true(text_equal(set.rdatas[1], ((struct text){"\xc0\x00\x02\x08", 4})));
+    assert_true(message_find(arena, all, TEXT("SUB.shop.example."), 2, &set, NULL));
+    assert_int_equal(set.count, 1);
+    assert_true(text_equal(set.rdatas[0], ((struct text){"\3ns1\3sub\4shop\7example", 22})));
+    assert_true(message_find(arena, all, TEXT("shop.example"), 1, &set, NULL));
+    assert_int_equal(set.count, 0);
+}
+
+static void message_that_ends_too_early_is_not_looked_through(void **state)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER octets = {0};
+    struct message_set set;
+    (void)state;
+    add_hex(&octets, referral);
+    for (size_t len = 0; len < octets.len; len++) {
+        char *exact = test_malloc(len ? len : 1);
+        memcpy(exact, octets.at, len);
+        assert_false(message_find(arena, (struct text){exact, len}, TEXT("sub.shop.example"), 1,
+                                  &set, NULL));
+        test_free(exact);
+    }
+}
+
 static void rcodes_have_their_iana_names(void **state)
 {
     (void)state;
@@ -668,6 +708,8 @@ int main(void)
         cmocka_unit_test(odd_octets_of_a_name_are_escaped),
         cmocka_unit_test(what_was_written_reads_back),
         cmocka_unit_test(many_sets_are_kept_apart),
+        cmocka_unit_test(records_are_found_in_whichever_section_they_stand),
+        cmocka_unit_test(message_that_ends_too_early_is_not_looked_through),
         cmocka_unit_test(rcodes_have_their_iana_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 import pytest
 
+import answering
 import harness
 
 
@@ -32,6 +33,14 @@ def webhook():
     yield make
     for server in made:
         server.close()
+
+
+@pytest.fixture
+def answers():
+    """A name server whose answers the test chooses."""
+    made = answering.Answers()
+    yield made
+    made.close()
 
 
 @pytest.fixture
