@@ -9,7 +9,13 @@
 // Catalogs (RFC 9432) of the zones that each group of servers shall have. Only who leads publishes
 // them, and only when all zones are known: a zone that is missing there is dropped by the servers.
 
-enum { GUARD_WINDOW_MS = 600000, GUARD_PERCENT = 30, GUARD_LEAST = 10, UID_OCTETS = 37 };
+enum {
+    GUARD_WINDOW_MS = 600000,
+    GUARD_PERCENT = 30,
+    GUARD_LEAST = 10,
+    UID_OCTETS = 37,
+    CATALOG_SERVERS_MAX = 64,
+};
 
 // A zone that left without its Zone having been deleted.
 struct ghost {
@@ -163,14 +169,45 @@ static size_t list_members(const struct engine *engine, const struct catalog *ca
     return count;
 }
 
-static uint32_t next_serial(const struct engine *engine, const struct catalog *catalog)
+static size_t believed_serials(const struct engine *engine, const struct catalog *catalog,
+                               uint32_t out[CATALOG_SERVERS_MAX])
 {
-    return serial_next(&(struct serial_inputs){
+    const struct server_view *views;
+    size_t count = 0;
+    size_t views_count = followers_views(engine->followers, catalog->apex, &views);
+    for (size_t i = 0; i < views_count && count < CATALOG_SERVERS_MAX; i++)
+        if (views[i].has_serial && views[i].is_believed)
+            out[count++] = views[i].serial;
+    return count;
+}
+
+static struct serial_inputs serial_inputs_of(const struct engine *engine,
+                                             const struct catalog *catalog,
+                                             uint32_t servers[CATALOG_SERVERS_MAX])
+{
+    return (struct serial_inputs){
         .has_old = catalog->now != NULL,
         .old = catalog->now ? zone_serial(catalog->now) : 0,
         .policy = SERIAL_UNIXTIME,
         .unix_s = loop_unix_ms(engine->loop) / 1000,
-    });
+        .servers = servers,
+        .server_count = believed_serials(engine, catalog, servers),
+    };
+}
+
+// Nothing but the clock remembers the serial over a restart: of each second there is one version at
+// most, and none of the second in which we came to lead.
+static bool is_too_fast(const struct engine *engine, const struct catalog *catalog)
+{
+    uint32_t now_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
+    return !serial_is_before((uint32_t)engine->led_since_s, now_s) ||
+           (catalog->now && !serial_is_before(zone_serial(catalog->now), now_s));
+}
+
+static void wait_for_second(struct engine *engine)
+{
+    engine->are_catalogs_dirty = true;
+    loop_timer_set(engine->loop, &engine->catalog_timer, 1000 - loop_unix_ms(engine->loop) % 1000);
 }
 
 static bool is_same_content(const struct zone *a, const struct zone *b)
@@ -184,14 +221,20 @@ static bool is_same_content(const struct zone *a, const struct zone *b)
 static void publish(struct engine *engine, struct catalog *catalog)
 {
     struct catalog_member *members;
+    uint32_t servers[CATALOG_SERVERS_MAX];
+    struct serial_inputs inputs = serial_inputs_of(engine, catalog, servers);
     CLEANUP(arena) struct arena *arena = arena_new();
+    if (is_too_fast(engine, catalog)) {
+        wait_for_second(engine);
+        return;
+    }
     sweep(engine, catalog);
     guard(engine, catalog);
     size_t count = list_members(engine, catalog, arena, &members);
     CLEANUP(zone)
-    struct zone *next = catalog_zone_new(catalog->apex, next_serial(engine, catalog), members,
-                                         count, text_of(catalog->group));
-    if (catalog->now && is_same_content(catalog->now, next))
+    struct zone *next = catalog_zone_new(catalog->apex, serial_next(&inputs), members, count,
+                                         text_of(catalog->group));
+    if (catalog->now && is_same_content(catalog->now, next) && !serial_is_behind(&inputs))
         return;
     zone_unref(catalog->now);
     catalog->now = zone_ref(next);
@@ -201,10 +244,18 @@ static void publish(struct engine *engine, struct catalog *catalog)
              LOG_INT("serial", zone_serial(next)), LOG_INT("zones", (int64_t)count), LOG_END);
 }
 
+static void ring(void *context)
+{
+    engine_schedule(context);
+}
+
 void catalogs_update(struct engine *engine)
 {
     if (!engine->are_catalogs_dirty || !engine->is_first_pass_done || !engine_may_write(engine))
         return;
+    engine->catalog_timer.call = ring;
+    engine->catalog_timer.context = engine;
+    loop_timer_cancel(engine->loop, &engine->catalog_timer);
     engine->are_catalogs_dirty = false;
     for (size_t i = 0; i < engine->catalog_count; i++)
         publish(engine, &engine->catalogs[i]);
@@ -223,6 +274,7 @@ static void catalog_done(struct engine *engine, struct catalog *catalog)
 
 void catalogs_free(struct engine *engine)
 {
+    loop_timer_cancel(engine->loop, &engine->catalog_timer);
     for (size_t i = 0; i < engine->catalog_count; i++)
         catalog_done(engine, &engine->catalogs[i]);
     free(engine->catalogs);
@@ -262,8 +314,12 @@ void catalogs_set(struct engine *engine)
     for (size_t i = 0; config && i < config->group_count; i++)
         if (config->groups[i].catalog_len && !find(engine, config->groups[i].name))
             catalog_add(engine, &config->groups[i]);
-    for (size_t i = 0; i < engine->catalog_count; i++)
-        engine->catalogs[i].apex.at = engine->catalogs[i].octets;
+    for (size_t i = 0; i < engine->catalog_count; i++) {
+        struct catalog *catalog = &engine->catalogs[i];
+        catalog->apex.at = catalog->octets;
+        if (!catalog->now)
+            published_hold(engine->published, catalog->apex, catalog->group, PUBLISHED_HELD);
+    }
     engine->are_catalogs_dirty = true;
 }
 

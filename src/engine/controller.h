@@ -255,6 +255,7 @@ struct publication {
     const uint8_t *apex; // in wire format
     size_t apex_len;
     const char *group;       // of servers; NULL: none
+    bool was_served;         // its servers had it before this process began
     bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
     const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own
 };

@@ -311,6 +311,7 @@ static void on_leading(void *context, bool is_leading)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
     followers_lead(engine->followers, is_leading);
     engine->are_catalogs_dirty = true;
+    engine->led_since_s = loop_unix_ms(engine->loop) / 1000;
     if (is_leading)
         queue_all(engine);
     if (engine->options.leading)

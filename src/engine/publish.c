@@ -114,6 +114,8 @@ static void on_heard(void *context, struct dname apex)
     const struct served *served = find(engine, apex);
     if (served)
         tell_views(engine, served);
+    engine->are_catalogs_dirty |= catalogs_have(engine, apex);
+    engine_schedule(engine);
 }
 
 static void on_sign(void *context, const struct published_sign *sign)
@@ -200,7 +202,8 @@ static void keep_membership(struct engine *engine, struct served *served,
                             const struct publication *publication)
 {
     bool is_member = publication->what == PUBLISH_ZONE || publication->is_frozen ||
-                     (publication->what == PUBLISH_KEEP && served->is_member);
+                     (publication->what == PUBLISH_KEEP && served->is_member) ||
+                     (publication->what == PUBLISH_UNAVAILABLE && publication->was_served);
     bool is_moved = !is_same_text(served->group, publication->group);
     if (is_moved || (served->is_member && !is_member))
         catalogs_lose(engine, served, false);

@@ -359,6 +359,8 @@ struct engine {
     struct catalog *catalogs;
     size_t catalog_count;
     bool are_catalogs_dirty;
+    struct loop_timer catalog_timer;
+    int64_t led_since_s; // Unix
     struct loop_timer zone_file_timer;
     struct error zone_file_fault; // of the last write, told once
     struct overview_state *overviews;

@@ -177,6 +177,7 @@ static void publish(struct turn *turn)
                         : turn->in->published                     ? PUBLISH_KEEP
                         : is_served_kind(turn) || is_frozen(turn) ? PUBLISH_UNAVAILABLE
                                                                   : PUBLISH_NOTHING;
+    publication->was_served = turn->ours.nameserver_count > 0;
     publication->is_frozen = is_frozen(turn);
     publication->apex = turn->view.fqdn.at;
     publication->apex_len = turn->view.fqdn.len;
