@@ -409,6 +409,12 @@ static void take_object(void *context, const struct kind *kind, const struct val
                                                        .is_gone = is_gone});
 }
 
+static void tell_left_out(void *context, const struct kind *kind, const char *text)
+{
+    (void)context;
+    (void)command_fail(2, "%s are not shown: %s", kind->plural, text);
+}
+
 static void all_read(void *context, const struct error *err)
 {
     struct status *status = context;
@@ -443,6 +449,7 @@ static bool read_cluster(struct status *status, struct error *err)
         .kind_count = count,
         .timeout_ms = option_ms(status->invocation, "timeout"),
         .object = take_object,
+        .left_out = tell_left_out,
         .done = all_read,
         .context = status,
     };
@@ -719,10 +726,12 @@ extern const struct command status_command;
 const struct command status_command = {
     .name = "status",
     .summary = "show objects, whether they are published, and why not",
-    .doc = "Reads the manifests and the status files beside them, or the objects of a cluster; "
-           "`signpost run` need not be running, and is not asked. Exit code 0: all objects are "
-           "Ready, nothing is refused, and "
-           "with --ask every answer is as declared.",
+    .doc =
+        "Reads the manifests and the status files beside them, or the objects of a cluster; "
+        "`signpost run` need not be running, and is not asked. Below a Zone stands what each of "
+        "its servers answers. Kinds that a cluster does not let one read are left out, and told "
+        "so. Exit code 0: all objects are Ready, nothing is refused, and with --ask every answer "
+        "is as declared.",
     .examples = "signpost status --dir ./manifests\n"
                 "signpost status --watch --ask 127.0.0.1:5353\n"
                 "signpost status --kubeconfig ~/.kube/config --namespaces web\n"

@@ -3,7 +3,7 @@
 import json
 
 from clusters import rule
-from harness import LOOPBACK, free_port, run
+from harness import LOOPBACK, free_port, run, wait_until
 from operators import Operator, dns_class, record, secret, wait_state
 
 KEY = b"k" * 32
@@ -46,6 +46,40 @@ def test_objects_of_a_cluster_are_shown_with_state_and_reason(cluster, namespace
         assert f"DNSRecord/{namespace}/www" in out
     finally:
         cluster.api.delete("DNSClass", namespace)
+
+
+def zone(namespace):
+    return {"apiVersion": "kubi.zone/v1alpha1", "kind": "Zone",
+            "metadata": {"name": "shop", "namespace": namespace},
+            "spec": {"domainName": f"{namespace}.example.",
+                     "delegations": [{"records": [{"pattern": "*"}]}],
+                     "nameservers": [{"name": "ns1", "addresses": ["192.0.2.53"]}]}}
+
+
+def zone_record(namespace):
+    return {"apiVersion": "kubi.zone/v1alpha1", "kind": "Record",
+            "metadata": {"name": "www", "namespace": namespace},
+            "spec": {"domainName": "www", "zoneRef": {"name": "shop"}, "type": "A",
+                     "rdata": "192.0.2.7"}}
+
+
+def test_zones_and_records_of_a_cluster_are_shown(cluster, namespace, programs):
+    cluster.api.apply(zone(namespace))
+    cluster.api.apply(zone_record(namespace))
+    account = cluster.account(namespace, "looker", rules=[
+        rule("zones", "list", "watch", group="kubi.zone"),
+        rule("records", "list", "watch", group="kubi.zone")])
+    Operator(programs, cluster, namespace).start()
+
+    def shown():
+        code, out, err = status(account, namespace, "--output", "json")
+        found = {row["kind"]: row for row in json.loads(out)["objects"]} if out else {}
+        return code == 0 and found and (found, err)
+    found, err = wait_until(shown, lambda: str(status(account, namespace)))
+    assert found["Zone"]["what"] == f"{namespace}.example {found['Zone']['serial']}"
+    assert found["Zone"]["reason"] == found["Record"]["reason"] == "NoServers"
+    assert found["Record"]["what"] == f"www.{namespace}.example A"
+    assert "dnsrecords are not shown: forbidden" in err
 
 
 def test_a_cluster_that_may_not_be_read_is_told_with_the_right_that_is_missing(cluster, namespace):

@@ -14,6 +14,7 @@ struct source {
     const struct kind *kind;
     struct watch *watch;
     bool is_complete;
+    bool is_left_out; // then it is complete, too
 };
 
 struct cluster_read {
@@ -36,10 +37,16 @@ static void end(struct cluster_read *read, const struct error *err)
 
 static void end_if_complete(struct cluster_read *read)
 {
-    for (size_t i = 0; i < read->count; i++)
+    struct error err;
+    bool is_empty = true;
+    for (size_t i = 0; i < read->count; i++) {
         if (!read->sources[i].is_complete)
             return;
-    end(read, NULL);
+        is_empty = is_empty && read->sources[i].is_left_out;
+    }
+    error_set(&err, FAULT_AUTH, "",
+              "none of the kinds of Signpost is installed there and may be read");
+    end(read, is_empty ? &err : NULL);
 }
 
 // ---- what comes ---------------------------------------------------------------------------------
@@ -60,6 +67,19 @@ static void complete(void *context, bool may_sweep)
     struct source *source = context;
     (void)may_sweep;
     source->is_complete = true;
+    end_if_complete(source->read);
+}
+
+static void leave_out(void *context)
+{
+    struct source *source = context;
+    const struct cluster_read *read = source->read;
+    const char *refusal = watch_refusal(source->watch);
+    if (source->is_complete || read->is_over)
+        return;
+    source->is_complete = source->is_left_out = true;
+    if (refusal)
+        read->options.left_out(read->options.context, source->kind, refusal);
     end_if_complete(source->read);
 }
 
@@ -110,7 +130,6 @@ static void add_source(struct cluster_read *read, const struct kind *kind, const
         .api = read->api,
         .kind = kind,
         .namespace_ = namespace_,
-        .is_required = true,
         .memory = &read->memory,
     };
     const struct watch_sink sink = {
@@ -118,6 +137,8 @@ static void add_source(struct cluster_read *read, const struct kind *kind, const
         .pass_end = complete,
         .object = take,
         .batch_end = ignore_batch,
+        .missing = leave_out,
+        .forbidden = leave_out,
         .context = source,
     };
     source->watch = watch_new(&options, &sink);

@@ -10,7 +10,8 @@
 #include "store/cluster/kubeconfig.h"
 
 // For `signpost status`: all objects of some kinds, once, as whole trees, without opening a store.
-// It wants the rights to list and watch them, and no others.
+// It wants the rights to list and watch them, and no others. A kind that is not installed has no
+// objects; one that may not be read is left out, and told so.
 
 struct cluster_read;
 struct cluster_read_options {
@@ -23,7 +24,10 @@ struct cluster_read_options {
     int64_t timeout_ms;
     // Once more where a list broke off and began again.
     void (*object)(void *context, const struct kind *kind, const struct value *tree);
-    // Once, the last call: err NULL when all were told, else why not. Not freed from within.
+    // Of a list that may not be read: why, and what to do.
+    void (*left_out)(void *context, const struct kind *kind, const char *text);
+    // Once, the last call: err NULL when all were told that could be read, else why not: nothing
+    // could, or not in time. Not freed from within.
     void (*done)(void *context, const struct error *err);
     void *context;
 };
