@@ -424,7 +424,7 @@ def test_quickstart_is_accepted_but_for_its_deliberate_mistake(cluster):
     _, text, errors = cluster.kubectl("apply", "--server-side", "--validate=strict",
                                       "--dry-run=server", "-f", ROOT / "examples" / "quickstart")
     assert errors == f'The DNSRecord "printer" is invalid: spec: Invalid value: {BAD_IPV4}\n'
-    assert text.count("serverside-applied") == 9
+    assert text.count("serverside-applied") == 16
 
 
 COLUMNS = {

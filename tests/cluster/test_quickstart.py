@@ -45,13 +45,23 @@ class Quickstart:
 
     def add(self, document, server):
         spec = document["spec"]
-        if document["kind"] == "DNSClass":
+        if document["kind"] in ("Zone", "Record"):
+            self.set_namespace(document)
+        elif document["kind"] == "DNSClass":
             document["metadata"]["name"] = self.namespace
             spec["server"] = f"http://{LOOPBACK}:{server.port}"
             spec["hmacAuth"]["secretRef"]["namespace"] = self.namespace
         else:
             spec["dnsClassRef"]["name"] = self.namespace
         self.documents[document["metadata"]["name"]] = document
+
+    def set_namespace(self, document):
+        """The zone is delegated to this one; its name is this one's alone."""
+        document["metadata"]["namespace"] = self.namespace
+        text = json.dumps(document).replace("shop.example.", f"{self.namespace}.example.")
+        document.update(json.loads(text))
+        for delegation in document["spec"].get("delegations", ()):
+            delegation["namespaces"] = [self.namespace]
 
     def kubectl(self, *words, stdin=None):
         code, text, errors = self.cluster.kubectl("-n", self.namespace, *words, stdin=stdin)
@@ -99,6 +109,26 @@ def test_the_quickstart_reaches_knot_and_goes_with_its_objects(quickstart, clust
     quickstart.kubectl("delete", "dnsrecord", "--all", "--timeout=30s")
     assert all(found == set() for found in answers(knot).values())
     assert ask_dns(knot.port, f"kept.{ZONE}", "A") == {"192.0.2.99"}
+
+
+def test_the_zone_of_the_quickstart_is_compiled_and_its_fault_holds_nothing_up(quickstart, cluster,
+                                                                              namespace):
+    quickstart.apply(*(document for document in quickstart.documents.values()
+                       if document["kind"] in ("Zone", "Record")))
+    quickstart.kubectl("wait", "--for=condition=Programmed", "--timeout=30s", "zone/shop",
+                       *(f"record/shop-{name}" for name in ("www-1", "www-2", "apex", "caa",
+                                                            "cart")))
+    quickstart.kubectl("wait", "--for=condition=Accepted=False", "--timeout=30s",
+                       "record/shop-lab")
+    lab = cluster.api.get("Record", "shop-lab", namespace)
+    assert api.condition(lab, "Accepted")["reason"] == "NotDelegated"
+    entries = cluster.api.get("Zone", "shop", namespace)["status"]["entries"]
+    apex = f"{namespace}.example."
+    assert {(row["fqdn"], row["type"], row["rdata"]) for row in entries if row["type"] != "SOA"} == {
+        (apex, "NS", f"ns1.{apex}"), (apex, "NS", f"ns2.{apex}"), (apex, "A", "192.0.2.80"),
+        (apex, "CAA", '0 issue "ca.example"'), (f"cart.{apex}", "CNAME", f"www.{apex}"),
+        (f"ns1.{apex}", "A", "192.0.2.53"), (f"ns2.{apex}", "A", "192.0.2.54"),
+        (f"www.{apex}", "A", "192.0.2.80"), (f"www.{apex}", "A", "192.0.2.81")}
 
 
 def test_columns_tell_what_people_ask_first(quickstart, namespace):

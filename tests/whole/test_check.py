@@ -310,12 +310,14 @@ def test_unknown_annotation_of_ours_gets_the_nearest_one(tmp_path):
         "paused?", f"metadata.annotations[{prefix}/xyzzyx]: is not known and does nothing"]
 
 
-def test_quickstart_has_its_one_deliberate_mistake(tmp_path):
+def test_quickstart_has_its_deliberate_mistakes(tmp_path):
     status, out, _ = run("check", ROOT / "examples" / "quickstart", cwd=tmp_path)
     assert status == 1
     assert ("zz-mistake.yaml:13:7: spec.values[0] must be a valid IPv4 address: each number is at "
             "most 255\n") in out
-    assert out.splitlines()[-1].endswith("1 error, 2 warnings")
+    assert ("zz-undelegated.yaml:10:3: Record default/shop-lab: NotDelegated: zone shop.example. "
+            "does not delegate lab ") in out
+    assert out.splitlines()[-1].endswith("2 errors, 2 warnings")
 
 
 # ---- terminal -----------------------------------------------------------------------------------

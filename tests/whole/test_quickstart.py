@@ -18,14 +18,14 @@ import harness
 from harness import ask_dns, wait_until
 
 ZONE = "home.example"
+PORTS = ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT", "PRIMARY_PORT")
 
 
 @pytest.fixture
 def place(tmp_path):
     """Ports and folder of a quickstart of its own."""
     return {"RUN_DIR": str(tmp_path / "run"),
-            **{name: str(harness.free_port())
-               for name in ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT")}}
+            **{name: str(harness.free_port()) for name in PORTS}}
 
 
 def environment(place, **more):
@@ -48,7 +48,7 @@ def processes_in(place):
 def nothing_is_left(place):
     assert not os.path.exists(place["RUN_DIR"])
     assert processes_in(place) == []
-    for name in ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT"):
+    for name in PORTS:
         assert not harness.is_listening(int(place[name])), name
     return True
 
@@ -133,12 +133,14 @@ def test_once_shows_the_answers_and_leaves_nothing(place):
     result = make_run(place, "ONCE=1")
     assert result.returncode == 0, result.stdout + result.stderr
     for text in ("192.0.2.10", "2001:db8::10", "v=spf1 mx -all", "Conflict", "ValidationFailed",
-                 "printer", "www-of-somebody-else"):
+                 "printer", "www-of-somebody-else", "192.0.2.81", "NotDelegated", "shop-lab"):
         assert text in result.stdout, result.stdout
+    serial = re.search(r"Zone/default/shop +shop\.example (\d{10}) +True", result.stdout)
+    assert serial and f"\n    knot {serial[1]} Current\n" in result.stdout, result.stdout
     assert nothing_is_left(place)
 
 
-@pytest.mark.parametrize("name", ["KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT"])
+@pytest.mark.parametrize("name", PORTS)
 def test_a_taken_port_has_a_plain_message(place, name):
     with socket.create_server((harness.LOOPBACK, int(place[name]))):
         result = make_run(place, "ONCE=1")
@@ -257,6 +259,19 @@ def test_edits_are_followed_live_and_ctrl_c_leaves_nothing(place, terminal):
     web.unlink()
     becomes("www", "A", {"203.0.113.66"})
     becomes("blog", "CNAME", set())
+
+    records = manifests / "shop-records.yaml"
+    mark = len(shell.output)
+    records.write_text(records.read_text().replace("192.0.2.81", "192.0.2.88"))
+    wait_until(lambda: ask_dns(port, "www.shop.example", "A") == {"192.0.2.80", "192.0.2.88"},
+               lambda: shell.output[mark:], 10)
+    wait_until(lambda: re.search(r"www\.shop\.example A 192\.0\.2\.80, 192\.0\.2\.81 -> "
+                                 r"192\.0\.2\.80, 192\.0\.2\.88 answered \d+ ms after the save "
+                                 r"of shop-records\.yaml", " ".join(shell.output[mark:].split())),
+               lambda: f"the Record is shown with its latency\n{shell.output[mark:]}", 10)
+    wait_until(lambda: re.search(r"Zone/default/shop +shop\.example \d{10} +ready",
+                                 shell.output[mark:]),
+               lambda: f"the new serial is shown\n{shell.output[mark:]}", 10)
 
     shell.type("\x03")
     shell.process.wait(30)
