@@ -55,6 +55,8 @@ BREACHES = {
     "libevent": ("engine/bad.c", "#include <event2/event.h>\n", 1, "libevent may be included only"),
     "old_libevent": ("engine/bad.c", "#include <evhttp.h>\n", 1, "libevent may be included only"),
     "libcurl": ("providers/bad.c", "#include <curl/curl.h>\n", 1, "libcurl may be included only"),
+    "loader": ("base/bad.c", "#include <dlfcn.h>\n", 1,
+               "the dynamic loader may be included only in io"),
     "json": ("kinds/bad.c", "#include <json-c/json.h>\n", 1, "neither the C library nor"),
     "yaml": ("store/bad.c", "#include <yaml.h>\n", 1, "libyaml may be included only in base"),
     "ldns": ("io/bad.c", "#include <ldns/ldns.h>\n", 1, "ldns may be included only in dns"),

@@ -26,9 +26,9 @@ static bool has_header(const struct http_request *request, const char *name)
     return false;
 }
 
-static void add_line(struct curl_slist **list, const char *line)
+static void add_line(const struct http_call *call, struct curl_slist **list, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    struct curl_slist *longer = call->libcurl->slist_append(*list, line);
     must(longer);
     *list = longer;
 }
@@ -50,31 +50,31 @@ static bool set_headers(struct http_call *call, const struct http_request *reque
             buffer_printf(&line, "%s: %s", header->name, header->value);
         else
             buffer_printf(&line, "%s;", header->name);
-        add_line(&call->headers, line.at);
+        add_line(call, &call->headers, line.at);
     }
     for (size_t i = 0; i < COUNT_OF(unwanted); i++) {
         if (has_header(request, unwanted[i]))
             continue;
         buffer_clear(&line);
         buffer_printf(&line, "%s:", unwanted[i]);
-        add_line(&call->headers, line.at);
+        add_line(call, &call->headers, line.at);
     }
-    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    SETOPT(call, CURLOPT_HTTPHEADER, call->headers);
     return true;
 }
 
 static void set_body(struct http_call *call, const struct http_request *request)
 {
     if (strcmp(request->method, "HEAD") == 0) {
-        curl_easy_setopt(call->easy, CURLOPT_NOBODY, 1L);
+        SETOPT(call, CURLOPT_NOBODY, 1L);
         return;
     }
     if (request->body.at) {
         buffer_add(&call->body, request->body.at, request->body.len);
-        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
-        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, buffer_text(&call->body).at);
+        SETOPT(call, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
+        SETOPT(call, CURLOPT_POSTFIELDS, buffer_text(&call->body).at);
     }
-    curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, request->method);
+    SETOPT(call, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 static void set_probes(int fd)
@@ -118,37 +118,36 @@ static void set_once(struct http_call *call, const struct http_request *request)
 {
     call->tries = 0;
     call->is_once = !strcmp(request->method, "POST") || !strcmp(request->method, "PATCH");
-    curl_easy_setopt(call->easy, CURLOPT_PREREQFUNCTION, before_request);
-    curl_easy_setopt(call->easy, CURLOPT_PREREQDATA, call);
+    SETOPT(call, CURLOPT_PREREQFUNCTION, before_request);
+    SETOPT(call, CURLOPT_PREREQDATA, call);
 }
 
 static void set_fixed(struct http_call *call)
 {
-    CURL *easy = call->easy;
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
-    curl_easy_setopt(easy, CURLOPT_CURLU, call->url);
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    SETOPT(call, CURLOPT_PRIVATE, call);
+    SETOPT(call, CURLOPT_CURLU, call->url);
+    SETOPT(call, CURLOPT_PATH_AS_IS, 1L);
+    SETOPT(call, CURLOPT_PROTOCOLS_STR, "http,https");
+    SETOPT(call, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SETOPT(call, CURLOPT_NOSIGNAL, 1L);
     // A thread that still resolves a name must not be waited for.
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+    SETOPT(call, CURLOPT_QUICK_EXIT, 1L);
+    SETOPT(call, CURLOPT_TCP_NODELAY, 1L);
+    SETOPT(call, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SETOPT(call, CURLOPT_OPENSOCKETDATA, call);
+    SETOPT(call, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SETOPT(call, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SETOPT(call, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
+    SETOPT(call, CURLOPT_NOPROXY, "");
 }
 
 static void set_wishes(struct http_call *call, const struct http_request *request)
 {
     const char *agent = request->user_agent ? request->user_agent : call->owner->user_agent;
-    curl_easy_setopt(call->easy, CURLOPT_USERAGENT, agent);
+    SETOPT(call, CURLOPT_USERAGENT, agent);
     call->is_alone = request->is_alone;
-    curl_easy_setopt(call->easy, CURLOPT_FRESH_CONNECT, (long)call->is_alone);
-    curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, (long)call->is_alone);
+    SETOPT(call, CURLOPT_FRESH_CONNECT, (long)call->is_alone);
+    SETOPT(call, CURLOPT_FORBID_REUSE, (long)call->is_alone);
 }
 
 static void set_limits(struct http_call *call, const struct http_request *request)
@@ -159,28 +158,28 @@ static void set_limits(struct http_call *call, const struct http_request *reques
         request->max_header_octets ? request->max_header_octets : DEFAULT_HEADER_OCTETS;
     call->max_body_octets =
         request->max_body_octets ? request->max_body_octets : DEFAULT_BODY_OCTETS;
-    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-    curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
+    SETOPT(call, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    SETOPT(call, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
 }
 
 static void set_blob(struct http_call *call, CURLoption option, const char *pem)
 {
     autofree char *copy = mem_copy_text(pem);
     struct curl_blob blob = {.data = copy, .len = strlen(pem), .flags = CURL_BLOB_COPY};
-    curl_easy_setopt(call->easy, option, &blob);
+    call->libcurl->easy_setopt(call->easy, option, &blob);
 }
 
 // The default CA directory counts beside a blob, so it has to go.
 static void set_ca(struct http_call *call, const struct http_tls *tls)
 {
     if (tls->is_unverified) {
-        curl_easy_setopt(call->easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(call->easy, CURLOPT_SSL_VERIFYHOST, 0L);
-        curl_easy_setopt(call->easy, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(call->easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+        SETOPT(call, CURLOPT_SSL_VERIFYPEER, 0L);
+        SETOPT(call, CURLOPT_SSL_VERIFYHOST, 0L);
+        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
     } else if (tls->ca_pem) {
-        curl_easy_setopt(call->easy, CURLOPT_CAPATH, NULL);
-        curl_easy_setopt(call->easy, CURLOPT_CAINFO, NULL);
+        SETOPT(call, CURLOPT_CAPATH, NULL);
+        SETOPT(call, CURLOPT_CAINFO, NULL);
         set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
         // A proxy may be known to the system instead.
         set_blob(call, CURLOPT_PROXY_CAINFO_BLOB, tls->ca_pem);
@@ -196,11 +195,12 @@ static void set_client(struct http_call *call, const struct http_tls *tls)
     buffer_add_text(&call->key, tls->key_pem);
     struct curl_blob key = {.data = call->key.at, .len = call->key.len, .flags = CURL_BLOB_NOCOPY};
     set_blob(call, CURLOPT_SSLCERT_BLOB, tls->certificate_pem);
-    curl_easy_setopt(call->easy, CURLOPT_SSLKEY_BLOB, &key);
-    curl_easy_setopt(call->easy, CURLOPT_KEYPASSWD, "");
+    SETOPT(call, CURLOPT_SSLKEY_BLOB, &key);
+    SETOPT(call, CURLOPT_KEYPASSWD, "");
 }
 
 struct place {
+    const struct curl_library *libcurl;
     bool is_https;
     char *host; // IPv6 in brackets
     char *port;
@@ -208,25 +208,26 @@ struct place {
 
 static void place_done(struct place *place)
 {
-    curl_free(place->host);
-    curl_free(place->port);
+    place->libcurl->free(place->host);
+    place->libcurl->free(place->port);
 }
 
 static bool parse_place(struct http_call *call, const char *url, struct place *place,
                         struct error *err)
 {
     char *scheme = NULL;
-    if (curl_url_set(call->url, CURLUPART_URL, url, CURLU_PATH_AS_IS) != CURLUE_OK ||
-        curl_url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
+    if (call->libcurl->url_set(call->url, CURLUPART_URL, url, CURLU_PATH_AS_IS) != CURLUE_OK ||
+        call->libcurl->url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
         return error_set(err, FAULT_AGAIN, "InvalidRequest", "not a url");
     must(scheme);
     place->is_https = strcmp(scheme, "https") == 0;
     bool is_http = place->is_https || strcmp(scheme, "http") == 0;
-    curl_free(scheme);
+    call->libcurl->free(scheme);
     if (!is_http)
         return error_set(err, FAULT_AGAIN, "InvalidRequest", "url is neither http nor https");
-    must(curl_url_get(call->url, CURLUPART_HOST, &place->host, 0) == CURLUE_OK);
-    must(curl_url_get(call->url, CURLUPART_PORT, &place->port, CURLU_DEFAULT_PORT) == CURLUE_OK);
+    must(call->libcurl->url_get(call->url, CURLUPART_HOST, &place->host, 0) == CURLUE_OK);
+    must(call->libcurl->url_get(call->url, CURLUPART_PORT, &place->port, CURLU_DEFAULT_PORT) ==
+         CURLUE_OK);
     snprintf(call->target, sizeof(call->target), "%s:%s", place->host, place->port);
     return true;
 }
@@ -243,19 +244,19 @@ static const char *find_proxy(struct http_call *call, const struct place *place)
 }
 
 // libcurl would show the whole of what it cannot use, with a password that may stand in it.
-static bool is_proxy(const char *url)
+static bool is_proxy(const struct curl_library *libcurl, const char *url)
 {
     static const char *const schemes[] = {"http", "https", "socks5", "socks5h"};
-    CURLU *parsed = curl_url();
+    CURLU *parsed = libcurl->url();
     char *scheme = NULL;
     bool is_known = false;
     must(parsed);
-    if (curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
-        curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
+    if (libcurl->url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
+        libcurl->url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
     for (size_t i = 0; scheme && i < COUNT_OF(schemes); i++)
         is_known = is_known || strcmp(scheme, schemes[i]) == 0;
-    curl_free(scheme);
-    curl_url_cleanup(parsed);
+    libcurl->free(scheme);
+    libcurl->url_cleanup(parsed);
     return is_known;
 }
 
@@ -265,11 +266,11 @@ static bool set_proxy(struct http_call *call, const struct http_request *request
     autofree char *own = http_proxy_copy(request->proxy);
     const char *proxy = own ? own : find_proxy(call, place);
     call->has_proxy = proxy && *proxy;
-    if (call->has_proxy && !is_proxy(proxy))
+    if (call->has_proxy && !is_proxy(call->libcurl, proxy))
         return error_set(err, FAULT_AGAIN, "InvalidRequest",
                          "the proxy for %s is no URL of http, https or socks5", call->target);
     // Empty, not unset: else libcurl looks into the environment by rules of its own.
-    curl_easy_setopt(call->easy, CURLOPT_PROXY, proxy ? proxy : "");
+    SETOPT(call, CURLOPT_PROXY, proxy ? proxy : "");
     return true;
 }
 
@@ -282,26 +283,26 @@ static bool set_server_name(struct http_call *call, const struct http_request *r
     if (!name || !place->is_https || strcasecmp(name, place->host) == 0)
         return true;
     AUTO_BUFFER line = {0};
-    if (curl_url_set(call->url, CURLUPART_HOST, name, 0) != CURLUE_OK)
+    if (call->libcurl->url_set(call->url, CURLUPART_HOST, name, 0) != CURLUE_OK)
         return error_set(err, FAULT_AGAIN, "InvalidRequest", "server name %s is not a host name",
                          name);
     buffer_printf(&line, "%s:%s:%s:%s", name, place->port, place->host, place->port);
-    add_line(&call->connect_to, line.at);
-    curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, call->connect_to);
+    add_line(call, &call->connect_to, line.at);
+    SETOPT(call, CURLOPT_CONNECT_TO, call->connect_to);
     if (has_header(request, "Host"))
         return true;
     buffer_clear(&line);
     bool is_default = strcmp(place->port, "443") == 0;
     buffer_printf(&line, "Host: %s%s%s", place->host, is_default ? "" : ":",
                   is_default ? "" : place->port);
-    add_line(&call->headers, line.at);
+    add_line(call, &call->headers, line.at);
     return true;
 }
 
 bool http_call_prepare(struct http_call *call, const struct http_request *request,
                        struct error *err)
 {
-    __attribute__((cleanup(place_done))) struct place place = {0};
+    __attribute__((cleanup(place_done))) struct place place = {.libcurl = call->libcurl};
     snprintf(call->target, sizeof(call->target), "?");
     call->has_proxy = false;
     if (!parse_place(call, request->url, &place, err))

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <curl/curl.h>
-
 #include "base/text.h"
+#include "io/curl_library.h"
 #include "io/http.h"
 #include "io/http_proxy.h"
 #include "io/loop.h"
@@ -18,6 +17,7 @@ struct header_at {
 
 struct http_call {
     struct curl_http *owner;
+    const struct curl_library *libcurl; // the owner's; NULL: it could not be loaded
     struct http_call *previous;
     struct http_call *next;
     CURL *easy;
@@ -56,6 +56,7 @@ struct http_call {
 struct curl_http {
     struct http http;
     struct loop *loop;
+    struct curl_library libcurl; // once there is a multi
     CURLM *multi;
     char *user_agent;
     struct http_proxies proxies;
@@ -69,8 +70,15 @@ struct curl_http {
     bool is_freed;
 };
 
-// When the first request is there; afterwards it does nothing.
-void http_multi_open(struct curl_http *curl);
+#define SETOPT(call, option, value)                                                                \
+    do {                                                                                           \
+        _Static_assert(CURL_FITS(option, value), #option " takes another type");                   \
+        (call)->libcurl->easy_setopt((call)->easy, option, value);                                 \
+    } while (0)
+
+// When the first request is there; afterwards it does nothing. Fails when libcurl cannot be loaded;
+// the next request tries it again.
+bool http_multi_open(struct curl_http *curl, struct error *err);
 // libcurl has been at work: what was put off for it is done, and what has ended is reported.
 void http_multi_acted(struct curl_http *curl);
 // Fills the handle in; what the request borrows is copied. False when it can never be sent.

@@ -1,4 +1,3 @@
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +15,29 @@ enum {
 
 static void call_free(struct http_call *call)
 {
-    curl_easy_cleanup(call->easy);
-    curl_url_cleanup(call->url);
+    if (call->libcurl) {
+        call->libcurl->easy_cleanup(call->easy);
+        call->libcurl->url_cleanup(call->url);
+    }
     buffer_done(&call->body);
     buffer_done(&call->key);
     buffer_done(&call->lines);
     buffer_done(&call->answer);
     free(call->fields);
     free(call);
+}
+
+static struct http_call *call_new(struct curl_http *curl)
+{
+    struct http_call *call = mem_new_of(struct http_call);
+    call->owner = curl;
+    if (!curl->multi)
+        return call;
+    call->libcurl = &curl->libcurl;
+    call->easy = call->libcurl->easy_init();
+    call->url = call->libcurl->url();
+    must(call->easy && call->url);
+    return call;
 }
 
 static struct http_call *take_spare(struct curl_http *curl)
@@ -33,11 +47,7 @@ static struct http_call *take_spare(struct curl_http *curl)
         curl->spare = call->next;
         curl->spare_count--;
     } else {
-        call = mem_new_of(struct http_call);
-        call->owner = curl;
-        call->easy = curl_easy_init();
-        call->url = curl_url();
-        must(call->easy && call->url);
+        call = call_new(curl);
     }
     call->previous = NULL;
     call->next = curl->running;
@@ -77,9 +87,13 @@ static void give_back(struct http_call *call)
 {
     struct curl_http *curl = call->owner;
     loop_timer_cancel(curl->loop, &call->early);
-    curl_easy_reset(call->easy);
-    curl_slist_free_all(call->headers);
-    curl_slist_free_all(call->connect_to);
+    if (!call->libcurl) {
+        call_free(call);
+        return;
+    }
+    call->libcurl->easy_reset(call->easy);
+    call->libcurl->slist_free_all(call->headers);
+    call->libcurl->slist_free_all(call->connect_to);
     call->headers = NULL;
     call->connect_to = NULL;
     wipe(&call->body);
@@ -105,7 +119,7 @@ static void give_back(struct http_call *call)
 
 static void finish(struct http_call *call, CURLcode code)
 {
-    curl_multi_remove_handle(call->owner->multi, call->easy);
+    call->libcurl->multi_remove_handle(call->owner->multi, call->easy);
     unlink_running(call);
     http_call_answer(call, code);
     give_back(call);
@@ -114,12 +128,13 @@ static void finish(struct http_call *call, CURLcode code)
 static void begin(struct http_call *call)
 {
     call->is_unsent = false;
-    must(curl_multi_add_handle(call->owner->multi, call->easy) == CURLM_OK);
+    must(call->libcurl->multi_add_handle(call->owner->multi, call->easy) == CURLM_OK);
 }
 
 static void discard(struct http_call *call)
 {
-    curl_multi_remove_handle(call->owner->multi, call->easy);
+    if (call->libcurl)
+        call->libcurl->multi_remove_handle(call->owner->multi, call->easy);
     unlink_running(call);
     give_back(call);
 }
@@ -147,11 +162,11 @@ static void report_finished(struct curl_http *curl)
     CURLMsg *message;
     int left;
     curl->is_reporting = true;
-    while (!curl->is_freed && (message = curl_multi_info_read(curl->multi, &left))) {
+    while (!curl->is_freed && (message = curl->libcurl.multi_info_read(curl->multi, &left))) {
         struct http_call *call;
         if (message->msg != CURLMSG_DONE)
             continue;
-        must(curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call) == CURLE_OK);
+        must(curl->libcurl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call) == CURLE_OK);
         finish(call, message->data.result);
     }
     curl->is_reporting = false;
@@ -172,7 +187,8 @@ static void on_early(void *context)
     struct http_call *call = context;
     struct curl_http *curl = call->owner;
     struct http_reply reply = {.failure = HTTP_UNREACHABLE, .is_unsent = true};
-    error_set(&reply.error, FAULT_AGAIN, "InvalidRequest", "%s", buffer_text(&call->lines).at);
+    error_set(&reply.error, FAULT_AGAIN, call->libcurl ? "InvalidRequest" : "ServerUnreachable",
+              "%s", buffer_text(&call->lines).at);
     curl->is_reporting = true;
     unlink_running(call);
     call->done(call->context, &reply);
@@ -187,13 +203,13 @@ static struct http_call *curl_send(struct http *http, const struct http_request 
 {
     struct curl_http *curl = (struct curl_http *)http;
     struct error err = {0};
-    http_multi_open(curl);
+    bool is_open = http_multi_open(curl, &err);
     struct http_call *call = take_spare(curl);
     call->done = done;
     call->piece = request->piece;
     call->context = context;
     call->early = (struct loop_timer){.call = on_early, .context = call};
-    if (!http_call_prepare(call, request, &err)) {
+    if (!is_open || !http_call_prepare(call, request, &err)) {
         buffer_add_text(&call->lines, err.text);
         loop_timer_set(curl->loop, &call->early, 0);
     } else if (curl->is_in_libcurl) {
@@ -221,7 +237,7 @@ static void destroy(struct curl_http *curl)
         call_free(call);
     }
     if (curl->multi)
-        curl_multi_cleanup(curl->multi);
+        curl->libcurl.multi_cleanup(curl->multi);
     loop_timer_cancel(curl->loop, &curl->timer);
     http_proxies_done(&curl->proxies);
     free(curl->user_agent);

@@ -1,4 +1,3 @@
-#include <curl/curl.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -6,6 +5,12 @@
 #include "io/http_call.h"
 
 enum { MAX_IDLE_CONNECTIONS = 64 };
+
+#define SET_MULTI(curl, option, value)                                                             \
+    do {                                                                                           \
+        _Static_assert(CURL_FITS(option, value), #option " takes another type");                   \
+        (curl)->libcurl.multi_setopt((curl)->multi, option, value);                                \
+    } while (0)
 
 // A socket of libcurl's on the loop.
 struct watched {
@@ -18,7 +23,7 @@ static void act(struct curl_http *curl, curl_socket_t fd, int what)
 {
     int running;
     curl->is_in_libcurl = true;
-    must(curl_multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
+    must(curl->libcurl.multi_socket_action(curl->multi, fd, what, &running) == CURLM_OK);
     curl->is_in_libcurl = false;
     http_multi_acted(curl);
 }
@@ -52,7 +57,7 @@ static void drop_watch(struct curl_http *curl, curl_socket_t fd, struct watched 
     if (!watched)
         return;
     loop_unwatch_fd(curl->loop, watched->watch);
-    curl_multi_assign(curl->multi, fd, NULL);
+    curl->libcurl.multi_assign(curl->multi, fd, NULL);
     free(watched);
 }
 
@@ -70,7 +75,7 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *context,
     if (!watched) {
         watched = mem_new_of(struct watched);
         watched->owner = curl;
-        curl_multi_assign(curl->multi, fd, watched);
+        curl->libcurl.multi_assign(curl->multi, fd, watched);
     } else if (watched->interest == interest) {
         return 0;
     } else {
@@ -81,18 +86,21 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *context,
     return 0;
 }
 
-void http_multi_open(struct curl_http *curl)
+bool http_multi_open(struct curl_http *curl, struct error *err)
 {
     if (curl->multi)
-        return;
-    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+        return true;
+    if (!curl_library_load(&curl->libcurl, CURL_LIBRARY_FILE, err))
+        return false;
+    must(curl->libcurl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
     curl->timer = (struct loop_timer){.call = on_timer, .context = curl};
-    curl->multi = curl_multi_init();
+    curl->multi = curl->libcurl.multi_init();
     must(curl->multi);
-    curl_multi_setopt(curl->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish);
-    curl_multi_setopt(curl->multi, CURLMOPT_SOCKETDATA, curl);
-    curl_multi_setopt(curl->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
-    curl_multi_setopt(curl->multi, CURLMOPT_TIMERDATA, curl);
-    curl_multi_setopt(curl->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    curl_multi_setopt(curl->multi, CURLMOPT_MAXCONNECTS, (long)MAX_IDLE_CONNECTIONS);
+    SET_MULTI(curl, CURLMOPT_SOCKETFUNCTION, on_socket_wish);
+    SET_MULTI(curl, CURLMOPT_SOCKETDATA, curl);
+    SET_MULTI(curl, CURLMOPT_TIMERFUNCTION, on_timer_wish);
+    SET_MULTI(curl, CURLMOPT_TIMERDATA, curl);
+    SET_MULTI(curl, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    SET_MULTI(curl, CURLMOPT_MAXCONNECTS, (long)MAX_IDLE_CONNECTIONS);
+    return true;
 }

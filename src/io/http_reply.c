@@ -49,7 +49,7 @@ static size_t on_header(char *at, size_t size, size_t count, void *context)
 static bool is_success(const struct http_call *call)
 {
     long status = 0;
-    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    call->libcurl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     return status >= 200 && status <= 299;
 }
 
@@ -73,12 +73,12 @@ static size_t on_body(char *at, size_t size, size_t count, void *context)
 
 void http_call_receive(struct http_call *call)
 {
-    curl_easy_setopt(call->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    curl_easy_setopt(call->easy, CURLOPT_ERRORBUFFER, call->trouble);
-    curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, call);
-    curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
+    SETOPT(call, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SETOPT(call, CURLOPT_ERRORBUFFER, call->trouble);
+    SETOPT(call, CURLOPT_HEADERFUNCTION, on_header);
+    SETOPT(call, CURLOPT_HEADERDATA, call);
+    SETOPT(call, CURLOPT_WRITEFUNCTION, on_body);
+    SETOPT(call, CURLOPT_WRITEDATA, call);
 }
 
 // ---- what became of it ----
@@ -147,12 +147,13 @@ static void describe_trouble(struct http_call *call, CURLcode code, struct error
     long number = 0;
     char words[CURL_ERROR_SIZE];
     const char *detail = trouble->detail;
-    curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &number);
+    call->libcurl->easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &number);
     if (!detail && code == CURLE_COULDNT_CONNECT && number != 0)
         detail = errno_text((int)number, words);
     else if (!detail)
-        detail = lower_first(call->trouble[0] ? own_words(call) : curl_easy_strerror(code), words,
-                             sizeof(words));
+        detail =
+            lower_first(call->trouble[0] ? own_words(call) : call->libcurl->easy_strerror(code),
+                        words, sizeof(words));
     error_set(err, FAULT_AGAIN, "ServerUnreachable", "%s %s%s: %s%s", trouble->what, call->target,
               call->has_proxy ? " through the proxy" : "", detail,
               is_plain_server(call, code) ? "; the server may not speak TLS on this port" : "");
@@ -162,7 +163,7 @@ static void describe_trouble(struct http_call *call, CURLcode code, struct error
 static void describe_timeout(const struct http_call *call, struct error *err)
 {
     curl_off_t connected_us = 0;
-    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    call->libcurl->easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
     int64_t limit_ms = call->timeout_ms;
     if (connected_us == 0 && call->connect_timeout_ms > 0 &&
         (limit_ms <= 0 || call->connect_timeout_ms < limit_ms))
@@ -223,7 +224,7 @@ static bool is_about_certificates(const struct http_call *call, CURLcode code)
 static bool is_unsent(const struct http_call *call)
 {
     curl_off_t connected_us = 0;
-    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    call->libcurl->easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
     return connected_us == 0 && call->tries <= 1;
 }
 
@@ -243,7 +244,7 @@ void http_call_answer(struct http_call *call, CURLcode code)
     }
     if (reply.failure == HTTP_OK) {
         long status = 0;
-        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        call->libcurl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
         reply.status = (int)status;
         reply.body = buffer_text(&call->answer);
         reply.headers = headers;

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import ROOT, SIGNPOST, run
+from harness import ROOT, SIGNPOST, kubeconfig_text, run
 
 MAN = ROOT / "docs" / "man"
 
@@ -131,6 +131,26 @@ def test_version_is_the_first_line():
     for library in ("libevent", "libcurl", "OpenSSL", "libyaml", "ldns", "libidn2"):
         assert f"{library} " in lines[1]
     assert run("--version")[1] == out
+
+
+def test_libcurl_is_loaded_only_when_http_is_spoken(tmp_path):
+    """Where libcurl is no library: what needs no HTTP works, and what does says what is wrong."""
+    broken = tmp_path / "libcurl.so.4"
+    broken.write_text("no library\n")
+    config = tmp_path / "kubeconfig"
+    config.write_text(kubeconfig_text("http://127.0.0.1:1"))
+    environment = {"LD_LIBRARY_PATH": str(tmp_path)}
+    zone = tmp_path / "zone"
+    zone.write_text("@ 60 IN SOA ns1 admin 1 2 3 4 5\n@ 60 IN NS ns1\nns1 60 IN A 192.0.2.1\n")
+    assert run("version", **environment)[0] == 0
+    assert run("zone", "check", "--origin", "example.com", "--zonefile", zone,
+               **environment)[0] == 0
+    status, out, err = run("status", "--kubeconfig", config, "--timeout", "300ms",
+                           **environment)
+    assert (status, out) == (2, "")
+    assert err == ("signpost: watch-dnsrecords.dns.homelab.mortenolsen.pro: the first list is under "
+                   f"way: libcurl.so.4 cannot be loaded: {broken}: file too short; install "
+                   "libcurl4\n")
 
 
 # ---- installing ---------------------------------------------------------------------------------
