@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "dns/zone.h"
 #include "engine/state.h"
 
@@ -26,10 +24,10 @@ static void write_path(const struct engine *engine, struct dname apex, struct bu
 
 static void tell_fault(struct engine *engine, const char *path, const struct error *err)
 {
-    if (engine->zone_file_fault.fault != FAULT_NONE &&
-        !strcmp(engine->zone_file_fault.text, err->text))
-        return;
+    bool is_told = engine->zone_file_fault.fault != FAULT_NONE;
     engine->zone_file_fault = *err;
+    if (is_told)
+        return;
     log_line(engine->log, LOG_ERROR, "a zone file cannot be written", LOG_TEXT("file", path),
              LOG_TEXT("error", err->text), LOG_END);
 }
@@ -70,7 +68,7 @@ static void ring(void *context)
 
 void zone_files_want(struct engine *engine, struct served *served)
 {
-    if (!engine->options.zone_file_dir)
+    if (!engine->options.zone_file_dir || served->is_file_due)
         return;
     served->is_file_due = true;
     loop_timer_set(engine->loop, &engine->zone_file_timer, COLLECT_MS);
