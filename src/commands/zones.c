@@ -126,6 +126,7 @@ static bool read_config(struct zones_place *place, struct zones_config **config,
 {
     uint8_t seen[DIGEST_MAX];
     AUTO_BUFFER content = {0};
+    *is_news = false;
     if (!disk_read(&content, place->path, CONFIG_OCTETS_MAX, err))
         return false;
     place->reading = digest_begin(DIGEST_SHA256);
@@ -203,7 +204,7 @@ static void use(struct zones_place *place, struct zones_config *config)
 static void look(struct zones_place *place)
 {
     struct zones_config *config = NULL;
-    bool is_news = true;
+    bool is_news;
     struct error err;
     bool was_good = place->is_good;
     place->is_good = read_config(place, &config, &is_news, &err);

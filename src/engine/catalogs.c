@@ -144,6 +144,21 @@ void catalogs_lose(struct engine *engine, const struct served *served, bool was_
     ghost->fqdn.len = served->apex.len;
 }
 
+void catalogs_forget(struct engine *engine, const struct object *zone)
+{
+    char uid[UID_OCTETS];
+    object_write_uid(zone, uid);
+    for (size_t i = 0; i < engine->catalog_count; i++) {
+        struct catalog *catalog = &engine->catalogs[i];
+        for (size_t k = catalog->ghost_count; k-- > 0;) {
+            if (strcmp(catalog->ghosts[k].uid, uid) != 0)
+                continue;
+            drop_ghost(catalog, k);
+            engine->are_catalogs_dirty = true;
+        }
+    }
+}
+
 // ---- publishing ---------------------------------------------------------------------------------
 
 static size_t list_members(const struct engine *engine, const struct catalog *catalog,

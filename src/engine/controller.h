@@ -254,7 +254,7 @@ struct publication {
     enum publish what;
     const uint8_t *apex; // in wire format
     size_t apex_len;
-    const char *group;       // of servers; NULL: none
+    const char *group;       // of servers; NULL: none, or, of what is kept, the one that had it
     bool was_served;         // its servers had it before this process began
     bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
     const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own

@@ -215,24 +215,29 @@ static void keep_membership(struct engine *engine, struct served *served,
     served->is_member = is_member;
 }
 
+static struct served *served_by(struct engine *engine, uint32_t key, struct dname apex)
+{
+    take_over(engine, key, apex);
+    struct served *served = served_of(engine, key);
+    return served ? served : served_new(engine, key, apex);
+}
+
 void publish_verdict(struct engine *engine, uint32_t key, const struct publication *publication)
 {
+    struct publication wanted = *publication;
     struct dname apex = {publication->apex, publication->apex_len};
-    struct served *served = served_of(engine, key);
     if (publication->what == PUBLISH_NOTHING || catalogs_have(engine, apex)) {
-        if (served)
-            withdraw(engine, served);
+        publish_forget(engine, key);
         return;
     }
-    take_over(engine, key, apex);
-    served = served_of(engine, key);
-    if (!served)
-        served = served_new(engine, key, apex);
-    keep_membership(engine, served, publication);
-    if (publication->what == PUBLISH_ZONE)
-        serve(engine, served, publication);
+    struct served *served = served_by(engine, key, apex);
+    if (wanted.what == PUBLISH_KEEP && !wanted.group)
+        wanted.group = served->group;
+    keep_membership(engine, served, &wanted);
+    if (wanted.what == PUBLISH_ZONE)
+        serve(engine, served, &wanted);
     else
-        hold(engine, served, publication);
+        hold(engine, served, &wanted);
 }
 
 void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot *snapshot)
@@ -249,6 +254,8 @@ void publish_forget(struct engine *engine, uint32_t key)
     struct served *served = served_of(engine, key);
     if (served)
         withdraw(engine, served);
+    if (engine->keys[key].is_gone)
+        catalogs_forget(engine, engine->keys[key].object);
 }
 
 // ---- metrics ------------------------------------------------------------------------------------

@@ -475,6 +475,8 @@ void catalogs_free(struct engine *engine);
 // A zone became or ceased to be a member of its group's catalog. `was_seen`: its Zone was deleted
 // before our eyes.
 void catalogs_lose(struct engine *engine, const struct served *served, bool was_seen);
+// A Zone was deleted: what was kept of it for the guard's sake goes.
+void catalogs_forget(struct engine *engine, const struct object *zone);
 // Publishes what has changed, once all zones are known.
 void catalogs_update(struct engine *engine);
 bool catalogs_have(const struct engine *engine, struct dname apex); // one of that name
