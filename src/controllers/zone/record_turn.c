@@ -30,20 +30,37 @@ static void set(struct turn *turn, const char *type, bool is_true, enum reason r
                    turn->in->now_ms / 1000);
 }
 
-static enum reason ready_of_zone(const struct turn *turn)
+// What the record's zone comes to.
+struct home {
+    enum reason ready;
+    bool has_group;
+    bool was_served; // with name servers: what is wrong with it now leaves that version
+};
+
+static struct home home_of(const struct turn *turn)
 {
     struct forest_zone zone;
-    if (!forest_zone(zones_forest(turn->zones), turn->arena, turn->view.zone, &zone))
-        return REASON_NOT_ACCEPTED;
-    return zone.ready;
+    struct zone_spec spec;
+    struct zone_status ours;
+    const struct object *object = turn->view.zone;
+    bool is_there = forest_zone(zones_forest(turn->zones), turn->arena, object, &zone);
+    zone_unpack(turn->arena, object_spec(object), object_ours(object), &spec, &ours);
+    return (struct home){
+        .ready = is_there ? zone.ready : REASON_NOT_ACCEPTED,
+        .has_group = zones_group(turn->zones, spec.servers) != NULL,
+        .was_served = ours.nameserver_count > 0,
+    };
 }
 
-static bool has_group(const struct turn *turn)
+// It was told so of this state of it, and stands where it stood: that is told once.
+static bool was_published(const struct turn *turn)
 {
-    struct zone_spec spec;
-    zone_unpack(turn->arena, object_spec(turn->view.zone), object_ours(turn->view.zone), &spec,
-                NULL);
-    return zones_group(turn->zones, spec.servers) != NULL;
+    const struct condition *before = conditions_find(&turn->ours.conditions, "Programmed");
+    const struct object *zone = turn->view.zone;
+    return before && before->reason == REASON_PUBLISHED &&
+           turn->ours.observed_generation == turn->in->subject->generation &&
+           text_equal(turn->ours.zone.name, object_name(zone)) &&
+           text_equal(turn->ours.zone.namespace_, object_namespace(zone));
 }
 
 struct programmed {
@@ -58,19 +75,20 @@ static struct programmed programmed_of(const struct turn *turn)
         return (struct programmed){REASON_NOT_ACCEPTED, "the record is not accepted"};
     if (!turn->view.is_in)
         return (struct programmed){REASON_EXCLUDED, turn->view.conflicted_text};
-    enum reason ready = ready_of_zone(turn);
-    if (ready == REASON_NO_NAMESERVERS && !has_group(turn))
+    struct home home = home_of(turn);
+    bool is_bare = home.ready == REASON_NO_NAMESERVERS && !home.was_served;
+    if (is_bare && !home.has_group)
         return (struct programmed){REASON_NO_SERVERS,
                                    "no server group has the zone: it stands in status.entries"};
-    if (ready == REASON_NO_NAMESERVERS)
+    if (is_bare)
         return (struct programmed){REASON_PENDING,
                                    "the zone has no name servers yet, and is not served"};
-    if (ready != REASON_COMPILED)
+    if (home.ready != REASON_COMPILED && !was_published(turn))
         return (struct programmed){REASON_ZONE_FROZEN,
                                    "the zone as a whole is at fault: see its condition Ready"};
-    if (!zones_is_answered(turn->zones, turn->view.object, &since_ms))
+    if (!zones_is_answered(turn->zones, turn->view.object, &since_ms) && !was_published(turn))
         return (struct programmed){REASON_PENDING, "not all servers answer it yet"};
-    if (!has_group(turn))
+    if (!home.has_group)
         return (struct programmed){REASON_NO_SERVERS,
                                    "no server group has the zone: it stands in status.entries"};
     return (struct programmed){REASON_PUBLISHED, "every server answers it"};
@@ -128,6 +146,7 @@ void record_decide(const struct snapshot *snapshot, void *memo, struct verdict *
     if (turn.view.warning_count)
         set(&turn, "Warned", true, turn.view.warnings[0].reason,
             zone_warnings_text(turn.arena, turn.view.warnings, turn.view.warning_count));
-    record_notes(out, &turn.ours.conditions, &turn.status.conditions);
+    if (!zone_is_label_first(snapshot, out))
+        record_notes(out, &turn.ours.conditions, &turn.status.conditions);
     out->status = record_status_encode(turn.arena, &turn.status);
 }

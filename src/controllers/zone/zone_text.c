@@ -329,6 +329,11 @@ static const char *message_of(const struct conditions *conditions, const char *t
     return found && found->message ? found->message : "";
 }
 
+bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict)
+{
+    return verdict->mark_count && !snapshot->refused;
+}
+
 // An Event when a condition comes to have a reason, or to lose it.
 struct note_row {
     const char *type;

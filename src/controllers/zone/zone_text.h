@@ -33,6 +33,8 @@ const char *zone_warnings_text(struct arena *arena, const struct forest_warning 
 // Has the label written, or taken away (NULL), if it is another now.
 void zone_label_want(struct arena *arena, struct verdict *out, const char *key, struct text now,
                      const char *wanted);
+// The label goes first, and the status in a turn of its own: what is to be told waits for that.
+bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict);
 // Events for what changed between two states.
 void zone_notes(struct verdict *out, const struct conditions *before,
                 const struct conditions *after);

@@ -7,7 +7,7 @@
 #include "dns/serial.h"
 #include "kinds/zone_ref.h"
 
-enum { PATIENCE_MS = 1000 };
+enum { PATIENCE_MS = 1000, READ_AGAIN_MS = 10000 };
 
 struct turn {
     const struct snapshot *in;
@@ -157,6 +157,10 @@ static void recall(struct turn *turn)
         return;
     if (!turn->in->was_read) {
         turn->out->wants_whole = true;
+        return;
+    }
+    if (!turn->in->whole) {
+        turn->out->wake_ms = turn->in->now_ms + READ_AGAIN_MS;
         return;
     }
     zone_status_decode(turn->arena, turn->in->whole, &whole);
@@ -358,6 +362,9 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     set_programmed(&turn);
     set_warned(&turn);
     put_parent(&turn);
-    zone_notes(out, &turn.ours.conditions, &turn.status.conditions);
+    if (zone_is_label_first(snapshot, out))
+        out->line_count = 0;
+    else
+        zone_notes(out, &turn.ours.conditions, &turn.status.conditions);
     out->status = zone_status_encode(turn.arena, &turn.status);
 }

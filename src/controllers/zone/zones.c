@@ -347,9 +347,12 @@ static bool is_content(const struct zone_content *content, struct text hash, uin
     return content->zone && text_is(hash, content->hash) && zone_serial(content->zone) == serial;
 }
 
+// Records may have come that change nothing of it: they came about with what was built last.
 bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial)
 {
-    if (is_content(&life->stored, hash, serial))
+    bool is_newer =
+        is_content(&life->built, hash, serial) && life->built.number > life->stored.number;
+    if (is_content(&life->stored, hash, serial) && !is_newer)
         return true;
     if (is_content(&life->pending, hash, serial)) {
         content_copy(&life->stored, &life->pending);
@@ -372,12 +375,14 @@ static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
 static void published(void *state, const struct object *object, const struct zone *zone)
 {
     struct zone_life *life = zones_life(state, object);
-    if (!life)
+    if (!life || (life->stored.zone != zone && life->published.zone))
         return;
-    if (life->stored.zone != zone)
-        return;
-    content_copy(&life->published, &life->stored);
-    mark(life, zone_serial(zone), life->published.number);
+    if (life->stored.zone == zone) {
+        content_copy(&life->published, &life->stored);
+        mark(life, zone_serial(zone), life->published.number);
+    } else {
+        life->published.zone = zone_ref(zone); // of before this overview was made
+    }
     life->published_ms = 0;
     life->is_due = true;
 }
@@ -586,7 +591,9 @@ static void look_at(struct zones *zones, struct zone_life *life, int64_t now_ms)
     life->is_due = false;
     if (!life->published_ms)
         life->published_ms = now_ms;
-    life->answered = answered_by_all(life);
+    uint64_t answered = answered_by_all(life);
+    if (answered > life->answered)
+        life->answered = answered;
     wake(zones, life->object);
 }
 
@@ -647,6 +654,18 @@ static const char *name_of(const struct zones *zones, struct arena *arena,
     return zone_name_text(arena, view.fqdn);
 }
 
+static void write_excluded(const char *zone, const struct excluded *excluded, struct buffer *out)
+{
+    for (int reason = ZONE_FINE + 1; reason < ZONE_REASON_COUNT; reason++) {
+        if (!excluded->counts[reason])
+            continue;
+        buffer_add_text(out, "signpost_zone_excluded_records{zone=\"");
+        metric_write_label(out, zone);
+        buffer_printf(out, "\",reason=\"%s\"} %zu\n", zone_reason_name((enum zone_reason)reason),
+                      excluded->counts[reason]);
+    }
+}
+
 static void write_metrics(const void *state, struct buffer *out)
 {
     const struct zones *zones = state;
@@ -660,13 +679,8 @@ static void write_metrics(const void *state, struct buffer *out)
     metric_write_head(out, "signpost_zone_excluded_records", "gauge",
                       "Records that are kept out of their zone, by reason.");
     for (uint32_t id = 0; id < zones->lives.used; id++)
-        for (int reason = ZONE_FINE + 1; zones->lives.items[id] && reason < ZONE_REASON_COUNT;
-             reason++)
-            if (excluded[id].counts[reason])
-                buffer_printf(
-                    out, "signpost_zone_excluded_records{zone=\"%s\",reason=\"%s\"} %zu\n",
-                    name_of(zones, arena, zones->lives.items[id]),
-                    zone_reason_name((enum zone_reason)reason), excluded[id].counts[reason]);
+        if (zones->lives.items[id])
+            write_excluded(name_of(zones, arena, zones->lives.items[id]), &excluded[id], out);
 }
 
 static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, NULL};

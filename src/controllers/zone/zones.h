@@ -30,7 +30,7 @@ struct zone_life {
     struct zone_content stored;  // the store has its hash and serial: it may be served
     struct zone_content published;
     int64_t published_ms; // Unix; 0: not yet settled
-    uint64_t answered;    // all servers have that
+    uint64_t answered;    // all servers have had that; a server that goes down takes nothing back
     struct server_view *servers;
     size_t server_count;
     struct zone_mark marks[ZONE_MARKS_MAX]; // the newest last
