@@ -16,6 +16,8 @@ from stand import KEY, Stand
 RIGHTS = [(verb, resource) for resource, verbs in (
     ("dnsclasses", "get list watch"), ("dnsclasses/status", "patch"),
     ("dnsrecords", "get list watch patch"), ("dnsrecords/status", "patch"),
+    ("zones", "get list watch patch"), ("zones/status", "patch"),
+    ("records", "get list watch patch"), ("records/status", "patch"),
     ("namespaces", "get list watch"), ("secrets", "get watch create patch"),
     ("leases", "get watch update create"), ("events", "create patch"),
     ("validatingwebhookconfigurations", "get watch patch")) for verb in verbs.split()]

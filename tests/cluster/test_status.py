@@ -30,7 +30,9 @@ def test_objects_of_a_cluster_are_shown_with_state_and_reason(cluster, namespace
         cluster.api.apply(record(namespace, "www", namespace))
         cluster.api.apply(record(namespace, "lost", "nowhere"))
         account = cluster.account(namespace, "looker", rules=[
-            rule("dnsrecords", "list", "watch"), rule("dnsclasses", "list", "watch")])
+            rule("dnsrecords", "list", "watch"), rule("dnsclasses", "list", "watch"),
+            rule("zones", "list", "watch", group="kubi.zone"),
+            rule("records", "list", "watch", group="kubi.zone")])
         before = rows(account, namespace)
         assert before["www"]["ready"] == "-" and not before["www"]["right"]
         Operator(programs, cluster, namespace).start()
@@ -86,7 +88,7 @@ def test_a_cluster_that_may_not_be_read_is_told_with_the_right_that_is_missing(c
     account = cluster.account(namespace, "nobody", rules=[])
     code, out, err = status(account, namespace, "--timeout", "5s")
     assert (code, out) == (2, "")
-    assert "forbidden" in err and "dnsrecords" in err
+    assert "forbidden" in err and "cannot watch" in err
 
 
 def test_a_cluster_is_not_followed(cluster, namespace):
