@@ -472,9 +472,6 @@ bool rdata_check_svcb(struct text rdata, struct error *err)
         at += (uint8_t)rdata.at[at] + 1u;
     struct text all = {rdata.at + at + 1, rdata.len - at - 1}, rest = all, value;
     unsigned key;
-    if (rest.len && !rdata_u16_at(rdata.at))
-        return error_set(err, FAULT_SPEC, REASON,
-                         "an alias (priority 0) has no parameters: remove them");
     for (int before = -1; next_param(&rest, &key, &value); before = (int)key) {
         if ((int)key == before)
             return refuse_key(err, key, "stands there twice");

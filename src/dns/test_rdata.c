@@ -100,6 +100,7 @@ static const struct {
      "6d00",
      NULL},
     {"SVCB", "0 foo.example.com.", "000003666f6f076578616d706c6503636f6d00", NULL},
+    {"SVCB", "0 . port=53", "000000000300020035", NULL}, // ignored, but legal
     {"SVCB", "1 .", "000100", NULL},
     {"SVCB", "16 foo.example.com. port=53", "001003666f6f076578616d706c6503636f6d00000300020035",
      NULL},

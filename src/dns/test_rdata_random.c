@@ -165,8 +165,6 @@ static void add_service(struct buffer *out, uint64_t *state)
     bool has_alpn = next(state, 2), is_mandatory = has_alpn && next(state, 2);
     buffer_add(out, priority, sizeof priority);
     add_name(out, state);
-    if (!priority[0] && !priority[1])
-        return;
     if (is_mandatory)
         buffer_add(out, "\0\0\0\2\0\1", 6);
     for (uint32_t key = 1; key < 9; key++)

@@ -93,8 +93,6 @@ static const struct {
      "parameter mandatory has a value that is malformed (at character 20)"},
     {"SVCB", "1 foo.example.com. mandatory=key123,key123 key123=abc", "InvalidRData",
      "parameter mandatory has a value that is malformed (at character 20)"},
-    {"SVCB", "0 foo.example.com. port=53", "InvalidRData",
-     "an alias (priority 0) has no parameters: remove them (at character 20)"},
     {"SVCB", "1 foo.example.com. key65535=a", "InvalidRData",
      "no parameter has the key 'key65535': write key<0-65534> (at character 20)"},
     {"SVCB", "1 . port=70000", "InvalidRData",

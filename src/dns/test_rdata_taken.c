@@ -116,8 +116,6 @@ static void parameters_must_be_in_order_and_whole(void **state)
     refuse("SVCB", TEXT("\0\1\0\0\4\0\3\1\2\3"), 0,
            "parameter ipv4hint has a value that is malformed");
     refuse("SVCB", TEXT("\0\1\0\xff\xff\0\0"), 0, "parameter key65535 may not be used");
-    refuse("SVCB", TEXT("\0\0\0\0\3\0\2\0\1"), 0,
-           "an alias (priority 0) has no parameters: remove them");
     refuse("SVCB", TEXT("\0\1\0\0\0\0\2\0\3"), 0, "parameter port is mandatory, but missing");
 }
 
