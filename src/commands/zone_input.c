@@ -383,11 +383,19 @@ static void tell_zone(struct zone_input *input, enum report_level level, enum zo
                      text);
 }
 
+static bool is_of_soa(enum zone_reason reason)
+{
+    return reason == ZONE_SOA_TIMERS || reason == ZONE_MNAME_NOT_IN_NS;
+}
+
 static void take_warning(void *context, enum zone_reason reason, struct text text)
 {
+    struct zone_input *input = context;
     AUTO_BUFFER copy = {0};
+    if (!input->soa && is_of_soa(reason))
+        return;
     buffer_add(&copy, text.at, text.len);
-    tell_zone(context, REPORT_WARNING, reason, buffer_text(&copy).at);
+    tell_zone(input, REPORT_WARNING, reason, buffer_text(&copy).at);
 }
 
 static void tell_fault(struct zone_input *input)

@@ -109,6 +109,7 @@ def test_a_file_without_soa_is_an_error(tmp_path):
     status, out, _ = run("zone", "check", "--zonefile", "z", "--origin", "example.org",
                          cwd=tmp_path)
     assert status == 1 and "example.org.: NoSOA: " in out
+    assert "SOATimers" not in out and "SingleNS" in out
 
 
 def test_a_zone_without_name_servers_is_an_error(tmp_path):
