@@ -19,7 +19,6 @@ enum {
     NOTIFY_MAX_MS = 60000,
     TALK_TIMEOUT_MS = 2000,
     TALKS_PER_SERVER = 64,
-    CROWDED_MS = 5,
 };
 
 enum talk_type { TALK_NOTIFY, TALK_PROBE, TALK_TYPES };
@@ -28,6 +27,10 @@ static const char *const talk_names[TALK_TYPES] = {"notify", "soa"};
 struct follower;
 struct talk {
     struct follower *follower;
+    enum talk_type type;
+    bool is_waiting; // in its server's line
+    struct talk *next;
+    struct talk *previous;
     struct dns_call *call; // NULL: none is under way
     uint16_t id;
     struct tsig_mac mac;
@@ -42,8 +45,12 @@ struct lane_counts {
     struct histogram seconds[TALK_TYPES];
 };
 struct server_lane {
+    struct followers *followers;
     char *name;
     size_t in_flight;
+    struct talk *first; // that wait, as too many are in flight
+    struct talk *last;
+    struct loop_timer timer;
     struct lane_counts counts;
 };
 
@@ -124,6 +131,8 @@ static uint32_t slot(struct followers *followers)
     return followers->used++;
 }
 
+static void drain(void *context);
+
 static struct server_lane *lane_of(struct followers *followers, const char *name)
 {
     for (size_t i = 0; i < followers->lane_count; i++)
@@ -131,7 +140,9 @@ static struct server_lane *lane_of(struct followers *followers, const char *name
             return followers->lanes[i];
     mem_reserve(&followers->lanes, &followers->lane_capacity, followers->lane_count + 1);
     struct server_lane *lane = mem_new_of(struct server_lane);
+    lane->followers = followers;
     lane->name = mem_copy_text(name);
+    lane->timer = (struct loop_timer){.call = drain, .context = lane};
     followers->lanes[followers->lane_count++] = lane;
     return lane;
 }
@@ -220,6 +231,36 @@ static void talk_again(struct follower *follower, enum talk_type type)
         talk->next_ms = now_ms + probe_delay(follower, talk);
 }
 
+// ---- waiting for a server ----------------------------------------------------------------------
+
+static void line_add(struct server_lane *lane, struct talk *talk)
+{
+    if (talk->is_waiting)
+        return;
+    talk->is_waiting = true;
+    talk->next = NULL;
+    talk->previous = lane->last;
+    *(lane->last ? &lane->last->next : &lane->first) = talk;
+    lane->last = talk;
+}
+
+static void line_remove(struct server_lane *lane, struct talk *talk)
+{
+    if (!talk->is_waiting)
+        return;
+    *(talk->previous ? &talk->previous->next : &lane->first) = talk->next;
+    *(talk->next ? &talk->next->previous : &lane->last) = talk->previous;
+    talk->is_waiting = false;
+}
+
+static void left_flight(struct server_lane *lane)
+{
+    lane->in_flight--;
+    lane->followers->in_flight--;
+    if (lane->first)
+        loop_timer_set(lane->followers->loop, &lane->timer, 0);
+}
+
 // ---- talking ------------------------------------------------------------------------------------
 
 static void count(const struct follower *follower, enum talk_type type, size_t result)
@@ -296,8 +337,7 @@ static void probe_done(void *context, const struct dns_reply *reply)
     struct follower *follower = talk->follower;
     struct server_view before = *view_of(follower);
     talk->call = NULL;
-    follower->lane->in_flight--;
-    follower->zone->followers->in_flight--;
+    left_flight(follower->lane);
     probed(follower, reply);
     if (is_served_by(follower))
         follower->has_come = true;
@@ -314,8 +354,7 @@ static void notify_done(void *context, const struct dns_reply *reply)
     struct talk *talk = context;
     struct follower *follower = talk->follower;
     talk->call = NULL;
-    follower->lane->in_flight--;
-    follower->zone->followers->in_flight--;
+    left_flight(follower->lane);
     count(follower, TALK_NOTIFY, reply->is_answered ? 0 : 2);
     talk_again(follower, TALK_NOTIFY);
     schedule(follower->zone);
@@ -341,11 +380,12 @@ static void talk_now(struct follower *follower, enum talk_type type)
     struct talk *talk = &follower->talks[type];
     AUTO_BUFFER octets = {0};
     int64_t now_ms = loop_mono_ms(followers->loop);
+    talk->next_ms = 0;
     if (follower->lane->in_flight >= TALKS_PER_SERVER) {
-        talk->next_ms = now_ms + CROWDED_MS;
+        line_add(follower->lane, talk);
         return;
     }
-    talk->next_ms = 0;
+    line_remove(follower->lane, talk);
     if (!write_request(follower, type, &octets))
         return;
     talk->times++;
@@ -359,6 +399,13 @@ static void talk_now(struct follower *follower, enum talk_type type)
                                         .timeout_ms = TALK_TIMEOUT_MS};
     talk->call = dns_send(followers->options.world->dns, &request,
                           type == TALK_NOTIFY ? notify_done : probe_done, talk);
+}
+
+static void drain(void *context)
+{
+    struct server_lane *lane = context;
+    while (lane->first && lane->in_flight < TALKS_PER_SERVER)
+        talk_now(lane->first->follower, lane->first->type);
 }
 
 static void ring(void *context)
@@ -379,13 +426,12 @@ static void ring(void *context)
 static void end_talk(struct talk *talk)
 {
     struct follower *follower = talk->follower;
-    struct followers *followers = follower->zone->followers;
+    line_remove(follower->lane, talk);
     if (!talk->call)
         return;
-    dns_cancel(followers->options.world->dns, talk->call);
+    dns_cancel(follower->zone->followers->options.world->dns, talk->call);
     talk->call = NULL;
-    follower->lane->in_flight--;
-    followers->in_flight--;
+    left_flight(follower->lane);
 }
 
 static void end_talks(struct followed *zone)
@@ -434,7 +480,7 @@ static void bind_server(struct followed *zone, size_t at, const struct zones_ser
     *follower = (struct follower){
         .zone = zone, .server = server, .lane = lane_of(zone->followers, server->name)};
     for (size_t k = 0; k < TALK_TYPES; k++)
-        follower->talks[k].follower = follower;
+        follower->talks[k] = (struct talk){.follower = follower, .type = (enum talk_type)k};
     zone->views[at] = (struct server_view){
         .name = server->name, .is_probed = server->probe, .signs = server->signs};
 }
@@ -583,6 +629,7 @@ void followers_free(struct followers *followers)
     for (uint32_t id = 0; id < followers->used; id++)
         followed_free(followers->zones[id]);
     for (size_t i = 0; i < followers->lane_count; i++) {
+        loop_timer_cancel(followers->loop, &followers->lanes[i]->timer);
         free(followers->lanes[i]->name);
         free(followers->lanes[i]);
     }
