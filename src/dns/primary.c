@@ -8,6 +8,7 @@
 #include "dns/packer.h"
 #include "dns/primary_records.h"
 #include "dns/rr_type.h"
+#include "dns/serial.h"
 #include "dns/wire.h"
 
 enum {
@@ -123,12 +124,15 @@ static unsigned judge_question(struct primary_answer *answer, const struct prima
     return is_unfit ? RCODE_FORMERR : RCODE_NOERROR;
 }
 
-static void choose_records(struct primary_answer *answer, const struct zone_history *history)
+static void choose_records(struct primary_answer *answer, const struct zone_history *history,
+                           enum primary_grant grant)
 {
     const struct zone *zone = zone_history_newest(history);
+    bool is_behind = serial_is_before(answer->asked.serial, zone_serial(zone));
     answer->told.has_serial = true;
     answer->told.serial = zone_serial(zone);
-    if (answer->told.kind == PRIMARY_AXFR)
+    if (answer->told.kind == PRIMARY_AXFR ||
+        (answer->told.kind == PRIMARY_IXFR && answer->is_tcp && is_behind && grant != PRIMARY_ALL))
         primary_records_init(&answer->records, zone, PRIMARY_WHOLE);
     else if (answer->told.kind == PRIMARY_IXFR && answer->is_tcp)
         primary_records_init_since(&answer->records, history, answer->asked.serial);
@@ -142,14 +146,14 @@ static unsigned judge_zone(struct primary_answer *answer, const struct primary_r
                            const struct primary_calls *calls)
 {
     const struct zone_history *history = NULL;
-    bool may = false;
+    enum primary_grant grant = PRIMARY_NOTHING;
     if (!calls->zone(calls->context, answer->asked.question.name, request->address,
-                     answer->told.key, &history, &may) ||
-        !may)
+                     answer->told.key, &history, &grant) ||
+        grant == PRIMARY_NOTHING)
         return RCODE_REFUSED;
     if (!history || !zone_history_newest(history))
         return RCODE_SERVFAIL;
-    choose_records(answer, history);
+    choose_records(answer, history, grant);
     return RCODE_NOERROR;
 }
 

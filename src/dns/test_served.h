@@ -20,7 +20,8 @@ struct served {
     struct zone_history *history; // of shop.example.; NULL: no good version
     struct tsig_key key;          // signpost.key.
     bool is_refused;
-    bool is_keyed; // only with the key
+    bool is_keyed;    // only with the key
+    bool is_stranger; // has nothing from here yet
 };
 
 static inline const struct tsig_key *served_key(void *context, struct dname name)
@@ -32,12 +33,13 @@ static inline const struct tsig_key *served_key(void *context, struct dname name
 
 static inline bool served_zone(void *context, struct dname apex, const uint8_t address[16],
                                const struct tsig_key *key, const struct zone_history **history,
-                               bool *may)
+                               enum primary_grant *grant)
 {
     struct served *served = context;
     assert_int_equal(address[15], 7);
     *history = served->history;
-    *may = !served->is_refused && (!served->is_keyed || key == &served->key);
+    bool may = !served->is_refused && (!served->is_keyed || key == &served->key);
+    *grant = !may ? PRIMARY_NOTHING : served->is_stranger ? PRIMARY_WHOLES : PRIMARY_ALL;
     return dname_equal(apex, shop);
 }
 

@@ -415,6 +415,18 @@ static void what_is_not_in_the_history_comes_whole(void **state)
     expect_whole(&served, 11 - (1u << 30));
 }
 
+static void who_has_nothing_from_here_gets_it_whole(void **state)
+{
+    (void)state;
+    AUTO_SERVED served = served_of(zone_of_hosts(10, 500));
+    AUTO_ANSWERED current = {0};
+    publish_changes(&served, 11);
+    served.is_stranger = true;
+    expect_whole(&served, 10);
+    ask_for_steps(&served, 11, &current);
+    assert_false(current.told.has_records);
+}
+
 static void changes_over_a_quarter_of_the_zone_come_whole(void **state)
 {
     (void)state;
@@ -786,6 +798,7 @@ int main(void)
         cmocka_unit_test(a_record_that_fits_no_message_ends_the_transfer),
         cmocka_unit_test(steps_lead_from_any_version_to_the_newest),
         cmocka_unit_test(what_is_not_in_the_history_comes_whole),
+        cmocka_unit_test(who_has_nothing_from_here_gets_it_whole),
         cmocka_unit_test(changes_over_a_quarter_of_the_zone_come_whole),
         cmocka_unit_test(a_plain_answer_is_taken),
         cmocka_unit_test(answers_to_something_else_are_refused),

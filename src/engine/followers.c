@@ -292,8 +292,10 @@ static void keep_answer(struct follower *follower, bool has_serial, uint32_t ser
 {
     struct server_view *view = view_of(follower);
     bool is_believed = is_tcp || follower->server->key;
-    bool is_ahead = has_serial && serial_is_before(follower->zone->serial, serial);
-    follower->is_doubted = is_ahead && !is_believed && !view->signs;
+    uint32_t ours = follower->zone->serial;
+    bool is_fetched = view->has_fetched && view->fetched == serial;
+    bool is_strange = has_serial && (serial == ours ? !is_fetched : serial_is_before(ours, serial));
+    follower->is_doubted = is_strange && !is_believed && !view->signs;
     view->fault = (struct error){.fault = FAULT_NONE};
     view->has_serial = has_serial;
     view->serial = serial;

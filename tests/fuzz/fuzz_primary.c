@@ -48,12 +48,13 @@ static const struct tsig_key *find_key(void *context, struct dname name)
 }
 
 static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
-                      const struct tsig_key *key, const struct zone_history **history, bool *may)
+                      const struct tsig_key *key, const struct zone_history **history,
+                      enum primary_grant *grant)
 {
     struct served *served = context;
     (void)address;
     *history = served->history;
-    *may = !key || key == &served->key;
+    *grant = !key ? PRIMARY_WHOLES : key == &served->key ? PRIMARY_ALL : PRIMARY_NOTHING;
     return dname_is_within(apex, shop);
 }
 

@@ -63,13 +63,14 @@ static const struct tsig_key *no_key(void *context, struct dname name)
 }
 
 static bool the_zone(void *context, struct dname apex, const uint8_t address[16],
-                     const struct tsig_key *key, const struct zone_history **history, bool *may)
+                     const struct tsig_key *key, const struct zone_history **history,
+                     enum primary_grant *grant)
 {
     (void)apex;
     (void)address;
     (void)key;
     *history = context;
-    *may = true;
+    *grant = PRIMARY_ALL;
     return true;
 }
 

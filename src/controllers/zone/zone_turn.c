@@ -110,6 +110,14 @@ static void tell_change(struct turn *turn, const struct zone_content *content)
         (struct verdict_line){LOG_INFO, "zone has a new serial", attrs};
 }
 
+static bool is_taken(const struct turn *turn)
+{
+    for (size_t i = 0; i < turn->in->server_count; i++)
+        if (turn->servers[i].is_believed && zone_life_is_foreign(turn->life, &turn->servers[i]))
+            return true;
+    return false;
+}
+
 // What stands in the store decides which content may go out, and under which serial.
 static void number(struct turn *turn)
 {
@@ -119,7 +127,8 @@ static void number(struct turn *turn)
     stored_zone(turn);
     const struct zone_content *content =
         zone_life_build(turn->life, turn->view.compiler, turn->ours.serial);
-    if (has_hash(turn, content) && turn->ours.has_serial && !serial_is_behind(&inputs)) {
+    if (has_hash(turn, content) && turn->ours.has_serial && !serial_is_behind(&inputs) &&
+        !is_taken(turn)) {
         put_content(turn, content);
         return;
     }
@@ -127,6 +136,7 @@ static void number(struct turn *turn)
         keep_content(turn);
         return;
     }
+    turn->life->is_new = !turn->ours.has_serial || (turn->life->is_new && !is_taken(turn));
     content = zone_life_build(turn->life, turn->view.compiler, serial_next(&inputs));
     zone_life_pend(turn->life);
     put_content(turn, content);

@@ -389,6 +389,14 @@ static void published(void *state, const struct object *object, const struct zon
 
 // ---- what servers have --------------------------------------------------------------------------
 
+bool zone_life_is_foreign(const struct zone_life *life, const struct server_view *server)
+{
+    if (!life->is_new || !life->published.zone || server->signs || !server->has_serial)
+        return false;
+    uint32_t ours = zone_serial(life->published.zone);
+    return server->serial == ours && !(server->has_fetched && server->fetched == ours);
+}
+
 enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server)
 {
@@ -400,7 +408,8 @@ enum zone_server_state zone_life_state(const struct zone_life *life,
         return SERVER_REFUSED;
     if (server->fault.fault != FAULT_NONE)
         return SERVER_UNREACHABLE;
-    if (is_told ? !server->has_serial : !server->has_fetched)
+    if (zone_life_is_foreign(life, server) ||
+        (is_told ? !server->has_serial : !server->has_fetched))
         return SERVER_UNKNOWN;
     uint32_t theirs = is_told ? server->serial : server->fetched;
     if (theirs == ours)
@@ -422,7 +431,7 @@ static uint64_t number_of(const struct zone_life *life, const struct server_view
     bool is_told = server->is_probed && !server->signs;
     uint64_t told = server->has_serial ? number_at(life, server->serial) : 0;
     uint64_t fetched = server->has_fetched ? number_at(life, server->fetched) : 0;
-    if (server->fault.fault != FAULT_NONE)
+    if (server->fault.fault != FAULT_NONE || zone_life_is_foreign(life, server))
         return 0;
     return is_told ? told : fetched;
 }

@@ -41,6 +41,7 @@ struct zone_life {
     size_t wait_first;
     size_t wait_told; // those before it were woken when their second was over
     bool is_due;      // to be looked at by the next settle
+    bool is_new;      // its numbers began here: servers may have them of another primary
 };
 
 struct zones;
@@ -59,6 +60,9 @@ void zone_life_pend(struct zone_life *life);
 bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial);
 // A content of before this process, found in the store: it is what is to be published.
 void zone_life_recall(struct zone_life *life, struct zone *zone);
+// Has the server the serial that is published, though never from us, and of a zone that is new?
+// Then its content is somebody else's.
+bool zone_life_is_foreign(const struct zone_life *life, const struct server_view *server);
 // Which state of what is published the server has.
 enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server);

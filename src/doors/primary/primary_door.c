@@ -71,8 +71,20 @@ static const struct zones_group *group_of(const struct primary_door *door,
                                        : NULL;
 }
 
+// A server may have its zone of another primary, under numbers that are ours too: until it has
+// fetched here, differences would not fit to what it has.
+static enum primary_grant grant_of(const struct published_zone *zone,
+                                   const struct zones_server *server)
+{
+    for (size_t i = 0; server && i < zone->fetch_count; i++)
+        if (!strcmp(zone->fetches[i].server, server->name) && zone->fetches[i].has_fetched)
+            return PRIMARY_ALL;
+    return server ? PRIMARY_WHOLES : PRIMARY_ALL;
+}
+
 static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
-                      const struct tsig_key *key, const struct zone_history **history, bool *may)
+                      const struct tsig_key *key, const struct zone_history **history,
+                      enum primary_grant *grant)
 {
     struct reply *reply = context;
     const struct published_zone *zone = published_find(reply->door->published, apex);
@@ -80,9 +92,10 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
         return false;
     const struct zones_group *group = group_of(reply->door, zone);
     const struct zones_server *server = NULL;
-    *may = group && zones_group_admits(group, address, key, &server);
+    bool may = group && zones_group_admits(group, address, key, &server);
+    *grant = may ? grant_of(zone, server) : PRIMARY_NOTHING;
     *history = zone->state == PUBLISHED_HELD ? NULL : zone->history;
-    if (*may && server && !reply->server)
+    if (may && server && !reply->server)
         reply->server = mem_copy_text(server->name);
     return true;
 }
