@@ -2,6 +2,7 @@
 answer what has changed."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -9,11 +10,17 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
+import api
 import harness
-from harness import LOOPBACK, Programs, free_port
-from measure import MB, QUICK
-from zone_servers import FOLLOWERS, ZonesConfig
+import peers
+from cluster_rows import cluster_in
+from cluster_site import REGISTRY, wait_calm
+from harness import LOOPBACK, Programs, free_port, wait_until
+from measure import MB, QUICK, add_memory, memory_mb
+from operators import Operator
+from zone_servers import FOLLOWERS, ZONE, Asker, Nsd, ZonesConfig
 
 PROGRAM = pathlib.Path(harness.ROOT) / "build" / "gcc" / "tests" / "bench" / "bench_zones"
 
@@ -204,9 +211,184 @@ def change_rows(table, zones, server, count):
               took["p90"] <= 20)
 
 
+# ---- the same through the stores that people use ------------------------------------------------
+
+GROUP = "kubi.zone"
+PER_FILE = 100
+
+
+def zone_object(namespace):
+    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Zone",
+            "metadata": {"name": "bench", "namespace": namespace},
+            "spec": {"domainName": f"{ZONE}.", "nameservers": [{"name": "ns1", "addresses":
+                                                                ["192.0.2.53"]}],
+                     "delegations": [{"namespaces": [namespace],
+                                      "records": [{"pattern": "*", "types": []}]}]}}
+
+
+def record_object(namespace, number, address, **more):
+    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Record",
+            "metadata": {"name": f"host-{number}", "namespace": namespace, **more},
+            "spec": {"domainName": f"host-{number}", "zoneRef": {"name": "bench"}, "type": "A",
+                     "rdata": address}}
+
+
+def took_until_answered(asker, changes, change):
+    """Milliseconds from before change(number, address) to the answer, sorted."""
+    took = []
+    for number in range(changes):
+        address = f"203.0.113.{number}"
+        begin = time.monotonic()
+        change(number, address)
+        asker.wait(f"host-{number}", address)
+        took.append((time.monotonic() - begin) * 1000)
+        time.sleep(0.3)
+    return sorted(took)
+
+
+def reported_row(table, what, took):
+    table.add(f"{what}, median of {len(took)}", f"{statistics.median(took):.1f} ms "
+              f"(p90 {took[len(took) * 9 // 10]:.1f})", "reported", True)
+
+
+def primary_words(config, port):
+    return ["--zones-config", config.path, "--primary-listen", f"{LOOPBACK}:{port}"]
+
+
+def bench_zone_folder(table, folder):
+    """Files of a hundred Records each; each change is in another file."""
+    folder, count = folder / "zone-folder", 1000 if QUICK else 10000
+    manifests = folder / "manifests"
+    manifests.mkdir(parents=True)
+    programs, config, port = Programs(folder), ZonesConfig(folder), free_port()
+
+    def save(index, changed=None):
+        rows = [record_object("default", number, f"10.0.{number >> 8}.{number & 255}")
+                for number in range(index * PER_FILE, (index + 1) * PER_FILE)]
+        if changed:
+            rows[0]["spec"]["rdata"] = changed
+        (manifests / f"file-{index:03}.yaml").write_text("---\n".join(
+            json.dumps(row) + "\n" for row in rows))
+
+    try:
+        server = Nsd(programs, folder / "nsd", port, config.secret)
+        config.write(server)
+        (manifests / "zone.yaml").write_text(json.dumps(zone_object("default")))
+        for index in range(count // PER_FILE):
+            save(index)
+        run = programs.start("run", [harness.SIGNPOST, "run", "--dir", manifests, "--log-format",
+                                     "json", "--health-probe-bind-address", "0",
+                                     "--metrics-bind-address", "0", *primary_words(config, port)])
+        wait_until(lambda: harness.is_listening(port), "the primary listens", 60, [run])
+        wait_calm(run.pid)
+        server.start()
+        wait_calm(run.pid)
+        asker = Asker(server.port)
+        took = []
+        for number in range(10 if QUICK else 20):
+            index, address = number * (count // PER_FILE) // 20, f"203.0.113.{number}"
+            begin = time.monotonic()
+            save(index, address)
+            asker.wait(f"host-{index * PER_FILE}", address)
+            took.append((time.monotonic() - begin) * 1000)
+            time.sleep(1.2)
+        reported_row(table, f"folder, zone of {count:,}: save to the new answer of nsd", sorted(took))
+    finally:
+        programs.end()
+
+
+class ZoneSite:
+    """A zone in a cluster; its Records are written straight into etcd."""
+
+    def __init__(self, cluster, folder):
+        self.cluster = cluster
+        self.folder = folder
+        self.namespace = cluster.new_namespace()
+        self.programs = Programs(folder)
+        self.config = ZonesConfig(folder)
+        self.port = free_port()
+        self.operator = Operator(self.programs, cluster, self.namespace)
+        self.server = Nsd(self.programs, folder / "nsd", self.port, self.config.secret)
+        self.config.write(self.server)
+        self.replica = None
+        cluster.api.create(zone_object(self.namespace))
+
+    def seed(self, start, count):
+        document = record_object(self.namespace, "{n}", "{ip}", generation=1,
+                                 uid="5e77ed00-0000-4000-8000-{hex}",
+                                 creationTimestamp="2026-01-01T00:00:00Z")
+        body = self.folder / "record"
+        body.write_text(json.dumps(document, separators=(",", ":")))
+        self.cluster.kill()
+        subprocess.run([peers.path("seed"), self.cluster.socket,
+                        f"{REGISTRY}/{GROUP}/records/{self.namespace}/host-{{n}}", body, "",
+                        str(start), str(count)], check=True)
+        self.cluster.start()
+        target = api.path("Record", self.namespace, watch=1, timeoutSeconds=1,
+                          fieldSelector="metadata.name=none")
+        wait_until(lambda: self.cluster.api.ask("GET", target).status == 200,
+                   "the server has read its objects", 600)
+
+    def start(self):
+        """Seconds until all is settled."""
+        begin = time.monotonic()
+        self.replica = self.operator.start(*primary_words(self.config, self.port), is_ready=False)
+        wait_until(self.replica.is_ready, "signpost run is ready", 300, [self.replica.program])
+        self.server.start()
+        wait_calm(self.pid, 600)
+        return time.monotonic() - begin - 2
+
+    def stop(self):
+        self.replica.program.stop(60)
+        self.server.stop()
+
+    @property
+    def pid(self):
+        return self.replica.program.pid
+
+    def change(self, number, address):
+        self.cluster.api.merge("Record", f"host-{number}", self.namespace,
+                               {"spec": {"rdata": address}})
+
+    def end(self):
+        self.programs.end()
+
+
+def bench_zone_cluster(table, folder):
+    folder = folder / "zc"
+    folder.mkdir()
+    with cluster_in(folder) as cluster:
+        (folder / "site").mkdir()
+        site = ZoneSite(cluster, folder / "site")
+        try:
+            seeded = 0
+            for count in (1000, 4000) if QUICK else (10000, 40000):
+                site.seed(seeded, count - seeded)
+                seeded = count
+                cluster_zone_rows(table, site, count)
+        finally:
+            site.end()
+
+
+def cluster_zone_rows(table, site, count):
+    took = site.start()
+    anon, peak = memory_mb(site.pid)
+    table.add(f"cluster, {count:,} Records: start to all settled", f"{took:.1f} s (RssAnon "
+              f"{anon:.1f} MB, VmHWM {peak:.1f})", "works", True)
+    asker = Asker(site.server.port)
+    took = took_until_answered(asker, 10 if QUICK else 20, site.change)
+    reported_row(table, f"cluster, zone of {count:,}: PATCH to the new answer of nsd", took)
+    asker.close()
+    if count == 10000:
+        add_memory(table, count, "of one zone, in a cluster", site.pid)
+    site.stop()
+
+
 GROUPS = {
     "zonecheck": bench_check,
     "zones": lambda table, folder: bench_zones(table, folder, 10000),
     "zones100000": lambda table, folder: bench_zones(table, folder, 100000),
+    "zonefolder": bench_zone_folder,
+    "zonecluster": bench_zone_cluster,
 }
 LONG = {"zones100000"}  # what a quick run leaves out

@@ -114,6 +114,8 @@ log:
 
 
 class Nsd(Follower):
+    """It would drop what is asked more than 200 times a second."""
+
     kind = "nsd"
 
     def configure(self):
@@ -130,6 +132,7 @@ server:
     xfrdir: "{self.folder}"
     pidfile: "{self.folder}/nsd.pid"
     xfrd-reload-timeout: 0
+    rrl-ratelimit: 0
 remote-control:
     control-enable: no
 key:
