@@ -532,10 +532,32 @@ static void on_gone(void *context, const struct object *object, struct dname fqd
     wake(zones, object);
 }
 
-static void wait_add(struct zone_life *life, struct zone_wait wait)
+// Those whose record changed again wait anew, further behind.
+static void sweep_waits(const struct zones *zones, struct zone_life *life)
+{
+    size_t kept = 0;
+    size_t told = 0;
+    for (size_t i = life->wait_first; i < life->wait_count; i++) {
+        const struct zone_wait *wait = &life->waits[i];
+        if (zones->rows.items[wait->row].number != wait->number)
+            continue;
+        told += i < life->wait_told;
+        life->waits[kept++] = *wait;
+    }
+    life->wait_first = 0;
+    life->wait_told = told;
+    life->wait_count = kept;
+}
+
+static void wait_add(const struct zones *zones, struct zone_life *life, struct zone_wait wait)
 {
     if (life->wait_first == life->wait_count)
         life->wait_first = life->wait_count = life->wait_told = 0;
+    if (life->wait_count == life->wait_capacity) {
+        sweep_waits(zones, life);
+        if (life->wait_count > life->wait_capacity / 2)
+            mem_reserve(&life->waits, &life->wait_capacity, life->wait_capacity + 1);
+    }
     mem_reserve(&life->waits, &life->wait_capacity, life->wait_count + 1);
     life->waits[life->wait_count++] = wait;
 }
@@ -553,7 +575,7 @@ static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
     row->number = life->number;
     row->since_ms = now_ms;
     if (row->number > life->answered)
-        wait_add(life, (struct zone_wait){id, row->number, now_ms});
+        wait_add(zones, life, (struct zone_wait){id, row->number, now_ms});
 }
 
 static void wake_row(struct zones *zones, uint32_t id)
