@@ -299,9 +299,13 @@ bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_
                       struct error *err)
 {
     struct error ignored;
+    struct hostport listen[LISTEN_MAX];
+    size_t count;
     struct loop *loop = place->process->world.loop;
     place->engine = engine;
     place->is_cluster = is_cluster;
+    if (!listen_addresses(place, listen, &count, err))
+        return false;
     if (!place->path)
         return true;
     if (!open_door(place, err))

@@ -59,7 +59,10 @@ static bool read_one(struct text text, struct fallback *out, struct zone_nameser
                      struct error *err)
 {
     struct text piece;
+    struct error ignored;
     text_cut(&text, '=', &piece);
+    if (read_address(out, 0, piece, &ignored))
+        return error_set(err, FAULT_SPEC, "", "an address needs a name before it: NAME=ADDR,...");
     *view = (struct zone_nameserver){.addresses = out->addresses};
     return read_name(piece, out, &view->name, err) &&
            (!text.at || add_address(out, view, text, err));
