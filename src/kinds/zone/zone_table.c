@@ -215,6 +215,7 @@ const struct kind zone_kind = {
     .is_lenient = true,
     .own_labels = own_labels,
     .bulk_status = "entries",
+    .is_status_ahead = true,
     .condition_types = zone_condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "io/disk.h"
 
-// `.signpost/journal`: the write-ahead. JSON lines, each the whole state of one object without its
-// status (ours.h); one append and one fdatasync per batch. What it covers is copied to checkpoints
-// from time to time (checkpoint.h), then it begins anew.
+// `.signpost/journal`: the write-ahead. JSON lines, each the whole state of one object, without its
+// status unless that is written ahead (ours.h); one append and one fdatasync per batch. What it
+// covers is copied to checkpoints from time to time (checkpoint.h), then it begins anew.
 
 enum { JOURNAL_OCTETS_MAX = 8 * 1024 * 1024 }; // beyond: time for a checkpoint
 

@@ -200,6 +200,8 @@ void ours_write_line(struct buffer *out, struct arena *arena, const struct subje
                      const struct ours *ours, bool is_aside, const char *path)
 {
     struct value *document = make_kept(arena, subject, ours);
+    if (subject->type->kind->is_status_ahead)
+        set_shared(arena, document, TEXT("status"), ours->status);
     if (!is_aside)
         set_shared(arena, document, TEXT("lastGoodSpec"), ours->last_good);
     write_line(out, arena, subject, ours, document, path);

@@ -10,7 +10,8 @@
 
 // What the store keeps of an object beside its manifest: the metadata that a cluster would have
 // given, our labels and annotations, the status, the last good document, and why the present one is
-// refused. One YAML document of a status file, or (without status) one line of the journal. Lives
+// refused. One YAML document of a status file, or one line of the journal (without status,
+// unless the kind's is written ahead). Lives
 // as long as the tree that it was decoded from.
 
 struct ours {

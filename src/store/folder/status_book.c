@@ -307,7 +307,7 @@ void status_book_merge_line(struct status_file *file, const struct journal_item 
     struct value *status = read_status(arena, known);
     if (!tree)
         return;
-    if (status)
+    if (status && !value_find(tree, "status"))
         value_set(tree, TEXT("status"), status);
     value_write_yaml(&body, tree, 0);
     status_file_set(file, item->key, item->version, buffer_text(&body));

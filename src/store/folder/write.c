@@ -18,7 +18,13 @@ enum {
     BATCH_REQUESTS = 1024,
 };
 
-enum request_type { REQUEST_APPLY, REQUEST_REMOVE_FINALIZER, REQUEST_GET, REQUEST_ANSWER };
+enum request_type {
+    REQUEST_APPLY,
+    REQUEST_REMOVE_FINALIZER,
+    REQUEST_STATUS, // written ahead
+    REQUEST_GET,
+    REQUEST_ANSWER,
+};
 
 // Waits for the loop's next turn.
 struct request {
@@ -29,6 +35,7 @@ struct request {
     bool add_finalizer;
     struct store_mark *marks; // one piece of memory with their texts
     size_t mark_count;
+    char *status;            // STATUS: the patch as JSON
     const struct kind *kind; // GET
     char *namespace_;
     char *name;
@@ -44,6 +51,7 @@ struct request {
 static void request_done(struct request *request)
 {
     free(request->marks);
+    free(request->status);
     free(request->namespace_);
     free(request->name);
     free(request->error);
@@ -107,6 +115,16 @@ static bool check_version(const struct folder *folder, uint32_t id, const struct
                   "the object has been modified; decide again from its latest version");
 }
 
+static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
+                         struct error *err)
+{
+    const char *trouble = folder->troubles[TROUBLE_STATUS];
+    if (trouble)
+        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, trouble);
+    return check_leading(folder, seen, err) && find_entry(folder, seen, id, err) &&
+           check_version(folder, *id, seen, err);
+}
+
 // ---- making ready -------------------------------------------------------------------------------
 
 static struct draft draft_of(const struct folder *folder, const struct object *object)
@@ -140,11 +158,25 @@ static bool change_apply(struct draft *draft, const struct request *request, boo
     return true;
 }
 
+static bool change_status(struct draft *draft, const struct request *request, bool *is_changed)
+{
+    const struct value *before = draft->ours.status;
+    const struct value *patch =
+        value_read_json(draft->arena, text_of(request->status), &ours_limits, NULL);
+    must(patch != NULL);
+    const struct value *next = status_patched(draft->arena, request->object->kind, before, patch);
+    *is_changed = before ? !value_equal(before, next) : next->count > 0;
+    draft->ours.status = next->count ? next : NULL;
+    return true;
+}
+
 static bool change(struct draft *draft, const struct request *request, bool *is_changed,
                    struct error *err)
 {
     if (request->type == REQUEST_APPLY)
         return change_apply(draft, request, is_changed, err);
+    if (request->type == REQUEST_STATUS)
+        return change_status(draft, request, is_changed);
     *is_changed = draft->ours.has_finalizer;
     draft->ours.has_finalizer = false;
     return true;
@@ -152,6 +184,8 @@ static bool change(struct draft *draft, const struct request *request, bool *is_
 
 static bool guard(const struct folder *folder, struct request *request, struct error *err)
 {
+    if (request->type == REQUEST_STATUS)
+        return check_status(folder, request->object, &request->entry, err);
     return check_leading(folder, request->object, err) &&
            find_entry(folder, request->object, &request->entry, err) &&
            (request->type == REQUEST_APPLY ||
@@ -190,7 +224,7 @@ static void fail(struct request *request, const struct error *err)
 
 static bool is_written_ahead(const struct request *request)
 {
-    return request->type == REQUEST_APPLY || request->type == REQUEST_REMOVE_FINALIZER;
+    return request->type <= REQUEST_STATUS;
 }
 
 // Is another write of the same object in this batch? It has to see that one's outcome.
@@ -440,16 +474,6 @@ void write_get(struct folder *folder, const struct object_ref_key *key, store_do
 
 // ---- status -------------------------------------------------------------------------------------
 
-static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
-                         struct error *err)
-{
-    const char *trouble = folder->troubles[TROUBLE_STATUS];
-    if (trouble)
-        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, trouble);
-    return check_leading(folder, seen, err) && find_entry(folder, seen, id, err) &&
-           check_version(folder, *id, seen, err);
-}
-
 static bool patch(struct folder *folder, const struct object *seen, const struct value *status,
                   const struct object **after, struct error *err)
 {
@@ -471,11 +495,29 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
     return true;
 }
 
+static void patch_ahead(struct folder *folder, const struct object *object,
+                        const struct value *status, store_done *done, void *context)
+{
+    AUTO_BUFFER json = {0};
+    value_write_json(&json, status);
+    add_request(folder, (struct request){
+                            .type = REQUEST_STATUS,
+                            .done = done,
+                            .context = context,
+                            .object = object_ref(object),
+                            .status = buffer_steal(&json),
+                        });
+}
+
 void write_patch_status(struct folder *folder, const struct object *object,
                         const struct value *status, store_done *done, void *context)
 {
     struct error err = {0};
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    if (object->kind->is_status_ahead) {
+        patch_ahead(folder, object, status, done, context);
+        return;
+    }
     if (!patch(folder, object, status, &request.object, &err))
         request.error = mem_copy(&err, sizeof err);
     arena_reset(folder->arena);
