@@ -341,8 +341,10 @@ static void probe_done(void *context, const struct dns_reply *reply)
     talk->call = NULL;
     left_flight(follower->lane);
     probed(follower, reply);
-    if (is_served_by(follower))
+    if (is_served_by(follower)) {
         follower->has_come = true;
+        follower->talks[TALK_NOTIFY].next_ms = 0;
+    }
     talk_again(follower, TALK_PROBE);
     if (follower->is_doubted && !talk->is_tcp)
         talk->next_ms = loop_mono_ms(follower->zone->followers->loop);

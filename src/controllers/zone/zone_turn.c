@@ -72,7 +72,10 @@ static const struct zone *stored_zone(const struct turn *turn)
     struct zone_life *life = turn->life;
     bool is_known =
         turn->ours.has_serial && zone_life_store(life, turn->ours.hash, turn->ours.serial);
-    return is_known ? life->stored.zone : NULL;
+    // A zone that has been renamed has its old name there until its new one is written.
+    return is_known && dname_equal(zone_apex(life->stored.zone), turn->view.fqdn)
+               ? life->stored.zone
+               : NULL;
 }
 
 static void keep_content(struct turn *turn)
