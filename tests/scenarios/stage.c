@@ -791,6 +791,25 @@ void stage_dump(struct stage *stage, struct buffer *out)
     dump_zones(stage, out);
 }
 
+// Which versions were told and fetched; when, and who was asked for it, depends on what else woke
+// the zone.
+static void dump_messages(const struct stage *stage, struct buffer *out)
+{
+    AUTO_BUFFER log = {0};
+    struct lines lines = {0};
+    model_dns_write_log(stage->dns, &log);
+    struct text rest = buffer_text(&log);
+    for (struct text line; text_cut(&rest, '\n', &line);) {
+        struct buffer copy = {0};
+        struct text time;
+        if (!text_cut(&line, ' ', &time) || text_starts(line, "SOA "))
+            continue;
+        buffer_add(&copy, line.at, line.len);
+        lines_add(&lines, &copy);
+    }
+    lines_flush(&lines, out);
+}
+
 void stage_dump_requests(const struct stage *stage, struct buffer *out)
 {
     for (size_t i = 0; i < model_backend_request_count(stage->backend); i++) {
@@ -799,5 +818,5 @@ void stage_dump_requests(const struct stage *stage, struct buffer *out)
                       request->server ? model_webhook_url(request->server) : "?", request->path,
                       request->body, request->status);
     }
-    model_dns_write_log(stage->dns, out);
+    dump_messages(stage, out);
 }
