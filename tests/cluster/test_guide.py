@@ -59,3 +59,12 @@ def test_the_image_has_the_libraries_that_the_program_needs():
     owners = subprocess.run(["dpkg", "-S", *(f"*/{name}" for name in libraries)], check=True,
                             text=True, capture_output=True).stdout
     assert set(named) - {"ca-certificates"} == set(re.findall(r"^([\w.+-]+):", owners, re.M))
+
+
+def test_manifests_of_kubizone_are_accepted_unchanged(cluster):
+    """Those that docs/guide/zones-from-kubizone.md begins with."""
+    cluster.install_crds()
+    files = guide.read_files(ROOT / "docs" / "guide" / "zones-from-kubizone.md")
+    code, text, errors = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
+                                         stdin=files["zones/example.yaml"])
+    assert (code, text.count("serverside-applied")) == (0, 5), errors
