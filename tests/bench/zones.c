@@ -460,10 +460,29 @@ static void begin(struct bench *bench, enum run_type type, unsigned port, unsign
         beat(bench);
 }
 
+static void obey(struct bench *bench, char *line)
+{
+    unsigned numbers[3] = {0};
+    char *rest;
+    const char *word = strtok_r(line, " \n", &rest);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        const char *number = strtok_r(NULL, " \n", &rest);
+        numbers[i] = number ? (unsigned)strtoul(number, NULL, 10) : 0;
+    }
+    bench->period_us = numbers[1] ? 1000000 / numbers[1] : 0;
+    if (word && !strcmp(word, "one"))
+        begin(bench, RUN_ONE, numbers[0], numbers[1]);
+    else if (word && !strcmp(word, "all"))
+        begin(bench, RUN_ALL, numbers[0], bench->records);
+    else if (word && !strcmp(word, "burst"))
+        begin(bench, RUN_BURST, numbers[0], numbers[1] * numbers[2]);
+    else
+        begin(bench, RUN_SETTLE, 0, 0);
+}
+
 static void on_command(void *context, int fd, unsigned interest)
 {
-    char line[128], word[16] = "";
-    unsigned port = 0, second = 0, third = 0;
+    char line[128];
     struct bench *bench = context;
     (void)interest;
     ssize_t len = read(fd, line, sizeof line - 1);
@@ -472,17 +491,7 @@ static void on_command(void *context, int fd, unsigned interest)
         return;
     }
     line[len] = '\0';
-    if (sscanf(line, "%15s %u %u %u", word, &port, &second, &third) < 1)
-        fail("no command");
-    bench->period_us = second ? 1000000 / second : 0;
-    if (!strcmp(word, "one"))
-        begin(bench, RUN_ONE, port, second);
-    else if (!strcmp(word, "all"))
-        begin(bench, RUN_ALL, port, bench->records);
-    else if (!strcmp(word, "burst"))
-        begin(bench, RUN_BURST, port, second * third);
-    else
-        begin(bench, RUN_SETTLE, 0, 0);
+    obey(bench, line);
 }
 
 // ---- life ---------------------------------------------------------------------------------------
