@@ -111,7 +111,10 @@ static int check_manifests(const struct invocation *invocation, struct report *r
         invocation->argument_count
             ? zone_manifests_read(zones, invocation->arguments, invocation->argument_count)
             : zone_manifests_read(zones, &dir, 1);
-    zone_manifests_judge(zones, only, false);
+    if (option_flag(invocation, "kubizone"))
+        zone_manifests_judge_kubizone(zones, only);
+    else
+        zone_manifests_judge(zones, only, false);
     const struct looked looked = {zone_manifests_file_count(zones), zone_manifests_count(zones),
                                   "object", unreadable};
     return tell(invocation, &looked, report);
@@ -134,6 +137,8 @@ static int check_with(const struct invocation *invocation, struct report *report
     struct error err;
     if (path && !has_name)
         return command_fail(2, "flag --origin is needed: the name of the zone in the file");
+    if (path && option_flag(invocation, "kubizone"))
+        return command_fail(2, "flag --kubizone is about objects: leave out --zonefile");
     if (path && invocation->argument_count)
         return command_fail(2, "give --zonefile or manifests, not both");
     if (has_name && !read_name(invocation, option, octets, &name, &err))
@@ -164,6 +169,10 @@ static const struct option check_rows[] = {
      .type = OPTION_TEXT,
      .placeholder = "ZONE",
      .doc = "Of manifests: tell only of this zone and its records."},
+    {.name = "kubizone",
+     .type = OPTION_FLAG,
+     .doc = "List instead what the programs of Kubizone could not decode (reason KubizoneDecode): "
+            "one such object stops them for all."},
     {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
     {.name = "output",
      .letter = 'o',

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands/check_set.h"
+#include "commands/kubizone.h"
 #include "commands/manifest_files.h"
 #include "commands/settings.h"
 #include "controllers/zone/fallbacks.h"
@@ -183,16 +184,23 @@ static void judge_zone(struct zone_manifests *zones, struct arena *arena, const 
     tell_warnings(zones, entry, zone.warnings, zone.warning_count);
 }
 
+// The zone that a Record belongs to, or which a Zone is.
+static bool is_of_wanted(struct zone_manifests *zones, struct arena *arena,
+                         const struct object *object)
+{
+    struct forest_zone zone;
+    if (object->kind == &record_kind)
+        object = forest_home(zones->forest, object);
+    bool has_zone = object && forest_zone(zones->forest, arena, object, &zone);
+    return is_wanted(zones, has_zone && zone.has_fqdn, has_zone ? zone.fqdn : (struct dname){0});
+}
+
 static void judge_record(struct zone_manifests *zones, struct arena *arena,
                          const struct entry *entry)
 {
     struct forest_record record;
-    struct forest_zone zone = {0};
-    if (!forest_record(zones->forest, arena, entry->object, &record))
-        return;
-    const struct object *home = forest_home(zones->forest, entry->object);
-    bool has_home = home && forest_zone(zones->forest, arena, home, &zone);
-    if (!is_wanted(zones, has_home && zone.has_fqdn, zone.fqdn))
+    if (!forest_record(zones->forest, arena, entry->object, &record) ||
+        !is_of_wanted(zones, arena, entry->object))
         return;
     if (record.accepted != REASON_ADOPTED)
         tell_unaccepted(zones, entry, record.accepted, record.accepted_text);
@@ -214,6 +222,52 @@ void zone_manifests_judge(struct zone_manifests *zones, const struct dname *only
             judge_zone(zones, arena, entry);
         else
             judge_record(zones, arena, entry);
+    }
+}
+
+// ---- other programs -----------------------------------------------------------------------------
+
+struct undecoded {
+    struct zone_manifests *zones;
+    const struct entry *entry;
+};
+
+static void tell_undecoded(void *context, const char *text)
+{
+    const struct undecoded *undecoded = context;
+    const struct entry *entry = undecoded->entry;
+    AUTO_BUFFER object = {0};
+    buffer_printf(&object, "%s ", entry->object->kind->name);
+    object_write_name(&object, entry->object);
+    report_add_about(undecoded->zones->report, REPORT_ERROR, entry->place, object.at,
+                     "KubizoneDecode", text);
+}
+
+static void judge_kubizone(struct zone_manifests *zones, struct arena *arena,
+                           const struct entry *entry)
+{
+    struct undecoded undecoded = {zones, entry};
+    struct text spec = object_spec(entry->object), ours = object_ours(entry->object);
+    struct zone_spec zone;
+    struct record_spec record;
+    if (entry->object->kind == &zone_kind) {
+        zone_unpack(arena, spec, ours, &zone, NULL);
+        kubizone_judge_zone(&zone, tell_undecoded, &undecoded);
+    } else {
+        record_unpack(arena, spec, ours, &record, NULL);
+        kubizone_judge_record(&record, tell_undecoded, &undecoded);
+    }
+}
+
+void zone_manifests_judge_kubizone(struct zone_manifests *zones, const struct dname *only)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    zones->only = only;
+    settle(zones);
+    for (size_t i = 0; i < zones->count; i++) {
+        arena_reset(arena);
+        if (is_of_wanted(zones, arena, zones->entries[i].object))
+            judge_kubizone(zones, arena, &zones->entries[i]);
     }
 }
 

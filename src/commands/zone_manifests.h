@@ -34,5 +34,7 @@ size_t zone_manifests_count(const struct zone_manifests *zones); // Zones and Re
 // `is_part` there may be more manifests elsewhere: a Record without a zone is a warning then, and
 // that a Zone is missing which is named is left to others.
 void zone_manifests_judge(struct zone_manifests *zones, const struct dname *only, bool is_part);
+// Reports instead what the programs of Kubizone cannot decode, under the reason "KubizoneDecode".
+void zone_manifests_judge_kubizone(struct zone_manifests *zones, const struct dname *only);
 // The live zone of that name, under its minimumSerial, or 1; the caller's. NULL: there is none.
 struct zone *zone_manifests_zone(struct zone_manifests *zones, struct dname apex);

@@ -165,6 +165,7 @@ def test_files_that_cannot_be_read_are_exit_2(tmp_path):
     (("--zonefile", "z", "--origin", "example.org", "z.yaml"), "not both"),
     (("--zone", "a..b", "z.yaml"), 'flag --zone: "a..b": a..b: segment is an empty'),
     (("--zonefile", "z"), "flag --origin is needed"),
+    (("--zonefile", "z", "--origin", "example.org", "--kubizone"), "--kubizone is about objects"),
     (("--zonefile", "z", "--origin", "a..b"), 'flag --origin: "a..b": a..b: segment is an empty'),
 ])
 def test_wrong_usage_is_exit_2(tmp_path, words, text):
@@ -225,6 +226,22 @@ def test_what_becomes_of_objects_is_told_with_their_place(tmp_path):
     assert told[1].startswith("Record tenant/c: NotDelegated: ")
     assert told[2].startswith("Record default/d: InvalidRData: ")
     assert told[3].startswith("warning: Record default/e: TargetHasNoAddress: ")
+
+
+def test_what_kubizone_cannot_decode_is_listed(tmp_path):
+    manifests(tmp_path, record("a", "www.example.org.", "A", "192.0.2.2"),
+              record("b", "xn--bcher-kva.example.org.", "SPF", "v=spf1"),
+              record("c", "@", "TXT", "x", zoneRef={"name": "none"}),
+              record("d", "www.example.org.", "MX", "no number"))
+    status, lines = check_manifests(tmp_path, "--kubizone")
+    assert status == 1 and lines[-1] == "2 files, 5 objects: 4 errors, 0 warnings"
+    assert lines[3].endswith("].pattern: @: invalid character @")
+    assert [line.split(" ", 1)[1] for line in lines[:3]] == [
+        "Record default/b: KubizoneDecode: spec.domainName: xn--bcher-kva.example.org.: illegal "
+        "hyphen at position 3",
+        "Record default/b: KubizoneDecode: spec.type: SPF: Kubizone has no such type",
+        "Record default/c: KubizoneDecode: spec.domainName: @: invalid character @"]
+    assert len(check_manifests(tmp_path, "--kubizone", "--zone", "example.org")[1]) == 4
 
 
 def test_one_zone_may_be_asked_for(tmp_path):
