@@ -148,9 +148,8 @@ def test_libcurl_is_loaded_only_when_http_is_spoken(tmp_path):
     status, out, err = run("status", "--kubeconfig", config, "--timeout", "300ms",
                            **environment)
     assert (status, out) == (2, "")
-    assert err == ("signpost: watch-dnsrecords.dns.homelab.mortenolsen.pro: the first list is under "
-                   f"way: libcurl.so.4 cannot be loaded: {broken}: file too short; install "
-                   "libcurl4\n")
+    assert err.endswith(f": libcurl.so.4 cannot be loaded: {broken}: file too short; install "
+                        "libcurl4\n")
 
 
 # ---- installing ---------------------------------------------------------------------------------
