@@ -151,9 +151,12 @@ class Secondary:
         self.prepare()
 
     def prepare(self):
-        self.write(os.path.basename(self.file), self.configuration())
+        self.write(self.file_name(), self.configuration())
         if self.secret:
             self.write("tsig.conf", self.key_text())
+
+    def file_name(self):
+        return os.path.basename(self.file)
 
     def write(self, name, text):
         (self.folder / name).write_text(text)
@@ -205,7 +208,7 @@ class Named(Secondary):
         return f'key "ns1." {{ algorithm hmac-sha256; secret "{self.secret}"; }};\n'
 
     def command(self):
-        return [harness.named_binary(self.folder), "-g", "-n", "1", "-c", "named.conf"]
+        return [harness.named_binary(self.folder), "-g", "-n", "1", "-c", self.file_name()]
 
 
 class Knot(Secondary):
@@ -216,7 +219,7 @@ class Knot(Secondary):
         return f"key:\n  - id: ns2.\n    algorithm: hmac-sha256\n    secret: {self.secret}\n"
 
     def command(self):
-        return ["knotd", "-c", "knot.conf"]
+        return ["knotd", "-c", self.file_name()]
 
 
 class Nsd(Secondary):
@@ -258,15 +261,25 @@ class PowerDns(Secondary):
         return ["pdns_server", "--config-dir=."]
 
 
+class CatalogNamed(Named):
+    kind, file = "catalog-named", "named/catalog.conf"
+
+
+class CatalogKnot(Knot):
+    kind, file = "catalog-knot", "knot/catalog.conf"
+
+
+CATALOGS = {kind.kind: kind for kind in (CatalogNamed, CatalogKnot)}
 KINDS = {kind.kind: kind for kind in (Named, Knot, Nsd, PowerDns)}
 
 
 # ---- their primary ------------------------------------------------------------------------------
 
-def zone_text(**more):
-    """The page's Zone, with other fields of its spec."""
+def zone_text(name="shop"):
+    """The page's Zone, or another one like it."""
     zone = yaml.safe_load(guide.read_files(PAGE)["zones/shop.yaml"])
-    zone["spec"].update(more)
+    zone["metadata"]["name"] = name
+    zone["spec"]["domainName"] = f"{name}.example."
     return flow(zone) + "\n"
 
 
@@ -283,14 +296,17 @@ def record_text(name, kind, rdata, domain=None, ttl=None):
 class Primary(harness.Site):
     """`signpost run` on a folder with one Zone, and the servers that follow it."""
 
-    def __init__(self, programs, folder, kinds=tuple(KINDS), is_keyed=True, **fields):
+    def __init__(self, programs, folder, kinds=tuple(KINDS), is_keyed=True, catalog=None):
         super().__init__(programs, folder)
         self.port = free_port()
-        self.servers = {kind: KINDS[kind](programs, pathlib.Path(folder), self.port,
-                                          make_secret() if is_keyed else None) for kind in kinds}
+        self.catalog = catalog
+        classes = {**KINDS, **CATALOGS}
+        self.servers = {kind: classes[kind](programs, pathlib.Path(folder), self.port,
+                                            make_secret() if is_keyed else None)
+                        for kind in kinds}
         self.config = pathlib.Path(folder) / "zones.yaml"
         self.configure()
-        self.write("shop.yaml", zone_text(**fields))
+        self.write("shop.yaml", zone_text())
 
     def write(self, name, *texts):
         replace(self.folder / name, harness.documents(*texts))
@@ -310,6 +326,8 @@ class Primary(harness.Site):
             else:
                 del row["key"]
         group["transferFrom"] = [READER]
+        if self.catalog:
+            group["catalog"] = self.catalog
         config["keys"] = [key for key in config["keys"] if key["name"][:-1] in ours
                           and ours[key["name"][:-1]].secret]
         replace(self.config, flow(config))

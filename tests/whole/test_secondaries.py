@@ -350,6 +350,27 @@ def test_whoever_is_killed_while_records_change_all_are_equal_in_the_end(farm):
         assert server.fetch().differences(ours) == [], kind
 
 
+def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_path):
+    listed = secondaries.Primary(programs, tmp_path, kinds=secondaries.CATALOGS,
+                                 catalog="catalog.signpost.invalid.")
+    listed.write("www.yaml", record_text("www", "A", "192.0.2.7"))
+    listed.start()
+    for server in listed.servers.values():
+        server.start()
+    listed.wait_answer("www", {"192.0.2.7"})
+    listed.wait_published()
+    listed.write("other.yaml", secondaries.zone_text("other"))
+    for server in listed.servers.values():
+        listed.wait(lambda server=server: harness.ask_dns(server.port, "ns1.other.example", "A")
+                    == {"192.0.2.1"}, f"{server.kind} serves the other zone")
+    listed.remove("shop.yaml")
+    listed.wait_answer("www", "REFUSED")
+    listed.write("shop.yaml", secondaries.zone_text())
+    listed.write("www.yaml", record_text("www", "A", "192.0.2.8"))
+    listed.wait_answer("www", {"192.0.2.8"})
+    listed.wait_published()
+
+
 # ---- without keys, and as the page says ---------------------------------------------------------
 
 def test_servers_without_keys_load_the_zone_and_follow(programs, tmp_path):
