@@ -176,6 +176,7 @@ FEATURES = {
     "CERT of an unknown type": "{l} CERT 99 {n16} 8 {b64}\n",
     "AFSDB of another subtype": "{l} AFSDB 3 ns1\n",
     "AFSDB of no host": "{l} AFSDB 1 a_b.example.net.\n",
+    "HTTPS of no host": "{l} HTTPS 1 a_b.example.net.\na.{l} SVCB 1 *.example.net.\n",
     "RP without text": "{l} RP admin none.{l}\n",
     "short DHCID": "{l} DHCID AQID\n",
 }
@@ -216,6 +217,7 @@ LIMITS = {
     "CERT of an unknown type": ("validns", "wants one that it knows; the registry grows"),
     "AFSDB of another subtype": ("validns", "wants one that it knows"),
     "AFSDB of no host": ("named", "host names are asked for of addresses, NS, MX and SRV alone"),
+    "HTTPS of no host": ("named validns", "as above; " + _NEW),
     "RP without text": ("validns", "RFC 1183 2.2 does not ask that it exists"),
     "short DHCID": ("validns", "RFC 4701 leaves it opaque"),
     "delegation with one server": ("validns", "wants two at each delegation; that is its child's"),
@@ -244,7 +246,7 @@ MENDED = {
 MISREAD = ("relative origin", "relative gateway", "quoted owner")
 
 # Which servers refuse a zone as a whole where Signpost does not.
-STRICTER = {"named": ("CDS of another key", "AFSDB of no host"),
+STRICTER = {"named": ("CDS of another key", "AFSDB of no host", "HTTPS of no host"),
             "knot": ("DS of an unknown digest",)}
 
 
@@ -289,3 +291,24 @@ def zone(seed, without=(), count=40):
     names = [name for name in names if name not in alone[1:] and name not in without]
     lines = [feature(name, f"{r.choice('hxn')}{i:03}", r) for i, name in enumerate(names)]
     return HEAD + "".join(lines), names
+
+
+NAMES = ("@", "a", "b", "c", "*", "a.b", "b.a", "*.a", "c.b.a", "d", "a.d", "ns1",
+         "x.example.net.")
+DATA = {
+    "A": "192.0.2.9", "AAAA": "2001:db8::9", "TXT": "t", "NS": "{}", "CNAME": "{}", "DNAME": "{}",
+    "MX": "10 {}", "SRV": "0 0 1 {}", "PTR": "{}", "HTTPS": "0 {}", "SVCB": "1 {}",
+    "DS": f"1 8 2 {HEX32}", "CDS": "0 0 0 00", "RP": "a {}",
+}
+
+
+def tangle(seed, count=8):
+    """Records of few names that point at each other: no zone, but by chance."""
+    r = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        owner, type_, target = r.choice(NAMES[:-1]), r.choice(sorted(DATA)), r.choice(NAMES)
+        if type_ in ("HTTPS", "SVCB") and target.startswith("*"):
+            target = "a"  # named takes none that is no host: "HTTPS of no host"
+        lines.append(f"{owner} {type_} {DATA[type_].format(target)}\n")
+    return HEAD + "".join(lines)
