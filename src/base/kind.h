@@ -181,6 +181,8 @@ struct value *kind_make_fallback(struct arena *arena, const struct field *field)
 void kind_write_crd(struct buffer *out, const struct kind *kind);
 // "dns.homelab.mortenolsen.pro/v1alpha1" or "v1".
 void kind_api_version(struct buffer *out, const struct kind *kind);
+// Can an object have that name (RFC 1123 subdomain)?
+bool kind_is_name(struct text text);
 // By apiVersion and kind of a document. *is_known_group says whether some kind has that group.
 const struct kind *kind_lookup(const struct kind *const *kinds, size_t count,
                                const struct value *document, bool *is_known_group);

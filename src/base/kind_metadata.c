@@ -50,6 +50,11 @@ static bool is_subdomain(struct text text)
     return true;
 }
 
+bool kind_is_name(struct text text)
+{
+    return is_subdomain(text);
+}
+
 // "name" or "prefix/name", as label and annotation keys and finalizers are.
 static bool is_qualified(struct text text)
 {

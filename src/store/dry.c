@@ -11,9 +11,9 @@ struct attempt {
     struct attempt *next;
     struct attempt *previous;
     struct arena *arena;
-    struct loop_timer timer; // where nothing has to be read for it
-    const struct object *object;
-    bool has_finalizer; // afterwards
+    struct loop_timer timer;     // where nothing has to be read for it
+    const struct object *object; // NULL: it is one that we make
+    bool has_finalizer;          // afterwards
     struct store_mark *marks;
     size_t mark_count;
     store_done *done;
@@ -48,7 +48,7 @@ static struct attempt *attempt_new(struct dry *dry, const struct object *object,
 {
     struct attempt *attempt = mem_new_of(struct attempt);
     *attempt = (struct attempt){.dry = dry, .arena = arena_new(), .done = done, .context = context};
-    attempt->object = object_ref(object);
+    attempt->object = object ? object_ref(object) : NULL;
     attempt->next = dry->attempts;
     if (attempt->next)
         attempt->next->previous = attempt;
@@ -275,6 +275,13 @@ static void dry_remove_finalizer(struct store *store, const struct object *objec
     attempt_soon(attempt_new(of(store), object, done, context), answer_released);
 }
 
+static void dry_put(struct store *store, const struct store_put *put, store_done *done,
+                    void *context)
+{
+    (void)put;
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+}
+
 static void dry_note(struct store *store, const struct store_note *note)
 {
     (void)store;
@@ -329,6 +336,7 @@ static const struct store_ops dry_ops = {
     .apply = dry_apply,
     .patch_status = dry_patch_status,
     .remove_finalizer = dry_remove_finalizer,
+    .put = dry_put,
     .note = dry_note,
     .checks = dry_checks,
     .flush = dry_flush,

@@ -66,6 +66,14 @@ struct store_apply {
     size_t mark_count;
 };
 
+// An object that we make ourselves. Its kind need not be one of those that the store was opened
+// with, and it does not become an object of the store.
+struct store_put {
+    struct object_ref_key key; // names that kind_is_name() takes
+    const struct value *tree;  // all that is ours: metadata (labels, ownerReferences) and content
+    const struct value *kept;  // names of `data` that stay as they stand there; list, or NULL
+};
+
 struct store_note { // an Event
     const struct object *regarding;
     bool is_warning;
@@ -92,6 +100,7 @@ struct store_ops {
                          const struct value *status, store_done *done, void *context);
     void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
                              void *context);
+    void (*put)(struct store *store, const struct store_put *put, store_done *done, void *context);
     void (*note)(struct store *store, const struct store_note *note);
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
@@ -154,6 +163,13 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
                                           store_done *done, void *context)
 {
     store->ops->remove_finalizer(store, object, done, context);
+}
+// Made if it is absent; else it gets our fields and loses those of an earlier put that are not
+// among them, while those of others stay. `put` may die on return; the reply names no object.
+static inline void store_put(struct store *store, const struct store_put *put, store_done *done,
+                             void *context)
+{
+    store->ops->put(store, put, done, context);
 }
 // An Event about an object. Never fails, never delays; too many are dropped and counted.
 static inline void store_note(struct store *store, const struct store_note *note)

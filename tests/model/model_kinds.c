@@ -51,7 +51,7 @@ static const struct kind namespace_kind = {
     .singular = "namespace",
     .is_foreign = true,
 };
-static const struct kind config_map_kind = {
+const struct kind model_config_map_kind = {
     .group = "",
     .version = "v1",
     .name = "ConfigMap",
@@ -62,7 +62,7 @@ static const struct kind config_map_kind = {
 };
 
 const struct kind *const model_kinds[] = {
-    &model_lease_kind, &model_event_kind, &model_review_kind, &webhooks_kind,
-    &secret_kind,      &namespace_kind,   &config_map_kind,
+    &model_lease_kind, &model_event_kind, &model_review_kind,     &webhooks_kind,
+    &secret_kind,      &namespace_kind,   &model_config_map_kind,
 };
 const size_t model_kind_count = COUNT_OF(model_kinds);

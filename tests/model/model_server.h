@@ -15,6 +15,9 @@
 
 struct model_server;
 
+// One that it has beside those that it is made with.
+extern const struct kind model_config_map_kind;
+
 struct model_server *model_server_new(struct loop *loop, const struct store_kind *kinds,
                                       size_t kind_count);
 void model_server_free(struct model_server *server); // all who talk to it have left

@@ -53,6 +53,12 @@ static void tap_remove_finalizer(struct store *store, const struct object *objec
     store_remove_finalizer(inner_of(store), object, done, context);
 }
 
+static void tap_put(struct store *store, const struct store_put *put, store_done *done,
+                    void *context)
+{
+    store_put(inner_of(store), put, done, context);
+}
+
 static void tap_note(struct store *store, const struct store_note *note)
 {
     struct tap_store *tap = (struct tap_store *)store;
@@ -113,6 +119,7 @@ static const struct store_ops tap_ops = {
     .apply = tap_apply,
     .patch_status = tap_patch_status,
     .remove_finalizer = tap_remove_finalizer,
+    .put = tap_put,
     .note = tap_note,
     .checks = tap_checks,
     .flush = tap_flush,

@@ -318,6 +318,24 @@ bool rig_release(struct rig *rig, const struct object *object)
     return wait_for_answer(rig);
 }
 
+bool rig_put(struct rig *rig, const char *name, const struct object *owner, const char *data,
+             const char *kept)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    char uid[37];
+    object_write_uid(owner, uid);
+    const char *json = arena_printf(
+        arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"data\":%s}", uid, data);
+    const struct store_put put = {
+        .key = {kinds[RIG_TOKEN].kind, TEXT("shop"), text_of(name)},
+        .tree = value_read_json(arena, text_of(json), &value_reply_limits, NULL),
+        .kept = kept ? value_read_json(arena, text_of(kept), &value_reply_limits, NULL) : NULL,
+    };
+    rig->is_answered = false;
+    store_put(rig->store, &put, rig_answered, rig);
+    return wait_for_answer(rig);
+}
+
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_, const char *name)
 {
     struct object_ref_key key = {kinds[kind].kind, text_of(namespace_), text_of(name)};

@@ -93,6 +93,9 @@ bool rig_claim(struct rig *rig, const struct object *object, const char *claims)
 bool rig_apply(struct rig *rig, const struct store_apply *apply);
 bool rig_patch(struct rig *rig, const struct object *object, const char *json);
 bool rig_release(struct rig *rig, const struct object *object);
+// A Token in namespace shop that is ours: data as JSON, names that are kept as JSON or NULL.
+bool rig_put(struct rig *rig, const char *name, const struct object *owner, const char *data,
+             const char *kept);
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
                     const char *name); // JSON, or "" with rig->error
 // folder_read: a line per entry "path kind name [gone] [| fault]", then each tree as JSON when

@@ -423,6 +423,44 @@ static void a_reply_does_not_lead_back_behind_an_edit(void **state)
     assert_int_equal(rig->object->generation, 2);
 }
 
+#define MADE ".signpost/made/tokens.shop.zones.yaml"
+
+static void what_we_make_is_a_manifest_beside_the_state(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_told(rig);
+    assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"a\":\"1\",\"b\":\"2\"}", NULL));
+    assert_null(rig->object);
+    assert_non_null(strstr(rig_read(rig, MADE), "kind: Token\nmetadata:\n  name: zones\n"));
+    assert_non_null(strstr(rig_read(rig, MADE), "data:\n  a: \"1\"\n  b: \"2\"\n"));
+    assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"c\":\"3\"}", "[\"b\",\"d\"]"));
+    assert_non_null(strstr(rig_read(rig, MADE), "data:\n  c: \"3\"\n  b: \"2\"\n"));
+    rig_run(rig, 2000);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void what_we_made_goes_with_its_owner(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "mail.yaml", THING("mail", "value: a"));
+    rig_open(rig);
+    assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"a\":\"1\"}", NULL));
+    assert_true(rig_put(rig, "more", rig_thing(rig, "mail"), "{\"a\":\"1\"}", NULL));
+    rig_restart(rig);
+    assert_true(rig_has(rig, MADE));
+    rig_take_away(rig, "web.yaml");
+    assert_false(rig_has(rig, MADE));
+    assert_true(rig_has(rig, ".signpost/made/tokens.shop.more.yaml"));
+    rig_drop(rig);
+    rig_remove(rig, "mail.yaml");
+    rig_open(rig);
+    rig_run(rig, 10000);
+    assert_false(rig_has(rig, ".signpost/made/tokens.shop.more.yaml"));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make, clear)
@@ -451,6 +489,8 @@ int main(void)
         CASE(list_objects_are_opened),
         CASE(files_that_are_no_manifests_are_skipped),
         CASE(a_reply_does_not_lead_back_behind_an_edit),
+        CASE(what_we_make_is_a_manifest_beside_the_state),
+        CASE(what_we_made_goes_with_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,3 +168,14 @@ const struct kind zonefile_kind = {
     .pack_spec = pack_spec,
     .pack_ours = pack_ours,
 };
+
+const struct kind config_map_kind = {
+    .group = "",
+    .version = "v1",
+    .name = "ConfigMap",
+    .plural = "configmaps",
+    .singular = "configmap",
+    .is_namespaced = true,
+    .is_foreign = true,
+    .doc = "Text under names.",
+};

@@ -11,6 +11,8 @@
 // ZoneFile (kubi.zone/v1alpha1): zones written as text into one ConfigMap.
 
 extern const struct kind zonefile_kind;
+// What it writes. Only to name it: a ConfigMap is never read as a manifest.
+extern const struct kind config_map_kind;
 
 struct zonefile_spec {
     struct zone_ref *zones;

@@ -110,6 +110,12 @@ static void cluster_remove_finalizer(struct store *store, const struct object *o
     writes_remove_finalizer(of(store), object, done, context);
 }
 
+static void cluster_put(struct store *store, const struct store_put *put, store_done *done,
+                        void *context)
+{
+    writes_put(of(store), put, done, context);
+}
+
 static void cluster_note(struct store *store, const struct store_note *note)
 {
     notes_add(of(store)->notes, note);
@@ -306,6 +312,7 @@ static const struct store_ops cluster_ops = {
     .apply = cluster_apply,
     .patch_status = cluster_patch_status,
     .remove_finalizer = cluster_remove_finalizer,
+    .put = cluster_put,
     .note = cluster_note,
     .checks = cluster_checks,
     .flush = cluster_flush,

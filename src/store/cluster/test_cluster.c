@@ -430,6 +430,73 @@ static void conditions_of_others_stay_when_the_server_asks_for_patience(void **s
                         "{\"type\":\"Audited\",\"status\":\"True\"}]");
 }
 
+// ---- what we make ourselves ---------------------------------------------------------------------
+
+static void put(struct bench *bench, const char *json, const char *kept)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *names =
+        kept ? value_read_json(arena, text_of(kept), &value_reply_limits, NULL) : NULL;
+    store_put(bench->store,
+              &(struct store_put){
+                  .key = key_of(&model_config_map_kind, "zones"),
+                  .tree = value_read_json(arena, text_of(json), &value_reply_limits, NULL),
+                  .kept = names},
+              on_reply, bench);
+    pass(bench, 100);
+}
+
+static const char *made(struct bench *bench, const char *path)
+{
+    AUTO_BUFFER json = {0};
+    const struct object_ref_key key = key_of(&model_config_map_kind, "zones");
+    struct value *tree = model_server_find(bench->server, bench->arena, &key);
+    const struct value *at = tree ? value_at(tree, path, NULL) : NULL;
+    if (!at)
+        return "";
+    value_write_json(&json, at);
+    return arena_copy(bench->arena, json.at, json.len);
+}
+
+static void an_object_of_ours_is_made_and_then_set(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    put(bench, "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"data\":{\"x\":\"1\"}}", NULL);
+    expect_replies(bench, "ok:gone ");
+    assert_string_equal(made(bench, "data"), "{\"x\":\"1\"}");
+    assert_string_equal(made(bench, "metadata.labels"), "{\"a\":\"b\"}");
+    put(bench, "{\"data\":{\"x\":\"2\"}}", NULL);
+    expect_replies(bench, "ok:gone ");
+    assert_string_equal(made(bench, "data"), "{\"x\":\"2\"}");
+    assert_string_equal(made(bench, "metadata.labels"), "{}");
+    assert_int_equal(model_api_calls(bench->api, "get", "configmaps"), 0);
+}
+
+static void what_is_kept_is_read_and_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    put(bench, "{\"data\":{\"x\":\"1\"}}", "[\"old\"]");
+    expect_replies(bench, "ok:gone ");
+    put(bench, "{\"data\":{\"y\":\"2\"}}", "[\"x\",\"y\",\"none\"]");
+    expect_replies(bench, "ok:gone ");
+    assert_string_equal(made(bench, "data"), "{\"x\":\"1\",\"y\":\"2\"}");
+    assert_int_equal(model_api_calls(bench->api, "get", "configmaps"), 2);
+}
+
+static void who_may_not_make_an_object_hears_which(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    model_api_deny(bench->api, "patch", "configmaps");
+    put(bench, "{\"data\":{}}", NULL);
+    expect_replies(bench, "Forbidden:403 ");
+    assert_string_equal(made(bench, "data"), "");
+}
+
+// ---- order of replies and events ----------------------------------------------------------------
+
 static void a_reply_before_its_event_is_not_told_twice(void **state)
 {
     struct bench *bench = *state;
@@ -947,6 +1014,9 @@ int main(void)
         TEST(the_finalizer_of_others_stays_when_the_server_asks_for_patience),
         TEST(an_annotation_that_others_wrote_as_well_goes),
         TEST(conditions_of_others_stay_when_the_server_asks_for_patience),
+        TEST(an_object_of_ours_is_made_and_then_set),
+        TEST(what_is_kept_is_read_and_sent_again),
+        TEST(who_may_not_make_an_object_hears_which),
         TEST(a_reply_before_its_event_is_not_told_twice),
         TEST(an_event_before_its_reply_is_told_once),
         TEST(a_deletion_before_the_reply_is_final),

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "store/cluster/inside.h"
+#include "store/put.h"
 #include "store/status.h"
 
 enum {
@@ -20,7 +21,7 @@ static const struct {
     size_t room;
 } limits[RANK_COUNT] = {[RANK_AHEAD] = {128, 64}, [RANK_BEHIND] = {1024, 512}};
 
-enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_GET };
+enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_PUT, WRITE_GET };
 
 // What is asked of the server now.
 enum write_step {
@@ -37,10 +38,12 @@ struct write {
     enum write_type type;
     enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
-    const struct store_kind *kind;
-    const struct object *object; // as the asker saw it; NULL: GET
+    const struct store_kind *kind; // NULL: PUT
+    const struct object *object;   // as the asker saw it; NULL: GET, PUT
     char *path;
-    char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS: the status that is wanted
+    char *name;         // PUT: for people
+    char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS, PUT: what is wanted
+    char *kept;         // PUT: names of data that stay; NULL: none
     char *clear;        // APPLY: the merge patch of those that go; NULL: none do
     struct error error; // READ_BACK: what the asker will hear
     store_done *done;
@@ -63,6 +66,8 @@ static const struct {
                       RANK_BEHIND},
     [WRITE_REMOVE_FINALIZER] = {"PATCH", NULL, "?fieldManager=signpost",
                                 "application/merge-patch+json", RANK_BEHIND},
+    [WRITE_PUT] = {"PATCH", NULL, "?fieldManager=signpost&force=true",
+                   "application/apply-patch+yaml", RANK_BEHIND},
     [WRITE_GET] = {"GET", NULL, "", NULL, RANK_AHEAD},
 };
 
@@ -81,7 +86,9 @@ static void write_free(struct write *write)
     loop_timer_cancel(write->cluster->world.loop, &write->timer);
     object_unref(write->object);
     free(write->path);
+    free(write->name);
     free(write->body);
+    free(write->kept);
     free(write->clear);
     free(write);
 }
@@ -128,6 +135,8 @@ static void answer(struct write *write, const struct store_reply *reply)
 static void name_object(const struct write *write, struct error *error)
 {
     AUTO_BUFFER name = {0};
+    if (write->name)
+        error_prefix(error, "%s: ", write->name);
     if (!write->object)
         return;
     object_write_name(&name, write->object);
@@ -413,6 +422,21 @@ static char *status_body(const struct write *write, const struct value *tree)
     return json_of(root);
 }
 
+// `tree`: the object as it stands, or NULL.
+static char *put_body(const struct write *write, const struct value *tree)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!tree)
+        return mem_copy_text(write->body);
+    struct value *wanted =
+        value_read_json(arena, text_of(write->body), &value_manifest_limits, NULL);
+    const struct value *kept =
+        value_read_json(arena, text_of(write->kept), &value_manifest_limits, NULL);
+    must(wanted && kept);
+    put_keep(arena, wanted, kept, tree);
+    return json_of(wanted);
+}
+
 // ---- talking ------------------------------------------------------------------------------------
 
 static void replied(void *context, const struct api_reply *reply);
@@ -420,8 +444,11 @@ static void replied(void *context, const struct api_reply *reply);
 static void send_read(struct write *write)
 {
     AUTO_BUFFER path = {0};
-    api_path(&path, write->kind->kind, object_namespace(write->object), object_name(write->object),
-             NULL);
+    if (write->object)
+        api_path(&path, write->kind->kind, object_namespace(write->object),
+                 object_name(write->object), NULL);
+    else
+        buffer_add(&path, write->path, strcspn(write->path, "?"));
     write->call = api_send(write->cluster->api,
                            &(struct api_request){.method = "GET", .path = path.at}, replied, write);
 }
@@ -432,6 +459,8 @@ static char *body_of(const struct write *write, const struct value *tree)
         return status_body(write, tree);
     if (write->type == WRITE_REMOVE_FINALIZER)
         return finalizer_body(write, tree);
+    if (write->type == WRITE_PUT)
+        return put_body(write, tree);
     return write->body ? mem_copy_text(write->body) : NULL;
 }
 
@@ -533,6 +562,10 @@ static void succeed(struct write *write, const struct value *tree)
         return;
     }
     grow_window(write->cluster);
+    if (write->type == WRITE_PUT) {
+        answer(write, &(struct store_reply){.is_ok = true});
+        return;
+    }
     file_reply(write, tree, true);
     const struct object *now = cached(write);
     reply.object = now ? object_ref(now) : NULL;
@@ -556,10 +589,11 @@ static bool wait_and_try(struct write *write, const struct error *error)
     return true;
 }
 
-// Whether it took effect is seen by reading; the asker decides afresh from that.
+// Whether it took effect is seen by reading; the asker decides afresh from that. What we make is
+// simply made again.
 static bool read_back(struct write *write, const struct api_reply *reply)
 {
-    if (!reply->is_fate_unknown || write->step == STEP_READ || write->type == WRITE_GET)
+    if (!reply->is_fate_unknown || write->step == STEP_READ || !write->object)
         return false;
     write->error = reply->error;
     write->step = STEP_READ_BACK;
@@ -582,7 +616,7 @@ static void was_read(struct write *write, const struct value *tree)
 {
     struct error error;
     struct text version = value_text_at(value_find(tree, "metadata"), "resourceVersion");
-    if (!text_equal(version, object_version(write->object))) {
+    if (write->object && !text_equal(version, object_version(write->object))) {
         error_set(&error, FAULT_RACE, "Conflict",
                   "the object has been modified; decide again from its latest version");
         error.status = 409;
@@ -599,6 +633,13 @@ static void unreadable(struct write *write)
     fail(write, &error);
 }
 
+// What is to be made is not there: nothing of it can be kept.
+static bool is_absent(const struct write *write, const struct api_reply *reply)
+{
+    return write->type == WRITE_PUT && write->step == STEP_READ && !reply->is_ok &&
+           reply->error.status == 404;
+}
+
 static void replied(void *context, const struct api_reply *reply)
 {
     struct write *write = context;
@@ -608,6 +649,8 @@ static void replied(void *context, const struct api_reply *reply)
         reply->is_ok ? value_read_json(arena, reply->body, &value_manifest_limits, NULL) : NULL;
     if (write->step == STEP_READ_BACK)
         was_read_back(write, tree);
+    else if (is_absent(write, reply))
+        send_write(write, NULL);
     else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
         return;
     else if (!reply->is_ok)
@@ -634,7 +677,7 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .kind = cluster_type(cluster, key->kind),
                             .done = done,
                             .context = context};
-    must(write->kind != NULL);
+    must(write->kind || type == WRITE_PUT);
     api_path(&path, key->kind, key->namespace_, key->name, forms[type].subresource);
     buffer_add_text(&path, forms[type].query);
     write->path = buffer_steal(&path);
@@ -673,6 +716,21 @@ void writes_remove_finalizer(struct cluster *cluster, const struct object *objec
 {
     struct write *write = write_to(cluster, WRITE_REMOVE_FINALIZER, object, done, context);
     write->first_step = write->step = object->has_other_finalizers ? STEP_READ : STEP_SEND;
+    enqueue(write);
+}
+
+void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
+                void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct write *write = write_new(cluster, WRITE_PUT, &put->key, done, context);
+    struct buffer name = {0};
+    buffer_printf(&name, "%s %.*s%s%.*s", put->key.kind->name, TEXT_ARGS(put->key.namespace_),
+                  put->key.namespace_.len ? "/" : "", TEXT_ARGS(put->key.name));
+    write->name = buffer_steal(&name);
+    write->body = json_of(put_tree(arena, put));
+    write->kept = value_count(put->kept) ? json_of(put->kept) : NULL;
+    write->first_step = write->step = write->kept ? STEP_READ : STEP_SEND;
     enqueue(write);
 }
 

@@ -325,6 +325,8 @@ void folder_leave(struct folder *folder, uint32_t id)
     folder_drop(folder, file, buffer_text(&key_text));
     if (had_secret && folder->is_leading)
         secrets_remove(&folder->secrets, uid);
+    if (folder->is_leading)
+        made_forget(&folder->made, uid);
     if (is_reborn)
         settle_again(folder, file, 0);
     folder_tell(folder, STORE_DELETED, last, last);

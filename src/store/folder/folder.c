@@ -73,6 +73,12 @@ static void folder_remove_finalizer(struct store *store, const struct object *ob
     write_remove_finalizer(of(store), object, done, context);
 }
 
+static void folder_put(struct store *store, const struct store_put *put, store_done *done,
+                       void *context)
+{
+    write_put(of(store), put, done, context);
+}
+
 static void folder_note(struct store *store, const struct store_note *note)
 {
     struct folder *folder = of(store);
@@ -126,6 +132,7 @@ static void folder_free(struct store *store)
     events_done(&folder->events);
     journal_done(&folder->journal);
     secrets_done(&folder->secrets);
+    made_done(&folder->made);
     state_done(&folder->state);
     status_book_done(&folder->book);
     entries_done(&folder->entries);
@@ -160,6 +167,7 @@ static const struct store_ops folder_ops = {
     .apply = folder_apply,
     .patch_status = folder_patch_status,
     .remove_finalizer = folder_remove_finalizer,
+    .put = folder_put,
     .note = folder_note,
     .checks = folder_checks,
     .flush = folder_flush,
@@ -228,10 +236,12 @@ static void open_parts(struct folder *folder)
     autofree char *journal = join(folder->own_dir, "journal");
     autofree char *secrets = join(folder->own_dir, "secrets");
     autofree char *events = join(folder->own_dir, "events.jsonl");
+    autofree char *made = join(folder->own_dir, "made");
     status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "", checkpoints);
     folder->book.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
     journal_init(&folder->journal, disk, journal);
     secrets_init(&folder->secrets, disk, secrets);
+    made_init(&folder->made, disk, made);
     events_init(&folder->events, disk, events);
 }
 

@@ -12,6 +12,7 @@
 #include "store/folder/events.h"
 #include "store/folder/folder.h"
 #include "store/folder/journal.h"
+#include "store/folder/made.h"
 #include "store/folder/ours.h"
 #include "store/folder/scan.h"
 #include "store/folder/secrets.h"
@@ -30,7 +31,7 @@
 //     take.c     one document: it becomes, changes or keeps an object
 //     missing.c  objects whose documents are gone
 //     draft.c    one object: what is kept of it, and its next state
-//     write.c    apply, remove_finalizer, patch_status, get
+//     write.c    apply, remove_finalizer, patch_status, put, get
 //     behind.c   what follows: status files, events, checkpoints
 //     read.c     reading without opening
 //     trouble.c  what is wrong: refused documents, failing writes
@@ -139,6 +140,7 @@ struct folder {
     struct journal journal;
     struct state state;
     struct secrets secrets;
+    struct made made;
     struct events events;
     struct arena *arena; // of one write
 

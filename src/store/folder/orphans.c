@@ -233,7 +233,7 @@ static bool is_held(const void *context, const char *uid)
     return uids->count && bsearch(wanted, uids->items, uids->count, 16, compare_uids);
 }
 
-static void collect_uids(const struct folder *folder, struct uids *uids)
+static void collect_uids(const struct folder *folder, bool is_all, struct uids *uids)
 {
     for (size_t i = 0; i < folder->load.spared_count; i++) {
         uint8_t uid[16];
@@ -241,7 +241,7 @@ static void collect_uids(const struct folder *folder, struct uids *uids)
         add_uid(uids, uid);
     }
     for (size_t i = 0; i < folder->kind_count; i++)
-        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
+        if (is_all || folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
             cache_each(folder->store.cache, folder->kinds[i], collect_uid, uids);
     if (uids->count)
         qsort(uids->items, uids->count, 16, compare_uids);
@@ -251,11 +251,26 @@ static void collect_uids(const struct folder *folder, struct uids *uids)
 static void sweep_secrets(struct folder *folder)
 {
     struct uids uids = {.count = 0};
-    if (!folder->is_leading || folder->load.has_unreadable)
-        return;
-    collect_uids(folder, &uids);
+    collect_uids(folder, false, &uids);
     secrets_sweep(&folder->secrets, is_held, &uids);
     free(uids.items);
+}
+
+// What was made for objects that went while nobody was there.
+static void sweep_made(struct folder *folder)
+{
+    struct uids uids = {.count = 0};
+    collect_uids(folder, true, &uids);
+    made_sweep(&folder->made, is_held, &uids);
+    free(uids.items);
+}
+
+static void sweep(struct folder *folder)
+{
+    if (!folder->is_leading || folder->load.has_unreadable)
+        return;
+    sweep_secrets(folder);
+    sweep_made(folder);
 }
 
 enum step load_orphans(struct folder *folder, int64_t until_ms)
@@ -280,7 +295,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
     }
     folder->pass.is_load = false;
     drop_unseen(folder);
-    sweep_secrets(folder);
+    sweep(folder);
     load_done(folder);
     return STEP_DONE;
 }

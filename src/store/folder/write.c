@@ -80,15 +80,26 @@ static bool refuse(struct error *err, enum fault fault, int status, const char *
     return false;
 }
 
+static bool refuse_standby(const struct folder *folder, struct error *err)
+{
+    if (folder->is_lost)
+        error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->troubles[TROUBLE_LOST]);
+    else
+        error_set(err, FAULT_AGAIN, "Standby",
+                  "another process leads this folder; only that one writes");
+    return false;
+}
+
 static bool check_leading(const struct folder *folder, const struct object *object,
                           struct error *err)
 {
+    AUTO_BUFFER name = {0};
     if (folder->has_told_leading)
         return true;
-    if (folder->is_lost)
-        return refuse(err, FAULT_AGAIN, 0, "SystemError", object, folder->troubles[TROUBLE_LOST]);
-    return refuse(err, FAULT_AGAIN, 0, "Standby", object,
-                  "another process leads this folder; only that one writes");
+    object_write_name(&name, object);
+    refuse_standby(folder, err);
+    error_prefix(err, "%s %s: ", object->kind->name, name.at);
+    return false;
 }
 
 // The entry of the object that was seen, if it still is that one.
@@ -330,6 +341,8 @@ static const struct object *object_of_reply(const struct folder *folder,
                                             const struct request *request)
 {
     const struct object *known = is_written_ahead(request) ? request->next : request->object;
+    if (!known)
+        return NULL;
     if (is_written_ahead(request) && !request->body)
         return known;
     const struct object *now =
@@ -521,6 +534,19 @@ void write_patch_status(struct folder *folder, const struct object *object,
     if (!patch(folder, object, status, &request.object, &err))
         request.error = mem_copy(&err, sizeof err);
     arena_reset(folder->arena);
+    add_request(folder, request);
+}
+
+// ---- what we make ourselves ----
+
+void write_put(struct folder *folder, const struct store_put *put, store_done *done, void *context)
+{
+    struct error err = {0};
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    bool is_ok = folder->has_told_leading ? made_put(&folder->made, put, &err)
+                                          : refuse_standby(folder, &err);
+    if (!is_ok)
+        request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
 }
 

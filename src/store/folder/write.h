@@ -11,6 +11,7 @@ void write_remove_finalizer(struct folder *folder, const struct object *object, 
                             void *context);
 void write_patch_status(struct folder *folder, const struct object *object,
                         const struct value *status, store_done *done, void *context);
+void write_put(struct folder *folder, const struct store_put *put, store_done *done, void *context);
 void write_get(struct folder *folder, const struct object_ref_key *key, store_done *done,
                void *context);
 

@@ -1,0 +1,135 @@
+#include "store/folder/made.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/put.h"
+
+enum { MADE_OCTETS_MAX = 16 * 1024 * 1024 };
+
+void made_init(struct made *made, struct disk *disk, const char *folder)
+{
+    made->disk = disk;
+    made->folder = mem_copy_text(folder);
+}
+
+static void forget_files(struct made *made)
+{
+    for (size_t i = 0; i < made->count; i++)
+        free(made->files[i].path);
+    made->count = 0;
+}
+
+void made_done(struct made *made)
+{
+    forget_files(made);
+    free(made->files);
+    free(made->folder);
+}
+
+// NULL: it is not there, or nothing that can be read.
+static struct value *read_tree(struct arena *arena, const char *path)
+{
+    AUTO_BUFFER text = {0};
+    struct value *tree = NULL;
+    bool has;
+    if (!disk_read(&text, path, MADE_OCTETS_MAX, NULL))
+        return NULL;
+    const char *copy = arena_copy(arena, text.at ? text.at : "", text.len);
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader =
+        yaml_reader_new((struct text){copy, text.len}, &value_manifest_limits);
+    return yaml_reader_next(reader, arena, &tree, &has, NULL) ? tree : NULL;
+}
+
+static struct made_file *find(struct made *made, const char *path)
+{
+    for (size_t i = 0; i < made->count; i++)
+        if (!strcmp(made->files[i].path, path))
+            return &made->files[i];
+    return NULL;
+}
+
+static void remember(struct made *made, const char *path, const struct value *tree)
+{
+    const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
+    struct made_file *file = find(made, path);
+    if (!file) {
+        mem_reserve(&made->files, &made->capacity, made->count + 1);
+        file = &made->files[made->count++];
+        *file = (struct made_file){.path = mem_copy_text(path)};
+    }
+    struct text uid = value_text_at(owners ? owners->first : NULL, "uid");
+    snprintf(file->owner, sizeof file->owner, "%.*s", TEXT_ARGS(uid));
+}
+
+static void add_path(struct buffer *out, const struct made *made, const struct object_ref_key *key)
+{
+    buffer_printf(out, "%s/%s.%.*s.%.*s.yaml", made->folder, key->kind->plural,
+                  TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+}
+
+bool made_put(struct made *made, const struct store_put *put, struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER path = {0};
+    AUTO_BUFFER text = {0};
+    struct value *tree = put_tree(arena, put);
+    add_path(&path, made, &put->key);
+    if (value_count(put->kept))
+        put_keep(arena, tree, put->kept, read_tree(arena, path.at));
+    buffer_add_text(&text, "# Written by Signpost; do not edit.\n");
+    value_write_yaml(&text, tree, 0);
+    if (!disk_make_folder(made->disk, made->folder, 0755, err) ||
+        !disk_replace(made->disk, path.at, buffer_text(&text), 0644, true, err))
+        return false;
+    remember(made, path.at, tree);
+    return true;
+}
+
+static void drop(struct made *made, size_t at)
+{
+    disk_remove(made->disk, made->files[at].path, NULL);
+    free(made->files[at].path);
+    made->files[at] = made->files[--made->count];
+}
+
+void made_forget(struct made *made, const char *uid)
+{
+    for (size_t i = made->count; i-- > 0;)
+        if (!strcmp(made->files[i].owner, uid))
+            drop(made, i);
+}
+
+static void learn(struct made *made, const char *name)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER path = {0};
+    size_t len = strlen(name);
+    if (len < 5 || strcmp(name + len - 5, ".yaml") != 0)
+        return;
+    buffer_printf(&path, "%s/%s", made->folder, name);
+    const struct value *tree = read_tree(arena, path.at);
+    if (tree)
+        remember(made, path.at, tree);
+}
+
+void made_sweep(struct made *made, bool (*is_known)(const void *context, const char *uid),
+                const void *context)
+{
+    char **names = NULL;
+    size_t count = 0;
+    forget_files(made);
+    if (!disk_list(made->folder, &names, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        learn(made, names[i]);
+        free(names[i]);
+    }
+    free(names);
+    for (size_t i = made->count; i-- > 0;)
+        if (*made->files[i].owner && !is_known(context, made->files[i].owner))
+            drop(made, i);
+}
