@@ -177,8 +177,9 @@ struct snapshot {
     const char *const *lane_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
-    // Why the store refused finalizer and annotations, for a reason that waiting does not mend: no
-    // right, or what an admission webhook says. NULL: it did not.
+    // Why the store refused finalizer and annotations, or an object that was to be made, for a
+    // reason that waiting does not mend: no right, or what an admission webhook says. NULL: it did
+    // not.
     const struct error *refused;
     // The whole object as the store has it, when the last verdict wanted that; NULL also when it
     // could not be read.
@@ -271,6 +272,16 @@ struct verdict_line { // a log line, told as the notes are
     const struct log_attr *attrs; // ends with LOG_END; or NULL
 };
 
+// An object that this key has made in the store, with all that is ours in it (store_put). Wanted
+// until the status, which is written behind it, remembers that it was made.
+struct object_want {
+    const struct kind *kind;
+    struct text namespace_;
+    struct text name;
+    const struct value *tree;
+    const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
+};
+
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
 
 struct verdict_mark { // a label or an annotation
@@ -293,7 +304,8 @@ struct verdict {
     const struct lane_want *lane;
     const struct question *question;
     struct publication publication;
-    bool wants_whole;           // the next turn begins with the whole object, read from the store
+    bool wants_whole; // the next turn begins with the whole object, read from the store
+    const struct object_want *object;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Told when the write of this verdict has succeeded; at once when nothing is to be written.
     struct verdict_note notes[VERDICT_NOTES_MAX];

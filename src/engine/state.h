@@ -59,6 +59,7 @@ struct served {
 // What only few keys have.
 struct key_extra {
     struct served *served;
+    uint64_t made;                 // object that was made last, of this state; 0: none
     char *whole;                   // the object as JSON, for the next turn
     bool was_read;                 // it was asked for
     const struct object *previous; // when its claims were settled last, if it differs now

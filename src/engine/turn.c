@@ -151,7 +151,8 @@ struct write {
     const struct object *object;
     struct told *told;
     bool wants_turn;
-    bool is_ahead; // finalizer and annotations
+    bool is_ahead; // of talks, or of the status that is to tell it
+    uint64_t made; // object that is made; 0: none
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct verdict *verdict)
@@ -265,6 +266,8 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         key->extra->write_failures = 0;
     if (write->is_ahead)
         key_forget_refusal(key);
+    if (write->made)
+        key_extra(key)->made = write->made;
     told_tell(engine, write->told, write->object);
     key->is_dirty |= write->wants_turn;
 }
@@ -345,6 +348,35 @@ static bool write_finalizer_away(struct engine *engine, uint32_t id, const struc
     write->wants_turn = !object->deleted_s;
     write->is_ahead = true;
     store_remove_finalizer(engine->options.store, object, write_done, write);
+    return true;
+}
+
+// Of this state of the key's object: whatever comes in between, another leader say, makes it new.
+static uint64_t want_hash(const struct object *object, const struct object_want *want)
+{
+    struct text version = object_version(object);
+    uint64_t kept = want->kept ? value_hash(want->kept) : 0;
+    uint64_t mixed[] = {value_hash(want->tree), kept, hash_octets(want->name.at, want->name.len),
+                        hash_octets(version.at, version.len)};
+    return hash_octets(mixed, sizeof mixed) | 1;
+}
+
+static bool write_object(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    struct key *key = &engine->keys[id];
+    const struct object_want *want = verdict->object;
+    if (!want)
+        return false;
+    uint64_t hash = want_hash(key->object, want);
+    if (key->extra && key->extra->made == hash)
+        return false;
+    struct write *write = write_new(engine, id, &(struct verdict){0});
+    write->wants_turn = write->is_ahead = true;
+    write->made = hash;
+    store_put(
+        engine->options.store,
+        &(struct store_put){{want->kind, want->namespace_, want->name}, want->tree, want->kept},
+        write_done, write);
     return true;
 }
 
@@ -449,7 +481,7 @@ static bool is_held_back(const struct engine *engine, const struct key *key)
 // What was refused took effect all the same, or nothing of it is wanted any more.
 static bool is_refusal_over(const struct key *key, const struct verdict *verdict)
 {
-    return key->extra && key->extra->refused && !verdict->mark_count &&
+    return key->extra && key->extra->refused && !verdict->mark_count && !verdict->object &&
            !adds_finalizer(key->object, verdict) && !removes_finalizer(key->object, verdict);
 }
 
@@ -469,7 +501,8 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
     }
     if (is_held_back(engine, key))
         queue_after(engine->queue, id, key->extra->refused_until_ms);
-    else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict))
+    else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
+             write_object(engine, id, verdict))
         return;
     if (!write_status(engine, id, verdict))
         tell_at_once(engine, id, verdict);

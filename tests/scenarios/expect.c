@@ -589,6 +589,7 @@ static const struct {
     {"sent", expect_sent},
     {"label", expect_label},
     {"no label", expect_no_label},
+    {"made", expect_made},
 };
 
 bool expect_step(struct stage *stage, const struct step *step, struct error *err)

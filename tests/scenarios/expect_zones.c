@@ -169,3 +169,41 @@ bool expect_no_label(struct stage *stage, const struct step *step, struct error 
                                            arena_printf(arena, "kubi.zone/%s", step_word(step, 4)));
     return !found || fail(err, "it is %.*s", TEXT_ARGS(found->text));
 }
+
+// ---- ConfigMaps ---------------------------------------------------------------------------------
+
+static void write_made(const struct stage *stage, struct text namespace_, struct text name,
+                       struct buffer *out)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct object_ref_key key = {&model_config_map_kind, namespace_, name};
+    if (!stage->server) {
+        const char *path = arena_printf(arena, "%s/.signpost/made/configmaps.%.*s.%.*s.yaml",
+                                        stage->dir, TEXT_ARGS(namespace_), TEXT_ARGS(name));
+        disk_read(out, path, (size_t)2 * 1024 * 1024, NULL);
+        return;
+    }
+    const struct value *tree = model_server_find(stage->server, arena, &key);
+    if (tree)
+        value_write_yaml(out, tree, 0);
+}
+
+// expect made NAMESPACE/NAME PART...: a ConfigMap, as YAML, has these parts; after `without` none.
+bool expect_made(struct stage *stage, const struct step *step, struct error *err)
+{
+    AUTO_BUFFER yaml = {0};
+    struct text name = text_of(step_word(step, 2));
+    struct text namespace_;
+    bool is_without = false;
+    text_cut(&name, '/', &namespace_);
+    write_made(stage, namespace_, name, &yaml);
+    if (!yaml.len)
+        return fail(err, "there is none");
+    for (size_t i = 3; i < step->word_count; i++) {
+        if (!strcmp(step->words[i], "without"))
+            is_without = true;
+        else if ((strstr(yaml.at, step->words[i]) != NULL) == is_without)
+            return fail(err, "it is %s", yaml.at);
+    }
+    return true;
+}

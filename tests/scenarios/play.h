@@ -43,6 +43,7 @@ expectation expect_answer;
 expectation expect_secondary;
 expectation expect_sent;
 expectation expect_label;
+expectation expect_made;
 expectation expect_no_label;
 // The name of a zone as it stands in a script.
 bool zone_word(const char *word, uint8_t octets[DNAME_MAX], struct dname *apex, struct error *err);

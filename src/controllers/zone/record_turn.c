@@ -112,8 +112,9 @@ static void put_zone(struct turn *turn)
         zone_label_write(object_name(zone), object_namespace(zone), label);
         turn->status.zone = (struct zone_ref){object_name(zone), object_namespace(zone)};
     }
-    zone_label_want(turn->arena, turn->out, ZONE_PARENT_LABEL, turn->ours.parent_label,
-                    zone ? label : NULL);
+    zone_labels_want(
+        turn->arena, turn->out,
+        &(struct zone_label){ZONE_PARENT_LABEL, turn->ours.parent_label, zone ? label : NULL}, 1);
 }
 
 static bool turn_init(struct turn *turn)

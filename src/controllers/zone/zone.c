@@ -4,6 +4,7 @@
 #include "controllers/zone/zones.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
+#include "kinds/zonefile/zonefile_kind.h"
 
 enum { STATUS_ENTRIES_MAX = 10000 };
 
@@ -74,7 +75,38 @@ static const struct controller record_controller = {
     .rights = record_rights,
 };
 
-static const struct controller *const companions[] = {&record_controller, NULL};
+static const char *const follow[] = {"get", "list", "watch", NULL};
+static const char *const make[] = {"get", "create", "patch", NULL};
+
+static const struct kube_right zonefile_rights[] = {
+    {.group = ZONE_GROUP,
+     .resource = "zonefiles",
+     .verbs = follow,
+     .scope = RIGHT_OBJECTS,
+     .why = "Which zones are to be written into ConfigMaps."},
+    {.group = ZONE_GROUP,
+     .resource = "zonefiles/status",
+     .verbs = patch,
+     .scope = RIGHT_OBJECTS,
+     .why = "Which text of a zone was written last."},
+    {.group = "",
+     .resource = "configmaps",
+     .verbs = make,
+     .scope = RIGHT_OBJECTS,
+     .why = "The text of zones, where a ZoneFile asks for it."},
+    {0},
+};
+
+static const struct controller zonefile_controller = {
+    .name = "zonefile",
+    .kind = &zonefile_kind,
+    .decide = zonefile_decide,
+    .overview = &zones_overview,
+    .rights = zonefile_rights,
+};
+
+static const struct controller *const companions[] = {&record_controller, &zonefile_controller,
+                                                      NULL};
 
 const struct controller zone_controller = {
     .name = "zone",

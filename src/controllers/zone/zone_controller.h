@@ -4,7 +4,8 @@
 #include "engine/controller.h"
 
 // Zones and the records in them: adoption, delegation, compiling, numbering, and whether the
-// servers answer it. One controller for Zone and its companion for Record; they share an overview.
+// servers answer it; the text of zones in ConfigMaps. One controller for Zone and its companions
+// for Record and ZoneFile; they share an overview.
 
 extern const struct controller zone_controller;
 

@@ -308,13 +308,25 @@ const char *zone_warnings_text(struct arena *arena, const struct forest_warning 
 
 // ---- labels and events --------------------------------------------------------------------------
 
-void zone_label_want(struct arena *arena, struct verdict *out, const char *key, struct text now,
-                     const char *wanted)
+static bool is_as_wanted(const struct zone_label *label)
 {
-    if (wanted ? text_is(now, wanted) : !now.at)
-        return;
-    out->marks[out->mark_count++] = (struct verdict_mark){
-        .key = key, .value = wanted ? arena_copy_text(arena, wanted) : NULL, .is_label = true};
+    return label->wanted ? text_is(label->now, label->wanted) : !label->now.at;
+}
+
+void zone_labels_want(struct arena *arena, struct verdict *out, const struct zone_label *labels,
+                      size_t count)
+{
+    bool is_news = false;
+    for (size_t i = 0; i < count; i++)
+        is_news = is_news || !is_as_wanted(&labels[i]);
+    for (size_t i = 0; is_news && i < count; i++) {
+        const struct zone_label *label = &labels[i];
+        if (label->wanted || label->now.at)
+            out->marks[out->mark_count++] = (struct verdict_mark){
+                .key = label->key,
+                .value = label->wanted ? arena_copy_text(arena, label->wanted) : NULL,
+                .is_label = true};
+    }
 }
 
 static enum reason reason_of(const struct conditions *conditions, const char *type)

@@ -30,10 +30,16 @@ const char *zone_ready_text(struct arena *arena, const char *text, bool is_froze
 const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,
                                size_t count);
 
-// Has the label written, or taken away (NULL), if it is another now.
-void zone_label_want(struct arena *arena, struct verdict *out, const char *key, struct text now,
-                     const char *wanted);
-// The label goes first, and the status in a turn of its own: what is to be told waits for that.
+// All labels of ours on one object: who does not name one in a write gives it up.
+struct zone_label {
+    const char *key;
+    struct text now;    // absent: it has none
+    const char *wanted; // NULL: it is to have none
+};
+// Has them written if one of them is another now.
+void zone_labels_want(struct arena *arena, struct verdict *out, const struct zone_label *labels,
+                      size_t count);
+// Labels go first, and the status in a turn of its own: what is to be told waits for that.
 bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict);
 // Events for what changed between two states.
 void zone_notes(struct verdict *out, const struct conditions *before,

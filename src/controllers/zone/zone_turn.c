@@ -3,6 +3,7 @@
 
 #include "controllers/zone/zone_text.h"
 #include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zonefiles.h"
 #include "controllers/zone/zones.h"
 #include "dns/serial.h"
 #include "kinds/zone_ref.h"
@@ -328,14 +329,24 @@ static void decide_content(struct turn *turn)
         turn->status.excluded_count = (int64_t)zone_compiler_excluded_count(turn->view.compiler);
 }
 
-static void put_parent(struct turn *turn)
+// NULL: there is none.
+static const char *label_of(struct turn *turn, const struct object *named)
 {
     char label[ZONE_LABEL_MAX];
-    const struct object *parent = turn->view.parent;
-    if (parent)
-        zone_label_write(object_name(parent), object_namespace(parent), label);
-    zone_label_want(turn->arena, turn->out, ZONE_PARENT_LABEL, turn->ours.parent_label,
-                    parent ? label : NULL);
+    if (!named)
+        return NULL;
+    zone_label_write(object_name(named), object_namespace(named), label);
+    return arena_copy_text(turn->arena, label);
+}
+
+static void put_labels(struct turn *turn)
+{
+    const struct object *file = zonefiles_only(zones_files(turn->zones), turn->in->subject);
+    const struct zone_label labels[] = {
+        {ZONE_PARENT_LABEL, turn->ours.parent_label, label_of(turn, turn->view.parent)},
+        {ZONE_FILE_LABEL, turn->ours.file_label, label_of(turn, file)},
+    };
+    zone_labels_want(turn->arena, turn->out, labels, COUNT_OF(labels));
 }
 
 static void recall_servers(struct turn *turn)
@@ -374,7 +385,7 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     set_ready(&turn);
     set_programmed(&turn);
     set_warned(&turn);
-    put_parent(&turn);
+    put_labels(&turn);
     if (zone_is_label_first(snapshot, out))
         out->line_count = 0;
     else

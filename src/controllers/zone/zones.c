@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "dns/serial.h"
 #include "kinds/record/record_kind.h"
+#include "kinds/zonefile/zonefile_kind.h"
 
 enum { PATIENCE_MS = 1000 };
 
@@ -49,6 +50,7 @@ struct zones {
     struct forest_settings forest_settings;
     struct forest *forest;
     struct fallbacks *fallbacks;
+    struct zonefiles *files;
     struct forest_claim *claims;
     struct rows rows;
     struct lives lives;
@@ -61,13 +63,21 @@ struct zones {
 
 // ---- tables -------------------------------------------------------------------------------------
 
+static uint64_t hash_of_ref(struct zone_ref ref)
+{
+    uint64_t mixed[2] = {hash_octets(ref.namespace_.at, ref.namespace_.len),
+                         hash_octets(ref.name.at, ref.name.len)};
+    return hash_octets(mixed, sizeof mixed);
+}
+
+static struct zone_ref ref_of(const struct object *object)
+{
+    return (struct zone_ref){object_name(object), object_namespace(object)};
+}
+
 static uint64_t hash_of(const struct object *object)
 {
-    struct text namespace_ = object_namespace(object);
-    struct text name = object_name(object);
-    uint64_t mixed[2] = {hash_octets(namespace_.at, namespace_.len),
-                         hash_octets(name.at, name.len)};
-    return hash_octets(mixed, sizeof mixed);
+    return hash_of_ref(ref_of(object));
 }
 
 static bool is_same(const struct object *a, const struct object *b)
@@ -91,7 +101,10 @@ static uint64_t row_hash(const void *context, uint32_t id)
 static bool life_matches(const void *context, uint32_t id, const void *wanted)
 {
     const struct lives *lives = context;
-    return is_same(lives->items[id]->object, wanted);
+    const struct zone_ref *ref = wanted;
+    const struct object *object = lives->items[id]->object;
+    return text_equal(object_name(object), ref->name) &&
+           text_equal(object_namespace(object), ref->namespace_);
 }
 
 static uint64_t life_hash(const void *context, uint32_t id)
@@ -159,6 +172,11 @@ static void life_free(struct zone_life *life)
     free(life);
 }
 
+static uint32_t life_find(const struct lives *lives, struct zone_ref ref)
+{
+    return table_find(&lives->table, hash_of_ref(ref), &ref);
+}
+
 static uint32_t life_slot(struct lives *lives)
 {
     for (uint32_t id = 0; id < lives->used; id++)
@@ -170,7 +188,7 @@ static uint32_t life_slot(struct lives *lives)
 
 static void life_put(struct lives *lives, const struct object *object)
 {
-    uint32_t id = table_find(&lives->table, hash_of(object), object);
+    uint32_t id = life_find(lives, ref_of(object));
     if (id != TABLE_NONE) {
         const struct object *old = lives->items[id]->object;
         lives->items[id]->object = object_ref(object);
@@ -185,7 +203,7 @@ static void life_put(struct lives *lives, const struct object *object)
 
 static void life_remove(struct lives *lives, const struct object *object)
 {
-    uint32_t id = table_find(&lives->table, hash_of(object), object);
+    uint32_t id = life_find(lives, ref_of(object));
     if (id == TABLE_NONE)
         return;
     table_remove(&lives->table, hash_of(object), id);
@@ -248,6 +266,7 @@ static void *make(const void *settings)
     };
     set_claims(zones);
     zones->forest = forest_new(&zones->forest_settings);
+    zones->files = zonefiles_new();
     return zones;
 }
 
@@ -256,6 +275,7 @@ static void zones_free(void *state)
     struct zones *zones = state;
     forest_free(zones->forest);
     fallbacks_free(zones->fallbacks);
+    zonefiles_free(zones->files);
     for (uint32_t id = 0; id < zones->rows.used; id++)
         object_unref(zones->rows.items[id].object);
     for (uint32_t id = 0; id < zones->lives.used; id++)
@@ -281,28 +301,50 @@ const struct zone_settings *zones_settings(const struct zones *zones)
 
 struct zone_life *zones_life(struct zones *zones, const struct object *zone)
 {
-    uint32_t id = table_find(&zones->lives.table, hash_of(zone), zone);
+    return zones_life_named(zones, ref_of(zone));
+}
+
+struct zone_life *zones_life_named(struct zones *zones, struct zone_ref ref)
+{
+    uint32_t id = life_find(&zones->lives, ref);
     return id == TABLE_NONE ? NULL : zones->lives.items[id];
+}
+
+struct zonefiles *zones_files(const struct zones *zones)
+{
+    return zones->files;
 }
 
 static void put(void *state, const struct object *object)
 {
     struct zones *zones = state;
-    if (object->kind == &zone_kind)
+    if (object->kind == &zonefile_kind) {
+        zonefiles_put(zones->files, object);
+        return;
+    }
+    if (object->kind == &zone_kind) {
         life_put(&zones->lives, object);
-    else
+        zonefiles_look(zones->files, object);
+    } else {
         row_put(&zones->rows, object);
+    }
     forest_refresh(zones->forest, object);
 }
 
 static void remove_object(void *state, const struct object *object)
 {
     struct zones *zones = state;
+    if (object->kind == &zonefile_kind) {
+        zonefiles_remove(zones->files, object);
+        return;
+    }
     forest_remove(zones->forest, object);
-    if (object->kind == &zone_kind)
+    if (object->kind == &zone_kind) {
+        zonefiles_touch(zones->files, object);
         life_remove(&zones->lives, object);
-    else
+    } else {
         row_remove(&zones->rows, object);
+    }
 }
 
 // ---- contents -----------------------------------------------------------------------------------
@@ -374,7 +416,8 @@ static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
 
 static void published(void *state, const struct object *object, const struct zone *zone)
 {
-    struct zone_life *life = zones_life(state, object);
+    struct zones *zones = state;
+    struct zone_life *life = zones_life(zones, object);
     if (!life || (life->stored.zone != zone && life->published.zone))
         return;
     if (life->stored.zone == zone) {
@@ -383,6 +426,7 @@ static void published(void *state, const struct object *object, const struct zon
     } else {
         life->published.zone = zone_ref(zone); // of before this overview was made
     }
+    zonefiles_touch(zones->files, object);
     life->published_ms = 0;
     life->is_due = true;
 }
@@ -567,7 +611,7 @@ static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
 {
     struct row *row = &zones->rows.items[id];
     const struct object *zone = forest_home(zones->forest, row->object);
-    uint32_t home = zone ? table_find(&zones->lives.table, hash_of(zone), zone) : TABLE_NONE;
+    uint32_t home = zone ? life_find(&zones->lives, ref_of(zone)) : TABLE_NONE;
     row->life = home;
     if (home == TABLE_NONE)
         return;
@@ -646,6 +690,7 @@ static int64_t settle(void *state, int64_t now_ms, const struct overview_calls *
     for (size_t i = 0; i < zones->changed_count; i++)
         date_row(zones, zones->changed[i], now_ms);
     mem_relax(&zones->changed, &zones->changed_capacity);
+    zonefiles_settle(zones->files, zones, calls);
     for (uint32_t id = 0; id < zones->lives.used; id++) {
         struct zone_life *life = zones->lives.items[id];
         if (!life)
@@ -714,7 +759,7 @@ static void write_metrics(const void *state, struct buffer *out)
             write_excluded(name_of(zones, arena, zones->lives.items[id]), &excluded[id], out);
 }
 
-static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, NULL};
+static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, &zonefile_kind, NULL};
 
 const struct overview zones_overview = {
     .kinds = overview_kinds,

@@ -2,6 +2,7 @@
 
 #include "controllers/zone/forest.h"
 #include "controllers/zone/zone_controller.h"
+#include "controllers/zone/zonefiles.h"
 #include "kinds/zone/zone_kind.h"
 
 // The overview of the zone controller: the forest, and of each zone which of its contents is being
@@ -50,6 +51,8 @@ const struct zone_settings *zones_settings(const struct zones *zones);
 // NULL: there is none of that name.
 const struct zones_group *zones_group(const struct zones *zones, struct text name);
 struct zone_life *zones_life(struct zones *zones, const struct object *zone);
+struct zone_life *zones_life_named(struct zones *zones, struct zone_ref ref); // NULL: not there
+struct zonefiles *zones_files(const struct zones *zones);
 // The content as it is now under that serial. Borrowed until the next call for that zone.
 const struct zone_content *zone_life_build(struct zone_life *life, struct zone_compiler *compiler,
                                            uint32_t serial);

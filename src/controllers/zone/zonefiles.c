@@ -1,0 +1,320 @@
+#include "controllers/zone/zonefiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/table.h"
+#include "controllers/zone/zones.h"
+#include "kinds/zonefile/zonefile_kind.h"
+
+// A Zone that some ZoneFile names, be it there or not.
+struct place {
+    char *namespace_; // NULL: the slot is free
+    char *name;
+    const struct object **files; // own references
+    size_t count;
+    size_t capacity;
+    uint64_t seen;      // of the Zone's state; 0: none
+    bool is_zone_due;   // other ZoneFiles name it now
+    bool are_files_due; // it is another now
+};
+
+// A ZoneFile.
+struct file {
+    const struct object *object;
+    bool is_due; // it says something else now
+};
+
+struct zonefiles {
+    struct place *places;
+    size_t capacity;
+    uint32_t used;
+    struct table table;
+    struct file *files;
+    size_t file_count;
+    size_t file_capacity;
+};
+
+// ---- places -------------------------------------------------------------------------------------
+
+static uint64_t hash_of(struct zone_ref ref)
+{
+    uint64_t mixed[2] = {hash_octets(ref.namespace_.at, ref.namespace_.len),
+                         hash_octets(ref.name.at, ref.name.len)};
+    return hash_octets(mixed, sizeof mixed);
+}
+
+static struct zone_ref ref_of_place(const struct place *place)
+{
+    return (struct zone_ref){text_of(place->name), text_of(place->namespace_)};
+}
+
+static struct zone_ref ref_of(const struct object *zone)
+{
+    return (struct zone_ref){object_name(zone), object_namespace(zone)};
+}
+
+static bool place_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct zonefiles *files = context;
+    const struct zone_ref *ref = wanted;
+    return text_is(ref->name, files->places[id].name) &&
+           text_is(ref->namespace_, files->places[id].namespace_);
+}
+
+static uint64_t place_hash(const void *context, uint32_t id)
+{
+    const struct zonefiles *files = context;
+    return hash_of(ref_of_place(&files->places[id]));
+}
+
+static const struct table_ops place_ops = {place_matches, place_hash};
+
+static struct place *place_find(const struct zonefiles *files, struct zone_ref ref)
+{
+    uint32_t id = table_find(&files->table, hash_of(ref), &ref);
+    return id == TABLE_NONE ? NULL : &files->places[id];
+}
+
+static char *copy_of(struct text text)
+{
+    struct buffer copy = {0};
+    buffer_add(&copy, text.at, text.len);
+    return buffer_steal(&copy);
+}
+
+static uint32_t place_slot(struct zonefiles *files)
+{
+    for (uint32_t id = 0; id < files->used; id++)
+        if (!files->places[id].namespace_)
+            return id;
+    mem_reserve(&files->places, &files->capacity, (size_t)files->used + 1);
+    return files->used++;
+}
+
+static struct place *place_make(struct zonefiles *files, struct zone_ref ref)
+{
+    struct place *found = place_find(files, ref);
+    if (found)
+        return found;
+    uint32_t id = place_slot(files);
+    files->places[id] =
+        (struct place){.namespace_ = copy_of(ref.namespace_), .name = copy_of(ref.name)};
+    table_add(&files->table, hash_of(ref), id);
+    return &files->places[id];
+}
+
+static void place_done(struct place *place)
+{
+    for (size_t i = 0; i < place->count; i++)
+        object_unref(place->files[i]);
+    free(place->files);
+    free(place->namespace_);
+    free(place->name);
+    *place = (struct place){0};
+}
+
+// ---- ZoneFiles ----------------------------------------------------------------------------------
+
+struct zone_ref zonefile_ref(const struct object *file, struct zone_ref ref)
+{
+    if (!ref.namespace_.at)
+        ref.namespace_ = object_namespace(file);
+    return ref;
+}
+
+static bool is_same(const struct object *a, const struct object *b)
+{
+    return text_equal(object_name(a), object_name(b)) &&
+           text_equal(object_namespace(a), object_namespace(b));
+}
+
+// NULL: it is not among them.
+static const struct object **find(const struct object **list, size_t count,
+                                  const struct object *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_same(list[i], wanted))
+            return &list[i];
+    return NULL;
+}
+
+static void link_place(struct place *place, const struct object *file)
+{
+    if (find(place->files, place->count, file))
+        return;
+    mem_reserve(&place->files, &place->capacity, place->count + 1);
+    place->files[place->count++] = object_ref(file);
+    place->is_zone_due = true;
+}
+
+static void unlink_place(struct place *place, const struct object *file)
+{
+    const struct object **at = place ? find(place->files, place->count, file) : NULL;
+    if (!at)
+        return;
+    object_unref(*at);
+    *at = place->files[--place->count];
+    place->is_zone_due = true;
+}
+
+static struct zonefile_spec spec_of(struct arena *arena, const struct object *file)
+{
+    struct zonefile_spec spec;
+    zonefile_unpack(arena, object_spec(file), object_ours(file), &spec, NULL);
+    return spec;
+}
+
+static void unlink_all(struct zonefiles *files, const struct object *file)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct zonefile_spec spec = spec_of(arena, file);
+    for (size_t i = 0; i < spec.zone_count; i++)
+        unlink_place(place_find(files, zonefile_ref(file, spec.zones[i])), file);
+}
+
+static void link_all(struct zonefiles *files, const struct object *file)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct zonefile_spec spec = spec_of(arena, file);
+    for (size_t i = 0; i < spec.zone_count; i++)
+        if (spec.zones[i].name.len)
+            link_place(place_make(files, zonefile_ref(file, spec.zones[i])), file);
+}
+
+// NULL: it is not known.
+static struct file *file_find(const struct zonefiles *files, const struct object *wanted)
+{
+    for (size_t i = 0; i < files->file_count; i++)
+        if (is_same(files->files[i].object, wanted))
+            return &files->files[i];
+    return NULL;
+}
+
+static struct file *file_make(struct zonefiles *files)
+{
+    mem_reserve(&files->files, &files->file_capacity, files->file_count + 1);
+    files->files[files->file_count] = (struct file){0};
+    return &files->files[files->file_count++];
+}
+
+void zonefiles_put(struct zonefiles *files, const struct object *object)
+{
+    struct file *file = file_find(files, object);
+    if (!file)
+        file = file_make(files);
+    const struct object *old = file->object;
+    file->object = object_ref(object);
+    if (old && old->generation == object->generation &&
+        object_spec_hash(old) == object_spec_hash(object)) {
+        object_unref(old);
+        return;
+    }
+    file->is_due = true;
+    if (old)
+        unlink_all(files, old);
+    link_all(files, object);
+    object_unref(old);
+}
+
+void zonefiles_remove(struct zonefiles *files, const struct object *object)
+{
+    struct file *file = file_find(files, object);
+    if (!file)
+        return;
+    const struct object *old = file->object;
+    *file = files->files[--files->file_count];
+    unlink_all(files, old);
+    object_unref(old);
+}
+
+const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone)
+{
+    const struct place *place = place_find(files, ref_of(zone));
+    return place && place->count == 1 ? place->files[0] : NULL;
+}
+
+// ---- Zones --------------------------------------------------------------------------------------
+
+static uint64_t state_of(const struct object *zone)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct zone_spec spec;
+    struct zone_status status;
+    zone_unpack(arena, object_spec(zone), object_ours(zone), &spec, &status);
+    const struct condition *accepted = conditions_find(&status.conditions, "Accepted");
+    uint64_t mixed[] = {hash_octets(status.fqdn.at, status.fqdn.len),
+                        hash_octets(status.hash.at, status.hash.len), status.serial,
+                        accepted ? accepted->reason : REASON_NONE};
+    return hash_octets(mixed, sizeof mixed) | 1;
+}
+
+void zonefiles_look(struct zonefiles *files, const struct object *zone)
+{
+    struct place *place = place_find(files, ref_of(zone));
+    if (!place)
+        return;
+    uint64_t seen = state_of(zone);
+    place->are_files_due |= seen != place->seen;
+    place->seen = seen;
+}
+
+void zonefiles_touch(struct zonefiles *files, const struct object *zone)
+{
+    struct place *place = place_find(files, ref_of(zone));
+    if (!place)
+        return;
+    place->seen = 0;
+    place->are_files_due = true;
+}
+
+static void settle_place(struct zonefiles *files, uint32_t id, struct zones *zones,
+                         const struct overview_calls *calls)
+{
+    struct place *place = &files->places[id];
+    const struct zone_life *life = zones_life_named(zones, ref_of_place(place));
+    if (place->is_zone_due && life)
+        calls->wake(calls->context, life->object);
+    for (size_t i = 0; place->are_files_due && i < place->count; i++)
+        calls->wake(calls->context, place->files[i]);
+    place->is_zone_due = place->are_files_due = false;
+    if (place->count)
+        return;
+    table_remove(&files->table, hash_of(ref_of_place(place)), id);
+    place_done(place);
+}
+
+void zonefiles_settle(struct zonefiles *files, struct zones *zones,
+                      const struct overview_calls *calls)
+{
+    for (uint32_t id = 0; id < files->used; id++)
+        if (files->places[id].is_zone_due || files->places[id].are_files_due)
+            settle_place(files, id, zones, calls);
+    for (size_t i = 0; i < files->file_count; i++) {
+        if (files->files[i].is_due)
+            calls->wake(calls->context, files->files[i].object);
+        files->files[i].is_due = false;
+    }
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+struct zonefiles *zonefiles_new(void)
+{
+    struct zonefiles *files = mem_new_of(struct zonefiles);
+    files->table = (struct table){.ops = &place_ops, .context = files};
+    return files;
+}
+
+void zonefiles_free(struct zonefiles *files)
+{
+    for (uint32_t id = 0; id < files->used; id++)
+        place_done(&files->places[id]);
+    for (size_t i = 0; i < files->file_count; i++)
+        object_unref(files->files[i].object);
+    table_done(&files->table);
+    free(files->places);
+    free(files->files);
+    free(files);
+}

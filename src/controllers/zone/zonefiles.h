@@ -1,0 +1,27 @@
+#pragma once
+
+#include "engine/controller.h"
+#include "kinds/zone_ref.h"
+
+// Which ZoneFiles name which Zones, and who is to have a turn when one of either changes. Part of
+// the overview.
+
+struct zones;
+struct zonefiles;
+struct zonefiles *zonefiles_new(void);
+void zonefiles_free(struct zonefiles *files);
+// A state of a ZoneFile; if it says something else, it is woken, and the Zones that it names or
+// named before.
+void zonefiles_put(struct zonefiles *files, const struct object *object);
+void zonefiles_remove(struct zonefiles *files, const struct object *object);
+// A state of a Zone: who names it is woken when its content or its acceptance is another.
+void zonefiles_look(struct zonefiles *files, const struct object *zone);
+// Whatever it has now: who names it is woken.
+void zonefiles_touch(struct zonefiles *files, const struct object *zone);
+// Wakes those.
+void zonefiles_settle(struct zonefiles *files, struct zones *zones,
+                      const struct overview_calls *calls);
+// The one ZoneFile that names the Zone; NULL: none does, or more than one.
+const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone);
+// A Zone that a ZoneFile names, with its namespace.
+struct zone_ref zonefile_ref(const struct object *file, struct zone_ref ref);
