@@ -48,7 +48,7 @@ struct model_planned {
     unsigned skip;
     enum model_dns_fault fault;
 };
-enum { MODEL_DNS_FAULTS = 8 };
+enum { MODEL_DNS_FAULTS = 64 };
 
 struct model_dnsnet {
     struct dnsnet net;
