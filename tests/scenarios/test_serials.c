@@ -20,8 +20,15 @@ enum { STORIES = 40, EVENTS = 50, REST_MS = 20 * 60 * 1000 };
 
 static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
 
+enum { SEEN_MAX = 1000 };
+struct seen {
+    uint32_t serial;
+    uint8_t digest[32];
+};
 struct story {
     struct stage *stage;
+    struct seen seen[SEEN_MAX]; // all that was ever published
+    size_t seen_count;
     uint64_t state;
     uint32_t minimum;
     unsigned address;
@@ -48,12 +55,31 @@ static void write_file(struct story *story, const char *name, const char *format
     assert_true(stage_write_file(story->stage, name, text, &err));
 }
 
+// Nobody may have fetched it: it was there to be fetched.
+static void look(struct story *story)
+{
+    struct seen now;
+    const struct published_zone *zone = stage_zone(story->stage, shop);
+    if (!zone || zone->state == PUBLISHED_HELD || !zone_history_newest(zone->history))
+        return;
+    now.serial = zone_serial(zone_history_newest(zone->history));
+    zone_digest(zone_history_newest(zone->history), now.digest);
+    for (size_t i = 0; i < story->seen_count; i++)
+        if (story->seen[i].serial == now.serial) {
+            assert_memory_equal(story->seen[i].digest, now.digest, sizeof now.digest);
+            return;
+        }
+    assert_true(story->seen_count < SEEN_MAX);
+    story->seen[story->seen_count++] = now;
+}
+
 static void advance(struct story *story, int64_t ms)
 {
     struct error err = {0};
     story->stage->may_fail_to_start = true;
     if (!stage_advance(story->stage, ms, &err))
         fail_msg("%s", err.text);
+    look(story);
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -104,6 +130,17 @@ static void die(struct story *story)
         stage_kill(story->stage);
 }
 
+// Between the write of a serial and what follows it.
+static void change_and_die(struct story *story)
+{
+    for (int i = 0; i < 2; i++) {
+        change_record(story);
+        advance(story, 100 + draw(story, 5)); // a folder collects edits for 100 ms
+    }
+    die(story);
+    change_record(story);
+}
+
 static void another_leads(struct story *story)
 {
     if (!story->stage->server)
@@ -145,8 +182,8 @@ static void move_server(struct story *story)
 static void take_event(struct story *story)
 {
     static void (*const events[])(struct story * story) = {
-        change_record, change_record, change_record, raise_minimum, freeze_or_thaw, die,
-        another_leads, jump,          fail_write,    fail_message,  move_server,
+        change_record, change_record, change_and_die, raise_minimum, freeze_or_thaw, die,
+        another_leads, jump,          fail_write,     fail_message,  move_server,
     };
     static const int64_t pauses_ms[] = {0, 1, 2, 3, 5, 20, 1500, 70000};
     events[draw(story, COUNT_OF(events))](story);
