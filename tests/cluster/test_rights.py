@@ -18,6 +18,8 @@ RIGHTS = [(verb, resource) for resource, verbs in (
     ("dnsrecords", "get list watch patch"), ("dnsrecords/status", "patch"),
     ("zones", "get list watch patch"), ("zones/status", "patch"),
     ("records", "get list watch patch"), ("records/status", "patch"),
+    ("zonefiles", "get list watch"), ("zonefiles/status", "patch"),
+    ("configmaps", "get create patch"),
     ("namespaces", "get list watch"), ("secrets", "get watch create patch"),
     ("leases", "get watch update create"), ("events", "create patch"),
     ("validatingwebhookconfigurations", "get watch patch")) for verb in verbs.split()]

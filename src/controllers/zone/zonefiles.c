@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/must.h"
 #include "base/table.h"
 #include "controllers/zone/zones.h"
 #include "kinds/zonefile/zonefile_kind.h"
@@ -86,10 +87,11 @@ static char *copy_of(struct text text)
 
 static uint32_t place_slot(struct zonefiles *files)
 {
-    for (uint32_t id = 0; id < files->used; id++)
+    mem_reserve(&files->places, &files->capacity, (size_t)files->used + 1);
+    must(files->places);
+    for (uint32_t id = 0; files->table.count < files->used && id < files->used; id++)
         if (!files->places[id].namespace_)
             return id;
-    mem_reserve(&files->places, &files->capacity, (size_t)files->used + 1);
     return files->used++;
 }
 
