@@ -25,7 +25,7 @@ LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|c
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)"
                      r"|objects: .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)", re.M)
 VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<![\w.])(\d+(ms|s|m|h|d))+(?![\w.])")
-BLOCK_S = 60
+BLOCK_S = 180
 LOOK_S = 15
 ENV = ("PATH", "LANG", "TMPDIR")
 
