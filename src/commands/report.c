@@ -68,15 +68,24 @@ static int compare_places(const void *left, const void *right)
         order = compare_numbers(a->place.line, b->place.line);
     if (!order)
         order = compare_numbers(a->place.column, b->place.column);
+    if (!order && a->object && b->object)
+        order = strcmp(a->object, b->object);
     return order ? order : strcmp(a->text, b->text);
+}
+
+static void write_place(struct buffer *out, const struct spot *place, bool has_colour)
+{
+    AUTO_BUFFER path = {0};
+    if (!*place->path)
+        return;
+    text_clean(&path, text_of(place->path), SHOWN_OCTETS_MAX);
+    buffer_printf(out, "%s%s:%u:%u:%s ", has_colour ? "\033[1m" : "", buffer_text(&path).at,
+                  place->line, place->column, has_colour ? "\033[0m" : "");
 }
 
 static void write_line(struct buffer *out, const struct report_line *line, bool has_colour)
 {
-    AUTO_BUFFER path = {0};
-    text_clean(&path, text_of(line->place.path), SHOWN_OCTETS_MAX);
-    buffer_printf(out, "%s%s:%u:%u:%s ", has_colour ? "\033[1m" : "", buffer_text(&path).at,
-                  line->place.line, line->place.column, has_colour ? "\033[0m" : "");
+    write_place(out, &line->place, has_colour);
     buffer_printf(out, "%s%s%s", has_colour ? levels[line->level].colour : "",
                   levels[line->level].mark, has_colour ? "\033[0m" : "");
     if (line->object) {
@@ -119,8 +128,11 @@ void report_write_json(struct buffer *out, struct report *report)
     for (size_t i = 0; i < report->count; i++) {
         const struct report_line *line = &report->items[i];
         buffer_printf(out, "%s{\"level\": \"%s\"", i ? ",\n " : "\n ", levels[line->level].name);
-        write_member(out, "file", line->place.path);
-        buffer_printf(out, ", \"line\": %u, \"column\": %u", line->place.line, line->place.column);
+        if (*line->place.path) {
+            write_member(out, "file", line->place.path);
+            buffer_printf(out, ", \"line\": %u, \"column\": %u", line->place.line,
+                          line->place.column);
+        }
         write_member(out, "object", line->object);
         write_member(out, "reason", line->reason);
         write_member(out, "text", line->text);

@@ -15,7 +15,7 @@
 enum report_level { REPORT_ERROR, REPORT_WARNING, REPORT_INFO, REPORT_LEVELS };
 
 struct spot {
-    const char *path;
+    const char *path; // "": of an object that is in no file
     uint32_t line;
     uint32_t column;
 };
@@ -50,5 +50,5 @@ bool report_is_full(const struct report *report);
 // All lines in order of file, line and column, made fit for a terminal.
 void report_write(struct buffer *out, struct report *report, bool has_colour);
 // [{"level": "error", "file": "shop.zone", "line": 9, "column": 1, "object": ..., "reason": ...,
-// "text": ...}, ...] in the same order.
+// "text": ...}, ...] in the same order; without the place where there is none.
 void report_write_json(struct buffer *out, struct report *report);

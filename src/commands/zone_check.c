@@ -5,8 +5,10 @@
 #include "commands/commands.h"
 #include "commands/place.h"
 #include "commands/print.h"
+#include "commands/process.h"
 #include "commands/zone_input.h"
 #include "commands/zone_manifests.h"
+#include "commands/zone_store.h"
 
 enum { SHOWN_MAX = 10000 };
 
@@ -20,13 +22,16 @@ struct looked {
     size_t count;
     const char *noun;
     size_t unreadable_count;
+    bool is_cluster; // which has no files
 };
 
 static void write_counts(struct buffer *out, const struct looked *looked,
                          const struct report *report)
 {
-    print_count(out, looked->file_count, "file");
-    buffer_add_text(out, ", ");
+    if (!looked->is_cluster) {
+        print_count(out, looked->file_count, "file");
+        buffer_add_text(out, ", ");
+    }
     print_count(out, looked->count, looked->noun);
     buffer_add_text(out, ": ");
     print_count(out, report->counts[REPORT_ERROR], "error");
@@ -86,37 +91,32 @@ static int check_file(const struct invocation *invocation, struct report *report
     if (!zone_input_read(input, path, &err))
         return command_fail(2, "%s", err.text);
     const struct looked looked = {zone_input_file_count(input), zone_input_entry_count(input),
-                                  "record", zone_input_unreadable(input)};
+                                  "record", zone_input_unreadable(input), false};
     // Not to free: that takes longer, record by record, than reading them.
     exit(tell(invocation, &looked, report));
 }
 
-// Of the folder that `signpost run` would read when none is named.
+// Of the store that `signpost run` would read when none is named.
 static int check_manifests(const struct invocation *invocation, struct report *report,
                            const struct dname *only)
 {
-    const char *dir = option_text(invocation, "dir");
-    struct place place;
+    struct zone_store store = {0};
     struct error err;
     CLEANUP(zone_manifests)
     struct zone_manifests *zones = zone_manifests_new(invocation, report, &err);
     if (!zones)
         return command_fail(2, "%s", err.text);
-    if (!invocation->argument_count && !place_find(&place, invocation, &err))
+    if (invocation->argument_count)
+        store.unreadable_count =
+            zone_manifests_read(zones, invocation->arguments, invocation->argument_count);
+    else if (!zone_store_read(zones, invocation, &store, &err))
         return command_fail(2, "%s", err.text);
-    if (!invocation->argument_count && place.is_cluster)
-        return command_fail(2, "the store is a cluster, whose zones tell of their faults in their "
-                               "status: name files or folders of manifests");
-    size_t unreadable =
-        invocation->argument_count
-            ? zone_manifests_read(zones, invocation->arguments, invocation->argument_count)
-            : zone_manifests_read(zones, &dir, 1);
     if (option_flag(invocation, "kubizone"))
         zone_manifests_judge_kubizone(zones, only);
     else
         zone_manifests_judge(zones, only, false);
     const struct looked looked = {zone_manifests_file_count(zones), zone_manifests_count(zones),
-                                  "object", unreadable};
+                                  "object", store.unreadable_count, store.is_cluster};
     return tell(invocation, &looked, report);
 }
 
@@ -173,6 +173,12 @@ static const struct option check_rows[] = {
      .type = OPTION_FLAG,
      .doc = "List instead what the programs of Kubizone could not decode (reason KubizoneDecode): "
             "one such object stops them for all."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "30s",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "How long a cluster may take to list its objects."},
     {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
     {.name = "output",
      .letter = 'o',
@@ -197,7 +203,9 @@ const struct command zone_check_command = {
         "\n"
         "Files and folders of manifests are looked at all together: which zone has which record, "
         "what is delegated, and which of several wins. The reasons are those of the objects' "
-        "conditions. Without PATH it is the folder that `signpost run` would read.\n"
+        "conditions. Without PATH they are those that `signpost run` would read, from a folder or "
+        "a "
+        "cluster, whose objects have no file and line.\n"
         "\n"
         "A zone file's own SOA is taken as it is. Records of a signed file that its signer made "
         "(RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over; one line says how many.\n"
@@ -208,9 +216,12 @@ const struct command zone_check_command = {
         "most 10,000 findings are "
         "shown; all are counted.",
     .examples = "signpost zone check manifests/ --zone shop.example\n"
+                "signpost zone check --kubeconfig ~/.kube/config --kubizone\n"
                 "signpost zone check --zonefile shop.example.zone --origin shop.example\n"
                 "signpost zone check --zonefile db.shop --origin shop.example --strict -o json\n",
-    .groups = {{check_rows, COUNT_OF(check_rows)}, {place_options, PLACE_LOOK_OPTION_COUNT}},
+    .groups = {{check_rows, COUNT_OF(check_rows)},
+               {place_options, PLACE_LOOK_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
     .has_settings = true,
     .run = check_run,
 };

@@ -42,16 +42,32 @@ static bool is_ours(const struct kind *kind)
     return kind == &zone_kind || kind == &record_kind;
 }
 
-void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
-                        const char *path)
+static void put(struct zone_manifests *zones, const struct kind *kind, const struct value *tree,
+                struct spot place)
 {
-    if (!is_ours(document->kind))
-        return;
-    const struct entry entry = {object_new(document->kind, NULL, document->tree),
-                                place_in(document->tree, "spec.domainName", path)};
+    const struct entry entry = {object_new(kind, NULL, tree), place};
     mem_reserve(&zones->entries, &zones->capacity, zones->count + 1);
     zones->entries[zones->count++] = entry;
     forest_put(zones->forest, entry.object);
+}
+
+void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
+                        const char *path)
+{
+    if (is_ours(document->kind))
+        put(zones, document->kind, document->tree,
+            place_in(document->tree, "spec.domainName", path));
+}
+
+void zone_manifests_put_stored(struct zone_manifests *zones, const struct kind *kind,
+                               const struct value *tree)
+{
+    const struct value *metadata = value_find(tree, "metadata");
+    const struct spot nowhere = {.path = ""};
+    const struct object_ref_key key = {kind, value_text_at(metadata, "namespace"),
+                                       value_text_at(metadata, "name")};
+    if (!check_set_add_object(&zones->set, &key, nowhere))
+        put(zones, kind, tree, nowhere);
 }
 
 // The same object twice: the first one counts.

@@ -26,6 +26,9 @@ DEFINE_CLEANUP(zone_manifests, zone_manifests_free)
 // A good document; one that is no Zone or Record is passed over. `path` is borrowed.
 void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
                         const char *path);
+// A Zone or Record of a cluster, which has no place in a file; once, however often it is given.
+void zone_manifests_put_stored(struct zone_manifests *zones, const struct kind *kind,
+                               const struct value *tree);
 // All files and folders. What cannot be read is told on stderr: returns how many.
 size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count);
 size_t zone_manifests_file_count(const struct zone_manifests *zones);

@@ -17,27 +17,17 @@ static int print(const struct invocation *invocation, const struct zone *zone)
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
-// Several paths are manifests, and none is the folder that `signpost run` would read.
+// Several paths are manifests, and none is the store that `signpost run` would read.
 static struct zone *take(const struct invocation *invocation, struct dname apex, struct error *err)
 {
     const char *server = option_text(invocation, "from-server");
     const char *const *paths = invocation->arguments + 1;
     size_t count = invocation->argument_count - 1;
-    const char *dir = option_text(invocation, "dir");
-    struct place place;
     if (server)
         return zone_source_fetch(invocation, server, apex, err);
     if (count == 1)
         return zone_source_read(invocation, *paths, apex, err);
-    if (count)
-        return zone_source_compile(invocation, paths, count, apex, err);
-    if (!place_find(&place, invocation, err))
-        return NULL;
-    if (!place.is_cluster)
-        return zone_source_compile(invocation, &dir, 1, apex, err);
-    error_set(err, FAULT_SPEC, "",
-              "the store is a cluster: name manifests, a zone file, or --from-server");
-    return NULL;
+    return zone_source_compile(invocation, paths, count, apex, err);
 }
 
 static int render_run(struct invocation *invocation)
@@ -71,14 +61,16 @@ const struct command zone_render_command = {
     .name = "zone render",
     .summary = "print a zone as master-file text",
     .positional = "ZONE [PATH...]",
-    .doc = "Reads a zone from manifests, from a zone file, or from a name server, and prints it as "
-           "Signpost would serve it: without what the zone must not hold, in canonical order, "
-           "every name and every text in one form. Two zones are the same when their texts are.\n"
-           "\n"
-           "PATH is one zone file, or files (*.yaml, *.yml, *.json) and folders of manifests; "
-           "without it they are those that `signpost run` would read. Of manifests the serial "
-           "number is minimumSerial, or 1. What is left out is counted on stderr; `signpost zone "
-           "check` says why.",
+    .doc =
+        "Reads a zone from manifests, from a zone file, or from a name server, and prints it as "
+        "Signpost would serve it: without what the zone must not hold, in canonical order, "
+        "every name and every text in one form. Two zones are the same when their texts are.\n"
+        "\n"
+        "PATH is one zone file, or files (*.yaml, *.yml, *.json) and folders of manifests; "
+        "without it they are those that `signpost run` would read, from a folder or, within "
+        "--timeout, "
+        "from a cluster. Of objects the serial number is minimumSerial, or 1. What is left out is "
+        "counted on stderr; `signpost zone check` says why.",
     .examples = "signpost zone render shop.example manifests/\n"
                 "signpost zone render shop.example shop.example.zone\n"
                 "signpost zone render shop.example --from-server 192.0.2.53\n",

@@ -10,6 +10,7 @@
 #include "commands/report.h"
 #include "commands/zone_input.h"
 #include "commands/zone_manifests.h"
+#include "commands/zone_store.h"
 #include "dns/primary.h"
 
 enum { DNS_PORT = 53, SECRET_OCTETS_MAX = 4096, TRANSFER_OCTETS_MAX = 1 << 30 };
@@ -188,13 +189,24 @@ static bool is_manifest(const char *path)
     return false;
 }
 
-static struct zone *compile(struct zone_manifests *zones, const char *const *paths, size_t count,
+static bool gather(struct zone_manifests *zones, const struct invocation *invocation,
+                   const char *const *paths, size_t count, struct zone_store *found,
+                   struct error *err)
+{
+    if (!count)
+        return zone_store_read(zones, invocation, found, err);
+    *found = (struct zone_store){.unreadable_count = zone_manifests_read(zones, paths, count)};
+    return true;
+}
+
+static struct zone *compile(struct zone_manifests *zones, const struct zone_store *found,
                             struct dname apex, struct report *report, struct error *err)
 {
     AUTO_BUFFER name = {0};
+    const char *source = found->is_cluster ? "objects" : "manifests";
     dname_write(&name, apex);
-    if (zone_manifests_read(zones, paths, count)) {
-        error_set(err, FAULT_SPEC, "", "not all manifests of %s could be read", name.at);
+    if (found->unreadable_count) {
+        error_set(err, FAULT_SPEC, "", "not all %s of %s could be read", source, name.at);
         return NULL;
     }
     zone_manifests_judge(zones, &apex, false);
@@ -202,7 +214,7 @@ static struct zone *compile(struct zone_manifests *zones, const char *const *pat
     if (zone)
         tell_left_out(name.at, report, "");
     else
-        error_set(err, FAULT_WAIT, "", "the manifests have no zone %s that would be served",
+        error_set(err, FAULT_WAIT, "", "the %s have no zone %s that would be served", source,
                   name.at);
     return zone;
 }
@@ -213,7 +225,10 @@ struct zone *zone_source_compile(const struct invocation *invocation, const char
     struct report report = {.arena = invocation->arena, .limit = 1};
     CLEANUP(zone_manifests)
     struct zone_manifests *zones = zone_manifests_new(invocation, &report, err);
-    struct zone *zone = zones ? compile(zones, paths, count, apex, &report, err) : NULL;
+    struct zone_store found;
+    struct zone *zone = zones && gather(zones, invocation, paths, count, &found, err)
+                            ? compile(zones, &found, apex, &report, err)
+                            : NULL;
     report_done(&report);
     return zone;
 }
@@ -224,6 +239,8 @@ struct zone *zone_source_read(const struct invocation *invocation, const char *s
     static const char mark[] = "server:";
     if (!strncmp(source, mark, sizeof mark - 1))
         return zone_source_fetch(invocation, source + sizeof mark - 1, apex, err);
+    if (!strcmp(source, "store:"))
+        return zone_source_compile(invocation, NULL, 0, apex, err);
     if (is_manifest(source))
         return zone_source_compile(invocation, &source, 1, apex, err);
     return load(invocation, source, apex, err);

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import LOOPBACK, Knot, run
+from harness import LOOPBACK, Knot, kubeconfig_text, run
 
 SOA = "@ IN SOA ns1 noc 7 7200 3600 1209600 300\n"
 HEAD = "$TTL 1h\n" + SOA + "@ NS ns1\n@ NS ns2.example.net.\nns1 A 192.0.2.1\n"
@@ -300,6 +300,75 @@ def test_manifests_make_the_zone_that_they_were_made_of(tmp_path):
 
 
 # ---- hostile files ------------------------------------------------------------------------------
+
+# ---- a cluster that is made up ------------------------------------------------------------------
+
+def events(kind, objects):
+    """What an API server sends first to who watches them."""
+    group = {"apiVersion": "kubi.zone/v1alpha1", "kind": kind}
+    end = {**group, "metadata": {"resourceVersion": "9",
+                                 "annotations": {"k8s.io/initial-events-end": "true"}}}
+    rows = [{"type": "ADDED", "object": {**row, "metadata": {
+        **row["metadata"], "uid": row["metadata"]["name"], "resourceVersion": "9"}}}
+        for row in objects] + [{"type": "BOOKMARK", "object": end}]
+    return (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
+            "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+
+@pytest.fixture
+def cluster(webhook, tmp_path):
+    """cluster(refused): the words for one that holds what the folder `manifests` does."""
+    def make(refused=()):
+        objects = [row for path in sorted((tmp_path / "manifests").iterdir())
+                   for row in yaml.safe_load_all(path.read_text())]
+
+        def reply(request):
+            plural = request.path.split("?")[0].split("/")[-1]
+            if plural in refused:
+                return 403, b'{"kind":"Status","message":"not for you"}'
+            return events(plural, [row for row in objects if row["kind"].lower() + "s" == plural])
+        path = tmp_path / "kubeconfig"
+        path.write_text(kubeconfig_text(webhook(reply).url))
+        return ("--kubeconfig", path)
+    return make
+
+
+def test_the_zones_of_a_cluster_are_checked_as_those_of_manifests(tmp_path, cluster):
+    manifests(tmp_path, record("b", "www.example.org.", "CNAME", "ns1"),
+              record("a", "www.example.org.", "A", "192.0.2.2"),
+              record("d", "xn--a-ecp.example.org.", "MX", "70000 ns1"))
+    there = cluster()
+    status, lines = check_manifests(tmp_path, *there)
+    assert status == 1 and lines[-1] == "4 objects: 2 errors, 0 warnings"
+    assert lines[0].startswith("Record default/b: CNAMEConflict: ")
+    assert lines[1].startswith("Record default/d: InvalidRData: ")
+    status, lines = check_manifests(tmp_path, *there, "--kubizone", "--output", "json")
+    told = json.loads("\n".join(lines))
+    assert status == 1 and told["objects"] == 4
+    assert [row["object"] for row in told["findings"]] == ["Record default/d",
+                                                            "Zone default/example.org"]
+    assert "file" not in told["findings"][0]
+
+
+def test_a_zone_of_a_cluster_is_printed_and_compared(tmp_path, cluster):
+    manifests(tmp_path, record("www", "www.example.org.", "A", "192.0.2.2"))
+    there = cluster()
+    status, lines, err = render(tmp_path, "example.org", *there)
+    assert (status, lines, err) == render(tmp_path, "example.org", "manifests")
+    assert diff(tmp_path, "store:", "manifests", *there) == (0, [])
+    assert diff(tmp_path, "store:", "z", *there) == (1, ["- www.example.org. 3600 IN A 192.0.2.2"])
+    assert diff(tmp_path, "store:", "z") == (1, ["- www.example.org. 3600 IN A 192.0.2.2"])
+
+
+@pytest.mark.parametrize("refused", [("records",), ("zones", "records")])
+def test_a_cluster_that_does_not_show_all_is_exit_2(tmp_path, cluster, refused):
+    manifests(tmp_path)
+    there = cluster(refused)
+    for words in (("check",), ("render", "example.org"),
+                  ("diff", "--zone", "example.org", "store:", "z")):
+        status, _, err = run("zone", *words, *there, cwd=tmp_path)
+        assert status == 2 and "add verb watch to role signpost\n" in err
+
 
 HOSTILE = {
     "zeros": b"\0" * 100000,

@@ -1,0 +1,93 @@
+#include "commands/zone_store.h"
+
+#include "commands/commands.h"
+#include "commands/place.h"
+#include "commands/process.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone/zone_kind.h"
+#include "store/cluster/read.h"
+
+struct reading {
+    struct process_world process;
+    struct zone_manifests *zones;
+    struct zone_store *found;
+    bool has_failed;
+    struct error err;
+};
+
+static void take_object(void *context, const struct kind *kind, const struct value *tree)
+{
+    struct reading *reading = context;
+    zone_manifests_put_stored(reading->zones, kind, tree);
+}
+
+static void tell_left_out(void *context, const struct kind *kind, const char *text)
+{
+    struct reading *reading = context;
+    command_fail(0, "%s: %s", kind->name, text);
+    reading->found->unreadable_count++;
+}
+
+static void over(void *context, const struct error *err)
+{
+    struct reading *reading = context;
+    reading->has_failed = err != NULL;
+    if (err)
+        reading->err = *err;
+    loop_stop(reading->process.world.loop);
+}
+
+static void read_with(struct reading *reading, struct place *place, struct kube_access *access)
+{
+    static const struct kind *const wanted[] = {&zone_kind, &record_kind};
+    struct cluster_read *reader = cluster_read_new(&(struct cluster_read_options){
+        .world = &reading->process.world,
+        .log = reading->process.log,
+        .access = access,
+        .namespaces = place_namespaces(place),
+        .kinds = wanted,
+        .kind_count = COUNT_OF(wanted),
+        .timeout_ms = option_ms(place->invocation, "timeout"),
+        .object = take_object,
+        .left_out = tell_left_out,
+        .done = over,
+        .context = reading,
+    });
+    loop_run(reading->process.world.loop);
+    cluster_read_free(reader);
+}
+
+static bool read_cluster(struct reading *reading, struct place *place, struct error *err)
+{
+    struct kube_access *access = place_access(place, err);
+    if (!access)
+        return false;
+    read_with(reading, place, access);
+    if (reading->has_failed)
+        *err = reading->err;
+    return !reading->has_failed;
+}
+
+bool zone_store_read(struct zone_manifests *zones, const struct invocation *invocation,
+                     struct zone_store *found, struct error *err)
+{
+    struct zone_store store = {0};
+    struct reading reading = {.zones = zones, .found = &store};
+    const char *dir = option_text(invocation, "dir");
+    struct place place;
+    bool is_read = true;
+    if (!place_find(&place, invocation, err))
+        return false;
+    store.is_cluster = place.is_cluster;
+    if (!place.is_cluster) {
+        store.unreadable_count = zone_manifests_read(zones, &dir, 1);
+    } else {
+        if (!process_world_init(&reading.process, invocation, err))
+            return false;
+        is_read = read_cluster(&reading, &place, err);
+        process_world_done(&reading.process);
+    }
+    if (is_read)
+        *found = store;
+    return is_read;
+}
