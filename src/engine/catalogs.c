@@ -30,7 +30,8 @@ struct catalog {
     char *group;
     uint8_t octets[DNAME_MAX];
     struct dname apex;
-    struct zone *now; // NULL: none was published
+    struct zone *now;     // NULL: none was published
+    int64_t published_ms; // mono
     struct ghost *ghosts;
     size_t ghost_count;
     size_t ghost_capacity;
@@ -215,8 +216,11 @@ static struct serial_inputs serial_inputs_of(const struct engine *engine,
 static bool is_too_fast(const struct engine *engine, const struct catalog *catalog)
 {
     uint32_t now_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
-    return !serial_is_before((uint32_t)engine->led_since_s, now_s) ||
-           (catalog->now && !serial_is_before(zone_serial(catalog->now), now_s));
+    bool is_rested = loop_mono_ms(engine->loop) - catalog->published_ms > 1000;
+    if (catalog->now)
+        return !is_rested && !serial_is_before(zone_serial(catalog->now), now_s);
+    return !serial_is_before((uint32_t)engine->led_since_s, now_s) &&
+           loop_mono_ms(engine->loop) - engine->led_since_ms <= 1000;
 }
 
 static void wait_for_second(struct engine *engine)
@@ -253,6 +257,7 @@ static void publish(struct engine *engine, struct catalog *catalog)
         return;
     zone_unref(catalog->now);
     catalog->now = zone_ref(next);
+    catalog->published_ms = loop_mono_ms(engine->loop);
     published_serve(engine->published, catalog->group, next);
     followers_tell(engine->followers, catalog->group, next);
     log_line(engine->log, LOG_INFO, "catalog has a new serial", LOG_TEXT("group", catalog->group),

@@ -272,15 +272,42 @@ static bool all_kinds_synced(const struct engine *engine)
     return true;
 }
 
-static void queue_all(struct engine *engine)
+static void queue_those(struct engine *engine,
+                        bool (*is_wanted)(const struct controller_state *controller))
 {
     uint32_t *ids = mem_new_array(uint32_t, (size_t)engine->key_used + 1);
     size_t count = 0;
     for (uint32_t id = 0; id < engine->key_used; id++)
-        if (engine->keys[id].object)
+        if (engine->keys[id].object && is_wanted(&engine->controllers[engine->keys[id].controller]))
             ids[count++] = id;
     queue_by_age(engine, ids, count, QUEUE_BACKGROUND);
     free(ids);
+}
+
+static bool is_any(const struct controller_state *controller)
+{
+    (void)controller;
+    return true;
+}
+
+static bool is_newly_synced(const struct controller_state *controller)
+{
+    return controller->is_newly_synced;
+}
+
+// What one controller reads may be there though another's is not, or may not be read.
+static void queue_newly_synced(struct engine *engine)
+{
+    bool is_news = false;
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        struct controller_state *state = &engine->controllers[i];
+        bool is_synced = gather_is_synced(engine, state->controller);
+        state->is_newly_synced = is_synced && !state->is_synced;
+        state->is_synced = is_synced;
+        is_news |= state->is_newly_synced;
+    }
+    if (is_news)
+        queue_those(engine, is_newly_synced);
 }
 
 static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
@@ -293,10 +320,10 @@ static void on_synced(void *context, const struct kind *kind, bool is_synced, co
     if (!is_synced && was_synced)
         log_line(engine->log, LOG_WARN, "objects cannot be read; nothing is changed until they can",
                  LOG_TEXT("kind", kind->name), LOG_TEXT("error", why), LOG_END);
-    if (!is_synced || was_synced || !all_kinds_synced(engine))
-        return;
-    engine->is_first_pass_due = !engine->is_first_pass_done;
-    queue_all(engine);
+    queue_newly_synced(engine);
+    if (!was_synced && all_kinds_synced(engine))
+        engine->is_first_pass_due = !engine->is_first_pass_done;
+    engine_schedule(engine);
 }
 
 static void on_leading(void *context, bool is_leading)
@@ -312,8 +339,9 @@ static void on_leading(void *context, bool is_leading)
     followers_lead(engine->followers, is_leading);
     engine->are_catalogs_dirty = true;
     engine->led_since_s = loop_unix_ms(engine->loop) / 1000;
+    engine->led_since_ms = loop_mono_ms(engine->loop);
     if (is_leading)
-        queue_all(engine);
+        queue_those(engine, is_any);
     if (engine->options.leading)
         engine->options.leading(engine->options.context, is_leading);
 }

@@ -51,6 +51,7 @@ struct server_lane {
     struct talk *first; // that wait, as too many are in flight
     struct talk *last;
     struct loop_timer timer;
+    bool is_silence_told; // it cannot be reached, and that was logged
     struct lane_counts counts;
 };
 
@@ -278,14 +279,27 @@ static bool is_same_view(const struct server_view *a, const struct server_view *
            a->has_fetched == b->has_fetched && a->fetched == b->fetched;
 }
 
+// Silence is told once for all zones of the server, until it answers again; a refusal for each.
 static void tell_fault(const struct follower *follower, const struct error *err)
 {
     const struct followers *followers = follower->zone->followers;
     AUTO_BUFFER name = {0};
+    if (err->fault != FAULT_AUTH && follower->lane->is_silence_told)
+        return;
+    follower->lane->is_silence_told |= err->fault != FAULT_AUTH;
     dname_write(&name, follower->zone->apex);
     log_line(followers->options.log, LOG_WARN, "a server cannot be asked for its serial",
              LOG_TEXT("server", follower->server->name), LOG_TEXT("zone", name.at),
              LOG_TEXT("error", err->text), LOG_END);
+}
+
+static void tell_well(const struct follower *follower)
+{
+    if (!follower->lane->is_silence_told)
+        return;
+    follower->lane->is_silence_told = false;
+    log_line(follower->zone->followers->options.log, LOG_INFO, "a server answers again",
+             LOG_TEXT("server", follower->server->name), LOG_END);
 }
 
 static void keep_answer(struct follower *follower, bool has_serial, uint32_t serial, bool is_tcp)
@@ -295,6 +309,7 @@ static void keep_answer(struct follower *follower, bool has_serial, uint32_t ser
     uint32_t ours = follower->zone->serial;
     bool is_fetched = view->has_fetched && view->fetched == serial;
     bool is_strange = has_serial && (serial == ours ? !is_fetched : serial_is_before(ours, serial));
+    tell_well(follower);
     follower->is_doubted = is_strange && !is_believed && !view->signs;
     view->fault = (struct error){.fault = FAULT_NONE};
     view->has_serial = has_serial;

@@ -322,6 +322,8 @@ struct overview_state {
 struct controller_state {
     const struct controller *controller;
     struct overview_state *overview; // or NULL
+    bool is_synced;                  // all kinds that it reads
+    bool is_newly_synced;
     const void *settings;
     struct table keys;  // by namespace and name
     struct join *joins; // one per gather
@@ -361,7 +363,8 @@ struct engine {
     size_t catalog_count;
     bool are_catalogs_dirty;
     struct loop_timer catalog_timer;
-    int64_t led_since_s; // Unix
+    int64_t led_since_s;  // Unix
+    int64_t led_since_ms; // mono
     struct loop_timer zone_file_timer;
     struct error zone_file_fault; // of the last write, told once
     struct overview_state *overviews;
