@@ -669,6 +669,8 @@ static void look_at(struct zones *zones, struct zone_life *life, int64_t now_ms)
     uint64_t answered = answered_by_all(life);
     if (answered > life->answered)
         life->answered = answered;
+    if (life->server_count && life->published.zone && answered == life->published.number)
+        life->is_new = false; // all of them have it of us
     wake(zones, life->object);
 }
 
