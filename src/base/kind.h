@@ -133,8 +133,8 @@ struct kind {
     // A field of the status that is large and changes only with others: a status that differs in it
     // alone counts as the same. Or NULL.
     const char *bulk_status;
-    // Its status is written ahead of what stands on it: in a folder it is on the disk to stay before
-    // it counts.
+    // Its status is written ahead of what stands on it: in a folder it is on the disk to stay
+    // before it counts.
     bool is_status_ahead;
     const char *const *condition_types; // those in status that are ours, the others are kept
     const struct field *fields;
