@@ -145,11 +145,11 @@ static bool listen_addresses(const struct zones_place *place, struct hostport *o
                              struct error *err)
 {
     const char **items;
-    const char *fallback = place->is_cluster ? "[::]:5300" : "127.0.0.1:5300";
     *count = option_list(place->invocation, "primary-listen", &items);
     if (!*count) {
         *count = 1;
-        items = &fallback;
+        return hostport_parse(out, place->is_cluster ? TEXT("[::]:5300") : TEXT("127.0.0.1:5300"),
+                              0, false, err);
     }
     if (*count > LISTEN_MAX)
         return error_set(err, FAULT_SPEC, "", "--primary-listen: more than %d addresses",

@@ -200,7 +200,7 @@ static struct zone *transfer_zone(struct model_copy *copy, struct primary_door *
 static bool fetch_from(struct model_copy *copy, struct primary_door *door,
                        const struct tsig_key *key)
 {
-    uint32_t serial;
+    uint32_t serial = 0;
     struct error err;
     if (!ask_soa(copy->server, copy->apex, door, key, &serial, &err))
         return false;
