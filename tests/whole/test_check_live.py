@@ -89,7 +89,7 @@ def api_server(webhook, tmp_path):
             return 200, b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[]}'
         path = tmp_path / "kubeconfig"
         path.write_text(kubeconfig_text(webhook(reply).url))
-        return ("check", "--live", "--kubeconfig", path, "--timeout", "2s")
+        return ("check", "--live", "--kubeconfig", path, "--timeout", "10s")
     return make
 
 

@@ -317,7 +317,7 @@ def test_namespaced_rights_reach_no_other_namespace():
     for namespace in ("shop", "blog"):
         assert set(rights(objects, "Role", namespace)) == {
             "dnsrecords", "dnsrecords/status", "zones", "zones/status", "records",
-            "records/status", "events"}
+            "records/status", "zonefiles", "zonefiles/status", "configmaps", "events"}
     assert set(rights(objects, "Role", "default")) == {"events"}
     assert rights(objects, "Role", "keys") == {"secrets": {"get", "watch"}}
     assert "leasessignpost" in rights(objects, "Role", "dns")
