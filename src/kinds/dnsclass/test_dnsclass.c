@@ -6,23 +6,7 @@
 #include <cmocka.h>
 
 #include "kinds/dnsclass/dnsclass.h"
-#include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
+#include "kinds/test_arena.h"
 
 static struct value *object_of(const char *spec)
 {
@@ -171,16 +155,8 @@ static void user_info_of_the_server_is_a_secret(void **state)
 
 static void pack(const struct value *object, struct dnsclass *out, struct dnsclass_ours *ours)
 {
-    struct pack_writer spec, rest;
-    pack_init(&spec);
-    pack_init(&rest);
-    dnsclass_kind.pack_spec(object, &spec);
-    dnsclass_kind.pack_ours(object, &rest);
-    struct text a = {arena_copy(arena, spec.out.at, spec.out.len), spec.out.len};
-    struct text b = {arena_copy(arena, rest.out.at, rest.out.len), rest.out.len};
-    dnsclass_unpack(arena, a, b, out, ours);
-    pack_done(&spec);
-    pack_done(&rest);
+    struct bodies bodies = bodies_of(&dnsclass_kind, object);
+    dnsclass_unpack(arena, bodies.spec, bodies.ours, out, ours);
 }
 
 static void defaults_are_resolved_when_read(void **state)
@@ -257,13 +233,6 @@ static void the_server_is_normalised(void **state)
     assert_null(dnsclass_server(arena, &dnsclass).at);
 }
 
-static const char *json_of(const struct value *value)
-{
-    AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
-    return arena_copy(arena, out.at, out.len);
-}
-
 static void a_status_keeps_what_is_known_of_capabilities(void **state)
 {
     (void)state;
@@ -306,7 +275,6 @@ static void the_crd_has_the_one_stored_default(void **state)
 
 int main(void)
 {
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         UNIT(each_fault_has_its_text),
         UNIT(a_field_that_is_not_built_yet_is_an_error),

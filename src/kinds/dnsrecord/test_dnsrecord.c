@@ -8,23 +8,7 @@
 
 #include "base/digest.h"
 #include "kinds/dnsrecord/dnsrecord.h"
-#include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
+#include "kinds/test_arena.h"
 
 #define CLASS "'dnsClassRef':{'name':'home'}"
 
@@ -372,18 +356,10 @@ static struct value *object_of(const char *claims, const char *annotations, cons
 static void pack(const struct value *object, struct dnsrecord *record, struct dnsrecord_ours *ours,
                  size_t lengths[2])
 {
-    struct pack_writer spec, rest;
-    pack_init(&spec);
-    pack_init(&rest);
-    dnsrecord_kind.pack_spec(object, &spec);
-    dnsrecord_kind.pack_ours(object, &rest);
-    lengths[0] = spec.out.len;
-    lengths[1] = rest.out.len;
-    struct text a = {arena_copy(arena, spec.out.at, spec.out.len), spec.out.len};
-    struct text b = {arena_copy(arena, rest.out.at, rest.out.len), rest.out.len};
-    dnsrecord_unpack(arena, a, b, record, ours);
-    pack_done(&spec);
-    pack_done(&rest);
+    struct bodies bodies = bodies_of(&dnsrecord_kind, object);
+    lengths[0] = bodies.spec.len;
+    lengths[1] = bodies.ours.len;
+    dnsrecord_unpack(arena, bodies.spec, bodies.ours, record, ours);
 }
 
 static void a_settled_record_is_small_and_whole(void **state)
@@ -632,13 +608,6 @@ static void a_broken_was_is_no_was(void **state)
     }
 }
 
-static const char *json_of(const struct value *value)
-{
-    AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
-    return arena_copy(arena, out.at, out.len);
-}
-
 static void a_status_has_all_our_fields(void **state)
 {
     (void)state;
@@ -725,7 +694,6 @@ static void validation_runs_on_a_whole_object(void **state)
 
 int main(void)
 {
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         UNIT(required_fields_have_their_own_texts),
         UNIT(bad_names_are_refused),

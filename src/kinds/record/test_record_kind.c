@@ -8,25 +8,7 @@
 
 #include <cmocka.h>
 
-#include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "kinds/test_arena.h"
 
 static struct value *object_of(const char *spec, const char *labels, const char *status)
 {
@@ -40,16 +22,10 @@ static struct value *object_of(const char *spec, const char *labels, const char 
 static void unpack(const struct value *object, struct record_spec *spec,
                    struct record_status *status, size_t lengths[2])
 {
-    struct pack_writer writer;
-    pack_init(&writer);
-    record_kind.pack_spec(object, &writer);
-    lengths[0] = writer.out.len;
-    record_kind.pack_ours(object, &writer);
-    lengths[1] = writer.out.len - lengths[0];
-    const char *body = arena_copy(arena, writer.out.at, writer.out.len);
-    record_unpack(arena, (struct text){body, lengths[0]},
-                  (struct text){body + lengths[0], lengths[1]}, spec, status);
-    pack_done(&writer);
+    struct bodies bodies = bodies_of(&record_kind, object);
+    lengths[0] = bodies.spec.len;
+    lengths[1] = bodies.ours.len;
+    record_unpack(arena, bodies.spec, bodies.ours, spec, status);
 }
 
 static bool is_text(struct text text, const char *wanted)
@@ -68,13 +44,6 @@ static void assert_same_spec(const struct record_spec *a, const struct record_sp
     assert_int_equal(a->has_ttl, b->has_ttl);
     assert_int_equal(a->ttl_s, b->ttl_s);
     assert_true(text_equal(a->rdata, b->rdata));
-}
-
-static const char *errors_of(const struct value *object)
-{
-    struct findings findings = {.arena = arena};
-    kind_check(&record_kind, object, &findings);
-    return findings_join(&findings, FINDING_ERROR);
 }
 
 static void what_a_spec_says_survives_packing(void **state)
@@ -172,22 +141,10 @@ static void any_label_survives_packing(void **state)
 static void our_own_label_and_status_do_not_change_the_spec(void **state)
 {
     (void)state;
-    struct pack_writer before;
-    struct pack_writer after;
-    pack_init(&before);
-    pack_init(&after);
-    record_kind.pack_spec(object_of(USUAL, "", ""), &before);
-    record_kind.pack_spec(object_of(USUAL, "'kubi.zone/parent-zone':'a.b'", SETTLED), &after);
-    assert_true(text_equal(buffer_text(&before.out), buffer_text(&after.out)));
-    pack_done(&before);
-    pack_done(&after);
-}
-
-static const char *json_of(const struct value *value)
-{
-    AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
-    return arena_copy(arena, out.at, out.len);
+    struct bodies before = bodies_of(&record_kind, object_of(USUAL, "", ""));
+    struct bodies after =
+        bodies_of(&record_kind, object_of(USUAL, "'kubi.zone/parent-zone':'a.b'", SETTLED));
+    assert_true(text_equal(before.spec, after.spec));
 }
 
 static void a_status_has_all_our_fields(void **state)
@@ -300,11 +257,13 @@ static void the_schema_takes_what_conditions_tell_of(void **state)
         "'domainName':'a.','type':'A','rdata':'x','class':null",
     };
     for (size_t i = 0; i < COUNT_OF(specs); i++)
-        assert_null(errors_of(object_of(specs[i], "", "")));
+        assert_null(schema_errors_of(&record_kind, object_of(specs[i], "", "")));
     char *rdata = arena_alloc(arena, (1 << 20) + 1, 1);
     memset(rdata, 'x', 1 << 20);
-    assert_null(errors_of(object_of(
-        arena_printf(arena, "'domainName':'a.','type':'TXT','rdata':'%s'", rdata), "", "")));
+    assert_null(schema_errors_of(
+        &record_kind,
+        object_of(arena_printf(arena, "'domainName':'a.','type':'TXT','rdata':'%s'", rdata), "",
+                  "")));
 }
 
 static void the_schema_refuses_what_its_predecessor_refused(void **state)
@@ -323,7 +282,8 @@ static void the_schema_refuses_what_its_predecessor_refused(void **state)
         {USUAL ",'zoneRef':{}", "spec.zoneRef.name is required"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        assert_string_equal(errors_of(object_of(rows[i].spec, "", "")), rows[i].text);
+        assert_string_equal(schema_errors_of(&record_kind, object_of(rows[i].spec, "", "")),
+                            rows[i].text);
 }
 
 static void the_crd_has_the_columns_defaults_and_formats_of_its_predecessor(void **state)

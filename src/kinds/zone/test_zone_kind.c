@@ -9,25 +9,7 @@
 #include <cmocka.h>
 
 #include "kinds/kinds.h"
-#include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "kinds/test_arena.h"
 
 static struct value *object_of(const char *spec, const char *labels, const char *status)
 {
@@ -40,22 +22,8 @@ static struct value *object_of(const char *spec, const char *labels, const char 
 
 static void unpack(const struct value *object, struct zone_spec *spec, struct zone_status *status)
 {
-    struct pack_writer writer;
-    pack_init(&writer);
-    zone_kind.pack_spec(object, &writer);
-    size_t spec_len = writer.out.len;
-    zone_kind.pack_ours(object, &writer);
-    const char *body = arena_copy(arena, writer.out.at, writer.out.len);
-    zone_unpack(arena, (struct text){body, spec_len},
-                (struct text){body + spec_len, writer.out.len - spec_len}, spec, status);
-    pack_done(&writer);
-}
-
-static const char *errors_of(const struct value *object)
-{
-    struct findings findings = {.arena = arena};
-    kind_check(&zone_kind, object, &findings);
-    return findings_join(&findings, FINDING_ERROR);
+    struct bodies bodies = bodies_of(&zone_kind, object);
+    zone_unpack(arena, bodies.spec, bodies.ours, spec, status);
 }
 
 // Everything that a spec says, as one text.
@@ -170,13 +138,6 @@ static void an_item_of_the_wrong_type_stays_in_its_list(void **state)
     "'lastTransitionTime':'2025-12-30T10:00:02Z','reason':'PatternNarrowed','message':''}]"
 #define LABELS "'kubi.zone/parent-zone':'org.dns','kubi.zone/zonefile':'zf.dns'"
 
-static const char *json_of(const struct value *value)
-{
-    AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
-    return arena_copy(arena, out.at, out.len);
-}
-
 static void a_status_that_was_read_is_written_the_same(void **state)
 {
     (void)state;
@@ -232,15 +193,9 @@ static void the_cache_keeps_no_entries(void **state)
 static void our_own_labels_and_status_do_not_change_the_spec(void **state)
 {
     (void)state;
-    struct pack_writer before;
-    struct pack_writer after;
-    pack_init(&before);
-    pack_init(&after);
-    zone_kind.pack_spec(object_of(FULL, "", ""), &before);
-    zone_kind.pack_spec(object_of(FULL, LABELS, STATUS), &after);
-    assert_true(text_equal(buffer_text(&before.out), buffer_text(&after.out)));
-    pack_done(&before);
-    pack_done(&after);
+    struct bodies before = bodies_of(&zone_kind, object_of(FULL, "", ""));
+    struct bodies after = bodies_of(&zone_kind, object_of(FULL, LABELS, STATUS));
+    assert_true(text_equal(before.spec, after.spec));
 }
 
 static void a_zone_without_content_has_no_numbers(void **state)
@@ -362,7 +317,7 @@ static void the_schema_takes_what_conditions_tell_of(void **state)
          "'types':['nonsense']}]}],'servers':'','mname':'..','rname':'@@'"),
     };
     for (size_t i = 0; i < COUNT_OF(specs); i++)
-        assert_null(errors_of(object_of(specs[i], "", "")));
+        assert_null(schema_errors_of(&zone_kind, object_of(specs[i], "", "")));
 }
 
 static void the_schema_refuses_what_has_no_condition(void **state)
@@ -384,7 +339,8 @@ static void the_schema_refuses_what_has_no_condition(void **state)
          "spec.nameservers[0].name is required"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        assert_string_equal(errors_of(object_of(rows[i].spec, "", "")), rows[i].text);
+        assert_string_equal(schema_errors_of(&zone_kind, object_of(rows[i].spec, "", "")),
+                            rows[i].text);
 }
 
 // Path and default of each row that has one.

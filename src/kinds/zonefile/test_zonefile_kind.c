@@ -8,38 +8,12 @@
 
 #include <cmocka.h>
 
-#include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "kinds/test_arena.h"
 
 static void unpack(const char *json, struct zonefile_spec *spec, struct zonefile_status *status)
 {
-    struct pack_writer writer;
-    const struct value *object = quote(arena, json);
-    pack_init(&writer);
-    zonefile_kind.pack_spec(object, &writer);
-    size_t spec_len = writer.out.len;
-    zonefile_kind.pack_ours(object, &writer);
-    const char *body = arena_copy(arena, writer.out.at, writer.out.len);
-    zonefile_unpack(arena, (struct text){body, spec_len},
-                    (struct text){body + spec_len, writer.out.len - spec_len}, spec, status);
-    pack_done(&writer);
+    struct bodies bodies = bodies_of(&zonefile_kind, quote(arena, json));
+    zonefile_unpack(arena, bodies.spec, bodies.ours, spec, status);
 }
 
 static void the_config_map_has_the_name_of_the_object_when_not_given(void **state)
@@ -58,13 +32,6 @@ static void the_config_map_has_the_name_of_the_object_when_not_given(void **stat
     unpack("{'metadata':{'name':'zf'},'spec':{'configMapName':'other','zoneRefs':[]}}", &spec,
            NULL);
     assert_true(text_is(spec.config_map, "other"));
-}
-
-static const char *json_of(const struct value *value)
-{
-    AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
-    return arena_copy(arena, out.at, out.len);
 }
 
 static void a_status_survives_packing(void **state)
