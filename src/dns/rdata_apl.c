@@ -102,7 +102,7 @@ static bool write_item(struct rdata_writer *writer)
     buffer_add_text(writer->out, at[1] == 1 ? "1:" : "2:");
     (at[1] == 1 ? rdata_put_ip4 : rdata_put_ip6)(writer->out, octets);
     buffer_add_char(writer->out, '/');
-    rdata_put_number(writer->out, at[2]);
+    buffer_add_number(writer->out, at[2]);
     writer->at += ITEM_HEAD + len;
     return true;
 }

@@ -118,7 +118,7 @@ bool rdata_hip_write(struct rdata_writer *writer)
     size_t hit = at[0], key = rdata_u16_at(at + 2);
     if (!hit || !key || !rdata_has_octets(writer, HIP_HEAD + hit + key))
         return false;
-    rdata_put_number(writer->out, at[1]);
+    buffer_add_number(writer->out, at[1]);
     rdata_separate(writer);
     rdata_put_hex(writer->out, at + HIP_HEAD, hit);
     rdata_separate(writer);

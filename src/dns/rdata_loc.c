@@ -176,11 +176,11 @@ static void put_angle(struct rdata_writer *writer, uint32_t octets, const char *
 {
     uint32_t angle = angle_of(octets);
     rdata_separate(writer);
-    rdata_put_number(writer->out, angle / DEGREE);
+    buffer_add_number(writer->out, angle / DEGREE);
     buffer_add_char(writer->out, ' ');
-    rdata_put_number(writer->out, angle / MINUTE % 60);
+    buffer_add_number(writer->out, angle / MINUTE % 60);
     buffer_add_char(writer->out, ' ');
-    rdata_put_number(writer->out, angle / SECOND % 60);
+    buffer_add_number(writer->out, angle / SECOND % 60);
     buffer_add_char(writer->out, '.');
     put_padded(writer->out, angle % SECOND, 3);
     buffer_add_char(writer->out, ' ');
@@ -189,7 +189,7 @@ static void put_angle(struct rdata_writer *writer, uint32_t octets, const char *
 
 static void put_metres(struct buffer *out, uint64_t cm)
 {
-    rdata_put_number(out, (uint32_t)(cm / 100));
+    buffer_add_number(out, cm / 100);
     buffer_add_char(out, '.');
     put_padded(out, (uint32_t)(cm % 100), 2);
     buffer_add_char(out, 'm');

@@ -156,7 +156,6 @@ typedef bool rdata_write_field(struct rdata_writer *writer);
 // A blank, unless this is the first word.
 void rdata_separate(struct rdata_writer *writer);
 bool rdata_has_octets(const struct rdata_writer *writer, size_t len);
-void rdata_put_number(struct buffer *out, uint32_t number);
 void rdata_put_hex(struct buffer *out, const uint8_t *at, size_t len); // upper case
 void rdata_put_ip4(struct buffer *out, const uint8_t at[4]);
 void rdata_put_ip6(struct buffer *out, const uint8_t at[16]);

@@ -162,7 +162,7 @@ static bool port_is_sound(struct text value)
 
 static void port_write(struct buffer *out, struct text value)
 {
-    rdata_put_number(out, rdata_u16_at(value.at));
+    buffer_add_number(out, rdata_u16_at(value.at));
 }
 
 static bool add_ip4(struct text item, struct buffer *out)
@@ -320,7 +320,7 @@ static void key_write(struct buffer *out, unsigned key)
     const char *name = key < KEYS_WITH_NAME ? kinds[key].name : NULL;
     buffer_add_text(out, name ? name : "key");
     if (!name)
-        rdata_put_number(out, key);
+        buffer_add_number(out, key);
 }
 
 // ---- reading ------------------------------------------------------------------------------------

@@ -19,17 +19,6 @@ bool rdata_has_octets(const struct rdata_writer *writer, size_t len)
     return (size_t)(writer->end - writer->at) >= len;
 }
 
-void rdata_put_number(struct buffer *out, uint32_t number)
-{
-    char digits[10];
-    size_t first = sizeof digits;
-    do {
-        digits[--first] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    buffer_add(out, digits + first, sizeof digits - first);
-}
-
 void rdata_put_hex(struct buffer *out, const uint8_t *at, size_t len)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -47,7 +36,7 @@ void rdata_put_ip4(struct buffer *out, const uint8_t at[4])
     for (size_t i = 0; i < 4; i++) {
         if (i)
             buffer_add_char(out, '.');
-        rdata_put_number(out, at[i]);
+        buffer_add_number(out, at[i]);
     }
 }
 
@@ -143,7 +132,7 @@ static bool write_u8(struct rdata_writer *writer)
     if (!rdata_has_octets(writer, 1))
         return false;
     rdata_separate(writer);
-    rdata_put_number(writer->out, *writer->at++);
+    buffer_add_number(writer->out, *writer->at++);
     return true;
 }
 
@@ -152,7 +141,7 @@ static bool write_u16(struct rdata_writer *writer)
     if (!rdata_has_octets(writer, 2))
         return false;
     rdata_separate(writer);
-    rdata_put_number(writer->out, rdata_u16_at(writer->at));
+    buffer_add_number(writer->out, rdata_u16_at(writer->at));
     writer->at += 2;
     return true;
 }
@@ -162,7 +151,7 @@ static bool write_u32(struct rdata_writer *writer)
     if (!rdata_has_octets(writer, 4))
         return false;
     rdata_separate(writer);
-    rdata_put_number(writer->out, rdata_u32_at(writer->at));
+    buffer_add_number(writer->out, rdata_u32_at(writer->at));
     writer->at += 4;
     return true;
 }
@@ -186,7 +175,7 @@ static void put_date(struct buffer *out, uint32_t days)
     uint32_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     uint32_t march = (5 * of_year + 2) / 153, day = of_year - (153 * march + 2) / 5 + 1;
     uint32_t month = march < 10 ? march + 3 : march - 9;
-    rdata_put_number(out, (year_of_era + era * 400 + (month <= 2)) * 10000 + month * 100 + day);
+    buffer_add_number(out, (year_of_era + era * 400 + (month <= 2)) * 10000 + month * 100 + day);
 }
 
 static bool write_time(struct rdata_writer *writer)
@@ -448,7 +437,7 @@ static bool write_fields(struct rdata_writer *writer, const struct rdata_shape *
 void rdata_write_generic(struct buffer *out, struct text rdata)
 {
     buffer_add_text(out, "\\# ");
-    rdata_put_number(out, (uint32_t)rdata.len);
+    buffer_add_number(out, rdata.len);
     if (rdata.len)
         buffer_add_char(out, ' ');
     rdata_put_hex(out, (const uint8_t *)rdata.at, rdata.len);
