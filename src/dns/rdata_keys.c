@@ -25,9 +25,9 @@ bool rdata_gateway_read(struct rdata_reader *reader)
     case GATEWAY_NONE:
         return read_none(reader);
     case GATEWAY_IP4:
-        return rdata_fields_read[RDATA_IP4](reader);
+        return rdata_ip4_read(reader);
     case GATEWAY_IP6:
-        return rdata_fields_read[RDATA_IP6](reader);
+        return rdata_ip6_read(reader);
     case GATEWAY_NAME:
         return rdata_name_read(reader);
     default:

@@ -80,7 +80,6 @@ struct rdata_reader {
     struct error *err;
 };
 typedef bool rdata_read_field(struct rdata_reader *reader);
-extern rdata_read_field *const rdata_fields_read[RDATA_FIELD_COUNT];
 
 // "... (at character 5)", or "(at word 2)" of a file. `at` NULL: the word in hand.
 bool rdata_refuse(const struct rdata_reader *reader, const char *at, const char *format, ...)
@@ -173,8 +172,7 @@ static inline uint32_t rdata_u32_at(const void *at)
     return (uint32_t)rdata_u16_at(at) << 16 | rdata_u16_at((const uint8_t *)at + 2);
 }
 
-// ---- fields of presentation text
-// ------------------------------------------------------------------
+// ---- fields of presentation text ----------------------------------------------------------------
 
 rdata_read_field rdata_algorithm_read, rdata_base64_read, rdata_cert_type_read,
     rdata_digest_type_read, rdata_eui48_read, rdata_eui64_read, rdata_groups_read, rdata_hash_read,

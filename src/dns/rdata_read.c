@@ -245,7 +245,7 @@ const struct rdata_word *rdata_next_plain(struct rdata_reader *reader, const cha
     return word;
 }
 
-rdata_read_field *const rdata_fields_read[RDATA_FIELD_COUNT] = {
+static rdata_read_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_U8] = rdata_u8_read,
     [RDATA_U16] = rdata_u16_read,
     [RDATA_U32] = rdata_u32_read,
@@ -292,7 +292,7 @@ static bool check(const struct rdata_reader *reader, const struct rdata_shape *s
     if (rdata.len > RDATA_MAX)
         return rdata_refuse(reader, NULL, "rdata of %zu octets: at most %d are possible", rdata.len,
                             RDATA_MAX);
-    return !shape || !shape->check || shape->check(rdata, reader->err) || rdata_refuse_here(reader);
+    return !shape->check || shape->check(rdata, reader->err) || rdata_refuse_here(reader);
 }
 
 static bool read_generic_len(struct rdata_reader *reader, uint32_t *len)
@@ -325,7 +325,7 @@ static bool read_fields(struct rdata_reader *reader)
         return rdata_refuse(reader, NULL, "type %s is not known: write its rdata as \\# LEN HEX",
                             rr_type_write(reader->type, name));
     for (const uint8_t *field = shape->fields; *field; field++)
-        if (!rdata_fields_read[*field](reader))
+        if (!fields[*field](reader))
             return false;
     if (!check(reader, shape))
         return false;
