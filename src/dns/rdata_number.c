@@ -1,4 +1,7 @@
+#include <stdio.h>
+
 #include "base/memory.h"
+#include "base/when.h"
 #include "dns/rdata_private.h"
 #include "dns/rr_type.h"
 
@@ -236,44 +239,17 @@ bool rdata_type_read(struct rdata_reader *reader)
 
 // ---- time ---------------------------------------------------------------------------------------
 
-static unsigned two_digits(const char *at)
-{
-    return (unsigned)(at[0] - '0') * 10 + (unsigned)(at[1] - '0');
-}
-
-static bool is_leap(unsigned year)
-{
-    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static unsigned month_days(unsigned year, unsigned month)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && is_leap(year));
-}
-
-static uint64_t days_before(unsigned year, unsigned month)
-{
-    uint64_t days = 0;
-    for (unsigned y = 1970; y < year; y++)
-        days += is_leap(y) ? 366 : 365;
-    for (unsigned m = 1; m < month; m++)
-        days += month_days(year, m);
-    return days;
-}
-
 // 14 digits as YYYYMMDDHHmmSS.
-static bool to_time(const char *at, uint64_t *out)
+static bool to_time(const char *at, uint32_t *out)
 {
-    unsigned year = two_digits(at) * 100 + two_digits(at + 2), month = two_digits(at + 4);
-    unsigned day = two_digits(at + 6), hour = two_digits(at + 8), minute = two_digits(at + 10);
-    unsigned second = two_digits(at + 12);
-    if (year < 1970 || year > 2106 || month < 1 || month > 12 || day < 1)
+    char text[WHEN_TEXT_MAX];
+    int64_t ms;
+    snprintf(text, sizeof text, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", at, at + 4, at + 6, at + 8,
+             at + 10, at + 12);
+    if (!when_parse(text_of(text), &ms, NULL) || ms < 0 || ms / 1000 > UINT32_MAX)
         return false;
-    if (day > month_days(year, month) || hour > 23 || minute > 59 || second > 60)
-        return false;
-    *out = (days_before(year, month) + day - 1) * 86400 + hour * 3600 + minute * 60 + second;
-    return *out <= UINT32_MAX;
+    *out = (uint32_t)(ms / 1000);
+    return true;
 }
 
 bool rdata_time_read(struct rdata_reader *reader)
@@ -284,9 +260,8 @@ bool rdata_time_read(struct rdata_reader *reader)
     if (!word)
         return false;
     if (word->text.len == 14 && to_number(word->text, &number)) {
-        if (!to_time(word->text.at, &number))
+        if (!to_time(word->text.at, &seconds))
             return rdata_refuse(reader, NULL, "no time from 1970 to 2106: write YYYYMMDDHHmmSS");
-        seconds = (uint32_t)number;
     } else if (!rdata_number(reader, word->text, UINT32_MAX, &seconds)) {
         return false;
     }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/when.h"
 #include "dns/rdata_private.h"
 #include "dns/rr_type.h"
 
@@ -167,27 +168,17 @@ static bool write_type(struct rdata_writer *writer)
     return true;
 }
 
-// Days since 1970 to a date (the proleptic Gregorian calendar, in eras of 400 years from March).
-static void put_date(struct buffer *out, uint32_t days)
-{
-    uint32_t z = days + 719468, era = z / 146097, of_era = z % 146097;
-    uint32_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    uint32_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    uint32_t march = (5 * of_year + 2) / 153, day = of_year - (153 * march + 2) / 5 + 1;
-    uint32_t month = march < 10 ? march + 3 : march - 9;
-    buffer_add_number(out, (year_of_era + era * 400 + (month <= 2)) * 10000 + month * 100 + day);
-}
-
+// YYYYMMDDHHmmSS: the digits of 2025-12-30T10:00:00Z.
 static bool write_time(struct rdata_writer *writer)
 {
+    char text[WHEN_TEXT_MAX];
     if (!rdata_has_octets(writer, 4))
         return false;
-    uint32_t seconds = rdata_u32_at(writer->at), rest = seconds % 86400;
-    uint32_t clock = rest / 3600 * 10000 + rest / 60 % 60 * 100 + rest % 60;
+    when_write(rdata_u32_at(writer->at), text);
     rdata_separate(writer);
-    put_date(writer->out, seconds / 86400);
-    for (uint32_t unit = 100000; unit; unit /= 10)
-        buffer_add_char(writer->out, (char)('0' + clock / unit % 10));
+    for (const char *at = text; *at; at++)
+        if (rdata_is_digit(*at))
+            buffer_add_char(writer->out, *at);
     writer->at += 4;
     return true;
 }
