@@ -48,7 +48,7 @@ static bool is_direction(struct text word, const char *pair)
 static bool read_angle(struct rdata_reader *reader, const char *pair, unsigned degrees_max)
 {
     static const uint32_t units[] = {DEGREE, MINUTE, 1};
-    static const uint64_t maxima[] = {180, 59, 59999};
+    const uint64_t maxima[] = {degrees_max, 59, 59999};
     uint64_t angle = 0, number;
     for (size_t i = 0; i <= COUNT_OF(units); i++) {
         const struct rdata_word *word = rdata_next_plain(reader, "an angle with its direction");
@@ -62,8 +62,7 @@ static bool read_angle(struct rdata_reader *reader, const char *pair, unsigned d
                           is_first ? middle + (uint32_t)angle : middle - (uint32_t)angle);
             return true;
         }
-        if (i == COUNT_OF(units) ||
-            !to_decimal(word->text, i == 2 ? 3 : 0, i ? maxima[i] : degrees_max, &number))
+        if (i == COUNT_OF(units) || !to_decimal(word->text, i == 2 ? 3 : 0, maxima[i], &number))
             return rdata_refuse(reader, NULL,
                                 "write 0..%u degrees, minutes 0..59, seconds 0..59.999, then %c "
                                 "or %c",
