@@ -246,6 +246,11 @@ static void octets_write(struct buffer *out, struct text value)
     buffer_add_char(out, '"');
 }
 
+static bool is_one_of(const char *marks, char c)
+{
+    return c && strchr(marks, c);
+}
+
 // A relative template with the variable dns (RFC 9461 5).
 static bool dohpath_is_sound(struct text value)
 {
@@ -256,8 +261,8 @@ static bool dohpath_is_sound(struct text value)
         struct text rest = {value.at + i, value.len - i};
         if (*rest.at == '{' || *rest.at == '}')
             is_open = *rest.at == '{';
-        if (is_open && i && text_starts(rest, "dns") && strchr("{?&/;+#.,", rest.at[-1]) &&
-            rest.len > 3 && strchr("},:*", rest.at[3]))
+        if (is_open && i && text_starts(rest, "dns") && is_one_of("{?&/;+#.,", rest.at[-1]) &&
+            rest.len > 3 && is_one_of("},:*", rest.at[3]))
             return true;
     }
     return false;

@@ -115,6 +115,10 @@ static void parameters_must_be_in_order_and_whole(void **state)
     refuse("SVCB", TEXT("\0\1\0\0\1\0\2\2h"), 0, "parameter alpn has a value that is malformed");
     refuse("SVCB", TEXT("\0\1\0\0\4\0\3\1\2\3"), 0,
            "parameter ipv4hint has a value that is malformed");
+    refuse("SVCB", TEXT("\0\1\0\0\7\0\6/{dns\0"), 0,
+           "parameter dohpath has a value that is malformed");
+    refuse("SVCB", TEXT("\0\1\0\0\7\0\7/{\0dns}"), 0,
+           "parameter dohpath has a value that is malformed");
     refuse("SVCB", TEXT("\0\1\0\xff\xff\0\0"), 0, "parameter key65535 may not be used");
     refuse("SVCB", TEXT("\0\1\0\0\0\0\2\0\3"), 0, "parameter port is mandatory, but missing");
 }
