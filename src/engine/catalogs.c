@@ -20,7 +20,7 @@ enum {
 // A zone that left without its Zone having been deleted.
 struct ghost {
     uint8_t octets[DNAME_MAX];
-    struct dname fqdn;
+    size_t len;
     char uid[UID_OCTETS];
     int64_t left_ms; // mono
     bool is_held;    // it stays in the catalog
@@ -29,13 +29,23 @@ struct ghost {
 struct catalog {
     char *group;
     uint8_t octets[DNAME_MAX];
-    struct dname apex;
+    size_t len;
     struct zone *now;     // NULL: none was published
     int64_t published_ms; // mono
     struct ghost *ghosts;
     size_t ghost_count;
     size_t ghost_capacity;
 };
+
+static struct dname name_of(const struct ghost *ghost)
+{
+    return (struct dname){ghost->octets, ghost->len};
+}
+
+static struct dname apex_of(const struct catalog *catalog)
+{
+    return (struct dname){catalog->octets, catalog->len};
+}
 
 static struct catalog *find(const struct engine *engine, const char *group)
 {
@@ -48,30 +58,29 @@ static struct catalog *find(const struct engine *engine, const char *group)
 bool catalogs_have(const struct engine *engine, struct dname apex)
 {
     for (size_t i = 0; i < engine->catalog_count; i++)
-        if (dname_equal(engine->catalogs[i].apex, apex))
+        if (dname_equal(apex_of(&engine->catalogs[i]), apex))
             return true;
     return false;
 }
 
 // ---- the guard ----------------------------------------------------------------------------------
 
+static bool is_member_of(const struct catalog *catalog, const struct served *served)
+{
+    return served && served->is_member && served->group && !strcmp(served->group, catalog->group);
+}
+
 static size_t members_of(const struct engine *engine, const struct catalog *catalog)
 {
     size_t count = 0;
-    for (uint32_t id = 0; id < engine->served_used; id++) {
-        const struct served *served = engine->served[id];
-        count +=
-            served && served->is_member && served->group && !strcmp(served->group, catalog->group);
-    }
+    for (uint32_t id = 0; id < engine->served_used; id++)
+        count += is_member_of(catalog, engine->served[id]);
     return count;
 }
 
 static void drop_ghost(struct catalog *catalog, size_t at)
 {
     catalog->ghosts[at] = catalog->ghosts[--catalog->ghost_count];
-    if (catalog->ghost_count)
-        for (size_t i = 0; i < catalog->ghost_count; i++)
-            catalog->ghosts[i].fqdn.at = catalog->ghosts[i].octets;
 }
 
 // Those that came back, and those that left so long ago that they count no more.
@@ -80,9 +89,8 @@ static void sweep(struct engine *engine, struct catalog *catalog)
     int64_t now_ms = loop_mono_ms(engine->loop);
     for (size_t i = catalog->ghost_count; i-- > 0;) {
         const struct ghost *ghost = &catalog->ghosts[i];
-        uint32_t id = table_find(&engine->served_by_apex,
-                                 hash_octets(ghost->fqdn.at, ghost->fqdn.len), &ghost->fqdn);
-        bool is_back = id != TABLE_NONE && engine->served[id]->is_member;
+        const struct served *served = publish_find(engine, name_of(ghost));
+        bool is_back = served && served->is_member;
         if (is_back || (!ghost->is_held && ghost->left_ms + GUARD_WINDOW_MS < now_ms))
             drop_ghost(catalog, i);
     }
@@ -94,7 +102,7 @@ static void log_held(const struct engine *engine, const struct catalog *catalog)
     for (size_t i = 0; i < catalog->ghost_count && names.len < 400; i++) {
         if (names.len)
             buffer_add_text(&names, ", ");
-        dname_write(&names, catalog->ghosts[i].fqdn);
+        dname_write(&names, name_of(&catalog->ghosts[i]));
     }
     log_line(
         engine->log, LOG_ERROR,
@@ -122,7 +130,7 @@ static void guard(struct engine *engine, struct catalog *catalog)
 static void forget_ghost(struct catalog *catalog, struct dname fqdn)
 {
     for (size_t i = catalog->ghost_count; i-- > 0;)
-        if (dname_equal(catalog->ghosts[i].fqdn, fqdn))
+        if (dname_equal(name_of(&catalog->ghosts[i]), fqdn))
             drop_ghost(catalog, i);
 }
 
@@ -137,12 +145,9 @@ void catalogs_lose(struct engine *engine, const struct served *served, bool was_
         return;
     mem_reserve(&catalog->ghosts, &catalog->ghost_capacity, catalog->ghost_count + 1);
     struct ghost *ghost = &catalog->ghosts[catalog->ghost_count++];
-    *ghost = (struct ghost){.left_ms = loop_mono_ms(engine->loop)};
+    *ghost = (struct ghost){.len = served->apex.len, .left_ms = loop_mono_ms(engine->loop)};
     memcpy(ghost->octets, served->apex.at, served->apex.len);
     object_write_uid(engine->keys[served->key].object, ghost->uid);
-    for (size_t i = 0; i < catalog->ghost_count; i++)
-        catalog->ghosts[i].fqdn.at = catalog->ghosts[i].octets;
-    ghost->fqdn.len = served->apex.len;
 }
 
 void catalogs_forget(struct engine *engine, const struct object *zone)
@@ -170,17 +175,16 @@ static size_t list_members(const struct engine *engine, const struct catalog *ca
     struct catalog_member *members = arena_new_array(arena, struct catalog_member, most + 1);
     for (uint32_t id = 0; id < engine->served_used; id++) {
         const struct served *served = engine->served[id];
-        char *uid = arena_alloc(arena, 1, UID_OCTETS);
-        if (!served || !served->is_member || !served->group ||
-            strcmp(served->group, catalog->group) != 0)
+        if (!is_member_of(catalog, served))
             continue;
+        char *uid = arena_alloc(arena, 1, UID_OCTETS);
         object_write_uid(engine->keys[served->key].object, uid);
         members[count++] = (struct catalog_member){served->apex, text_of(uid)};
     }
     for (size_t i = 0; i < catalog->ghost_count; i++)
         if (catalog->ghosts[i].is_held)
-            members[count++] =
-                (struct catalog_member){catalog->ghosts[i].fqdn, text_of(catalog->ghosts[i].uid)};
+            members[count++] = (struct catalog_member){name_of(&catalog->ghosts[i]),
+                                                       text_of(catalog->ghosts[i].uid)};
     *out = members;
     return count;
 }
@@ -190,7 +194,7 @@ static size_t believed_serials(const struct engine *engine, const struct catalog
 {
     const struct server_view *views;
     size_t count = 0;
-    size_t views_count = followers_views(engine->followers, catalog->apex, &views);
+    size_t views_count = followers_views(engine->followers, apex_of(catalog), &views);
     for (size_t i = 0; i < views_count && count < CATALOG_SERVERS_MAX; i++)
         if (views[i].has_serial && views[i].is_believed)
             out[count++] = views[i].serial;
@@ -251,7 +255,7 @@ static void publish(struct engine *engine, struct catalog *catalog)
     guard(engine, catalog);
     size_t count = list_members(engine, catalog, arena, &members);
     CLEANUP(zone)
-    struct zone *next = catalog_zone_new(catalog->apex, serial_next(&inputs), members, count,
+    struct zone *next = catalog_zone_new(apex_of(catalog), serial_next(&inputs), members, count,
                                          text_of(catalog->group));
     if (catalog->now && is_same_content(catalog->now, next) && !serial_is_behind(&inputs))
         return;
@@ -273,8 +277,6 @@ void catalogs_update(struct engine *engine)
 {
     if (!engine->are_catalogs_dirty || !engine->is_first_pass_done || !engine_may_write(engine))
         return;
-    engine->catalog_timer.call = ring;
-    engine->catalog_timer.context = engine;
     loop_timer_cancel(engine->loop, &engine->catalog_timer);
     engine->are_catalogs_dirty = false;
     for (size_t i = 0; i < engine->catalog_count; i++)
@@ -285,8 +287,8 @@ void catalogs_update(struct engine *engine)
 
 static void catalog_done(struct engine *engine, struct catalog *catalog)
 {
-    followers_forget(engine->followers, catalog->apex);
-    published_remove(engine->published, catalog->apex);
+    followers_forget(engine->followers, apex_of(catalog));
+    published_remove(engine->published, apex_of(catalog));
     zone_unref(catalog->now);
     free(catalog->ghosts);
     free(catalog->group);
@@ -306,8 +308,8 @@ static bool is_kept(const struct catalog *catalog, const struct zones_config *co
 {
     const struct zones_group *group =
         config ? zones_config_group(config, text_of(catalog->group)) : NULL;
-    return group && group->catalog_len == catalog->apex.len &&
-           !memcmp(group->catalog, catalog->apex.at, catalog->apex.len);
+    return group && group->catalog_len == catalog->len &&
+           !memcmp(group->catalog, catalog->octets, catalog->len);
 }
 
 static void catalog_add(struct engine *engine, const struct zones_group *group)
@@ -315,7 +317,12 @@ static void catalog_add(struct engine *engine, const struct zones_group *group)
     struct catalog *catalog = &engine->catalogs[engine->catalog_count++];
     *catalog = (struct catalog){.group = mem_copy_text(group->name)};
     memcpy(catalog->octets, group->catalog, group->catalog_len);
-    catalog->apex.len = group->catalog_len;
+    catalog->len = group->catalog_len;
+}
+
+void catalogs_new(struct engine *engine)
+{
+    engine->catalog_timer = (struct loop_timer){.call = ring, .context = engine};
 }
 
 void catalogs_set(struct engine *engine)
@@ -336,9 +343,10 @@ void catalogs_set(struct engine *engine)
             catalog_add(engine, &config->groups[i]);
     for (size_t i = 0; i < engine->catalog_count; i++) {
         struct catalog *catalog = &engine->catalogs[i];
-        catalog->apex.at = catalog->octets;
-        if (!catalog->now)
-            published_hold(engine->published, catalog->apex, catalog->group, PUBLISHED_HELD);
+        if (catalog->now)
+            continue;
+        publish_give_way(engine, apex_of(catalog));
+        published_hold(engine->published, apex_of(catalog), catalog->group, PUBLISHED_HELD);
     }
     engine->are_catalogs_dirty = true;
 }

@@ -62,8 +62,9 @@ struct follower {
     struct server_lane *lane;
     struct talk talks[TALK_TYPES];
     int64_t begun_ms[TALK_TYPES];
-    bool is_doubted; // it answered what nobody vouches for: ask over TCP
-    bool has_come;   // for the version told last
+    bool is_doubted;      // it answered what nobody vouches for: ask over TCP
+    bool has_come;        // for the version told last
+    bool is_refusal_told; // it refuses NOTIFY, and that was logged
 };
 
 struct followed {
@@ -125,7 +126,8 @@ static struct followed *find(const struct followers *followers, struct dname ape
 
 static uint32_t slot(struct followers *followers)
 {
-    for (uint32_t id = 0; id < followers->used; id++)
+    bool has_free = followers->by_apex.count < followers->used;
+    for (uint32_t id = 0; has_free && id < followers->used; id++)
         if (!followers->zones[id])
             return id;
     mem_reserve(&followers->zones, &followers->capacity, (size_t)followers->used + 1);
@@ -368,13 +370,49 @@ static void probe_done(void *context, const struct dns_reply *reply)
     schedule(follower->zone);
 }
 
+// It may follow all the same, by its own refresh: what it has is seen by asking it.
+static void tell_refusal(struct follower *follower, const struct error *err)
+{
+    AUTO_BUFFER name = {0};
+    if (follower->is_refusal_told)
+        return;
+    follower->is_refusal_told = true;
+    dname_write(&name, follower->zone->apex);
+    log_line(follower->zone->followers->options.log, LOG_WARN,
+             "a server refuses to be told of changes: let it take NOTIFY from here",
+             LOG_TEXT("server", follower->server->name), LOG_TEXT("zone", name.at),
+             LOG_TEXT("error", err->text), LOG_END);
+}
+
+static void notified(struct follower *follower, const struct dns_reply *reply)
+{
+    bool has_serial;
+    uint32_t serial;
+    struct error err;
+    const struct talk *talk = &follower->talks[TALK_NOTIFY];
+    const struct followed *zone = follower->zone;
+    const struct tsig_key *key = follower->server->key ? &follower->server->key->key : NULL;
+    if (!reply->is_answered) {
+        count(follower, TALK_NOTIFY, 2);
+        return;
+    }
+    bool is_good = primary_reply(reply->octets, talk->id, zone->apex, key,
+                                 loop_unix_ms(zone->followers->loop) / 1000, &talk->mac,
+                                 &has_serial, &serial, &err);
+    count(follower, TALK_NOTIFY, is_good ? 0 : 1);
+    if (is_good)
+        follower->is_refusal_told = false;
+    else
+        tell_refusal(follower, &err);
+}
+
 static void notify_done(void *context, const struct dns_reply *reply)
 {
     struct talk *talk = context;
     struct follower *follower = talk->follower;
     talk->call = NULL;
     left_flight(follower->lane);
-    count(follower, TALK_NOTIFY, reply->is_answered ? 0 : 2);
+    notified(follower, reply);
     talk_again(follower, TALK_NOTIFY);
     schedule(follower->zone);
 }

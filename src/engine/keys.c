@@ -10,13 +10,6 @@ struct identity {
     struct text name;
 };
 
-static uint64_t identity_hash(struct text namespace_, struct text name)
-{
-    uint64_t mixed[2] = {hash_octets(namespace_.at, namespace_.len),
-                         hash_octets(name.at, name.len)};
-    return hash_octets(mixed, sizeof mixed);
-}
-
 static bool key_matches(const void *context, uint32_t id, const void *wanted)
 {
     const struct engine *engine = context;
@@ -30,7 +23,7 @@ static uint64_t key_hash(const void *context, uint32_t id)
 {
     const struct engine *engine = context;
     const struct object *object = engine->keys[id].object;
-    return identity_hash(object_namespace(object), object_name(object));
+    return object_name_hash(object_namespace(object), object_name(object));
 }
 
 static const struct table_ops key_table_ops = {key_matches, key_hash};
@@ -47,7 +40,7 @@ uint32_t key_find(struct engine *engine, size_t controller, struct text namespac
                   struct text name)
 {
     const struct identity identity = {namespace_, name};
-    return table_find(key_table(engine, controller), identity_hash(namespace_, name), &identity);
+    return table_find(key_table(engine, controller), object_name_hash(namespace_, name), &identity);
 }
 
 static uint32_t key_slot(struct engine *engine)
@@ -67,7 +60,7 @@ uint32_t key_make(struct engine *engine, size_t controller, const struct object 
     engine->keys[id] = (struct key){
         .object = object_ref(object), .first_claim = NO_ID, .controller = (uint8_t)controller};
     table_add(key_table(engine, controller),
-              identity_hash(object_namespace(object), object_name(object)), id);
+              object_name_hash(object_namespace(object), object_name(object)), id);
     return id;
 }
 

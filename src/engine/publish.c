@@ -42,7 +42,8 @@ static struct served *served_of(const struct engine *engine, uint32_t key)
 
 static uint32_t slot(struct engine *engine)
 {
-    for (uint32_t id = 0; id < engine->served_used; id++)
+    bool has_free = engine->served_by_apex.count < engine->served_used;
+    for (uint32_t id = 0; has_free && id < engine->served_used; id++)
         if (!engine->served[id])
             return id;
     mem_reserve(&engine->served, &engine->served_capacity, (size_t)engine->served_used + 1);
@@ -80,6 +81,26 @@ static void withdraw(struct engine *engine, struct served *served)
     followers_forget(engine->followers, served->apex);
     published_remove(engine->published, served->apex);
     served_free(engine, served);
+}
+
+const struct served *publish_find(const struct engine *engine, struct dname apex)
+{
+    return find(engine, apex);
+}
+
+void publish_give_way(struct engine *engine, struct dname apex)
+{
+    AUTO_BUFFER name = {0};
+    struct served *served = find(engine, apex);
+    if (!served)
+        return;
+    dname_write(&name, apex);
+    log_line(
+        engine->log, LOG_WARN,
+        "a zone has the name of a catalog of the zones configuration and is not served: rename "
+        "one of them",
+        LOG_TEXT("zone", name.at), LOG_END);
+    withdraw(engine, served);
 }
 
 // ---- telling ------------------------------------------------------------------------------------
@@ -342,6 +363,7 @@ void publish_new(struct engine *engine)
                                                                   .context = engine});
     followers_lead(engine->followers, engine->is_leading);
     zone_files_new(engine);
+    catalogs_new(engine);
 }
 
 void publish_free(struct engine *engine)

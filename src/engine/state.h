@@ -464,6 +464,9 @@ void publish_forget(struct engine *engine, uint32_t key);
 // An overview was made anew: it learns what is served and answered.
 void publish_tell_overview(struct engine *engine, uint32_t key);
 
+const struct served *publish_find(const struct engine *engine, struct dname apex); // or NULL
+// A catalog has that name from now on: the zone is not served.
+void publish_give_way(struct engine *engine, struct dname apex);
 void publish_write_metrics(const struct engine *engine, struct buffer *out);
 
 // zone_files.c
@@ -473,6 +476,7 @@ void zone_files_free(struct engine *engine);
 void zone_files_want(struct engine *engine, struct served *served);
 
 // catalogs.c
+void catalogs_new(struct engine *engine);
 // The groups of the configuration are others now.
 void catalogs_set(struct engine *engine);
 void catalogs_free(struct engine *engine);

@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/must.h"
+#include "store/status.h"
 
 enum {
     ROUNDS_MAX = 4,
@@ -415,8 +416,7 @@ static uint64_t stored_hash(struct arena *arena, const struct kind *kind,
 {
     struct value *kept = value_make(arena, VALUE_MAP);
     value_each (item, status) {
-        bool is_bulk = kind->bulk_status && text_is(item->key, kind->bulk_status);
-        if (item->type == VALUE_NULL || is_bulk)
+        if (item->type == VALUE_NULL || status_is_bulk(kind, item->key))
             continue;
         struct value *link = arena_new_of(arena, struct value);
         *link = *item;

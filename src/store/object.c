@@ -61,17 +61,12 @@ static struct value *own_conditions(struct arena *arena, const struct kind *kind
     return own;
 }
 
-static bool is_bulk(const struct kind *kind, struct text key)
-{
-    return kind->bulk_status && text_is(key, kind->bulk_status);
-}
-
 static struct value *own_status(struct arena *arena, const struct kind *kind,
                                 const struct value *status)
 {
     struct value *own = value_make(arena, VALUE_MAP);
     value_each (item, status) {
-        if (is_own_field(kind, item->key) && !is_bulk(kind, item->key))
+        if (is_own_field(kind, item->key) && !status_is_bulk(kind, item->key))
             value_set(own, item->key, value_copy(arena, item));
     }
     const struct value *conditions = value_find(status, "conditions");
@@ -394,4 +389,11 @@ bool object_version_number(const struct object *object, uint64_t *out)
         return false;
     *out = (uint64_t)number;
     return true;
+}
+
+uint64_t object_name_hash(struct text namespace_, struct text name)
+{
+    uint64_t mixed[2] = {hash_octets(namespace_.at, namespace_.len),
+                         hash_octets(name.at, name.len)};
+    return hash_octets(mixed, sizeof mixed);
 }

@@ -61,6 +61,9 @@ void object_uid_parse(struct text text, uint8_t out[16]);
 // resourceVersion as a number, for stores that count; false when it is none.
 bool object_version_number(const struct object *object, uint64_t *out);
 
+// Of a name within a namespace, for hash tables.
+uint64_t object_name_hash(struct text namespace_, struct text name);
+
 // Identity of an object that may not be there.
 struct object_ref_key {
     const struct kind *kind;

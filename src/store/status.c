@@ -74,3 +74,8 @@ struct value *status_patched(struct arena *arena, const struct kind *kind,
     }
     return result;
 }
+
+bool status_is_bulk(const struct kind *kind, struct text field)
+{
+    return kind->bulk_status && text_is(field, kind->bulk_status);
+}

@@ -11,6 +11,9 @@
 // A kind that names no types of its own has all of them.
 bool status_is_own_condition(const struct kind *kind, struct text type);
 
+// A field that counts for nothing when two states are compared.
+bool status_is_bulk(const struct kind *kind, struct text field);
+
 // `status` (NULL: none) after the patch of store_patch_status(). Entries are shared with both; the
 // result lives in the arena.
 struct value *status_patched(struct arena *arena, const struct kind *kind,

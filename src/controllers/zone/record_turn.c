@@ -6,8 +6,6 @@
 #include "kinds/record/record_kind.h"
 #include "kinds/zone_ref.h"
 
-enum { PATIENCE_MS = 1000 };
-
 struct turn {
     const struct snapshot *in;
     struct verdict *out;
@@ -101,7 +99,7 @@ static bool is_too_early(const struct turn *turn, enum reason reason)
     if (reason != REASON_PENDING)
         return false;
     zones_is_answered(turn->zones, turn->view.object, &since_ms);
-    return since_ms && since_ms + PATIENCE_MS > turn->in->now_ms;
+    return since_ms && since_ms + ZONE_PATIENCE_MS > turn->in->now_ms;
 }
 
 static void put_zone(struct turn *turn)

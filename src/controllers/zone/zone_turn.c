@@ -8,7 +8,7 @@
 #include "dns/serial.h"
 #include "kinds/zone_ref.h"
 
-enum { PATIENCE_MS = 1000, READ_AGAIN_MS = 10000 };
+enum { READ_AGAIN_MS = 10000 };
 
 struct turn {
     const struct snapshot *in;
@@ -237,8 +237,8 @@ static bool are_current(const struct turn *turn)
 static int64_t patience_ends_ms(const struct turn *turn)
 {
     int64_t since_ms = turn->life->published_ms;
-    bool is_over = turn->in->now_ms < since_ms || turn->in->now_ms >= since_ms + PATIENCE_MS;
-    return !since_ms || is_over ? 0 : since_ms + PATIENCE_MS;
+    bool is_over = turn->in->now_ms < since_ms || turn->in->now_ms >= since_ms + ZONE_PATIENCE_MS;
+    return !since_ms || is_over ? 0 : since_ms + ZONE_PATIENCE_MS;
 }
 
 // A change is on its way to the servers, and they have had no time yet.

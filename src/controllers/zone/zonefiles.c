@@ -41,9 +41,7 @@ struct zonefiles {
 
 static uint64_t hash_of(struct zone_ref ref)
 {
-    uint64_t mixed[2] = {hash_octets(ref.namespace_.at, ref.namespace_.len),
-                         hash_octets(ref.name.at, ref.name.len)};
-    return hash_octets(mixed, sizeof mixed);
+    return object_name_hash(ref.namespace_, ref.name);
 }
 
 static struct zone_ref ref_of_place(const struct place *place)

@@ -1,19 +1,16 @@
 #include "controllers/zone/zones.h"
-#include "controllers/zone/fallbacks.h"
-#include "controllers/zone/zone_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/metric.h"
 #include "base/must.h"
 #include "base/table.h"
+#include "controllers/zone/fallbacks.h"
+#include "controllers/zone/zone_text.h"
 #include "dns/serial.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zonefile/zonefile_kind.h"
-
-enum { PATIENCE_MS = 1000 };
 
 struct zone_wait {
     uint32_t row;
@@ -63,13 +60,6 @@ struct zones {
 
 // ---- tables -------------------------------------------------------------------------------------
 
-static uint64_t hash_of_ref(struct zone_ref ref)
-{
-    uint64_t mixed[2] = {hash_octets(ref.namespace_.at, ref.namespace_.len),
-                         hash_octets(ref.name.at, ref.name.len)};
-    return hash_octets(mixed, sizeof mixed);
-}
-
 static struct zone_ref ref_of(const struct object *object)
 {
     return (struct zone_ref){object_name(object), object_namespace(object)};
@@ -77,7 +67,7 @@ static struct zone_ref ref_of(const struct object *object)
 
 static uint64_t hash_of(const struct object *object)
 {
-    return hash_of_ref(ref_of(object));
+    return object_name_hash(object_namespace(object), object_name(object));
 }
 
 static bool is_same(const struct object *a, const struct object *b)
@@ -174,12 +164,13 @@ static void life_free(struct zone_life *life)
 
 static uint32_t life_find(const struct lives *lives, struct zone_ref ref)
 {
-    return table_find(&lives->table, hash_of_ref(ref), &ref);
+    return table_find(&lives->table, object_name_hash(ref.namespace_, ref.name), &ref);
 }
 
 static uint32_t life_slot(struct lives *lives)
 {
-    for (uint32_t id = 0; id < lives->used; id++)
+    bool has_free = lives->table.count < lives->used;
+    for (uint32_t id = 0; has_free && id < lives->used; id++)
         if (!lives->items[id])
             return id;
     mem_reserve(&lives->items, &lives->capacity, (size_t)lives->used + 1);
@@ -653,8 +644,8 @@ static int64_t wake_late(struct zones *zones, struct zone_life *life, int64_t no
 {
     while (life->wait_told < life->wait_count) {
         const struct zone_wait *wait = &life->waits[life->wait_told];
-        if (wait->since_ms + PATIENCE_MS > now_ms)
-            return wait->since_ms + PATIENCE_MS;
+        if (wait->since_ms + ZONE_PATIENCE_MS > now_ms)
+            return wait->since_ms + ZONE_PATIENCE_MS;
         wake_row(zones, wait->row);
         life->wait_told++;
     }

@@ -45,6 +45,9 @@ struct zone_life {
     bool is_new;      // its numbers began here: servers may have them of another primary
 };
 
+// How long servers may take before it is said that they do not answer a change yet.
+enum { ZONE_PATIENCE_MS = 1000 };
+
 struct zones;
 struct forest *zones_forest(struct zones *zones);
 const struct zone_settings *zones_settings(const struct zones *zones);
