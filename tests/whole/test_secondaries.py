@@ -16,6 +16,7 @@ import secondaries
 from secondaries import KINDS, ZONE, record_text
 
 FILLERS = 400
+NO_NOTIFY = "a server refuses to be told of changes"
 
 
 def fillers():
@@ -64,6 +65,7 @@ def test_a_change_reaches_every_server_by_notify_and_ixfr(farm, change):
     before = {kind: (farm.transfers(kind, "axfr"), farm.transfers(kind, "ixfr"))
               for kind in farm.servers}
     notified = farm.talks("notify")
+    refused = farm.log_count(NO_NOTIFY)
     if change == "edited":
         farm.write("www.yaml", record_text("www", "A", "192.0.2.8"))
         farm.wait_answer("www", {"192.0.2.8"})
@@ -78,6 +80,7 @@ def test_a_change_reaches_every_server_by_notify_and_ixfr(farm, change):
         assert farm.transfers(kind, "ixfr") > ixfr, f"{kind} had no IXFR"
         assert farm.transfers(kind, "axfr") == axfr, f"{kind} had an AXFR"
     assert farm.talks("notify") >= notified + len(farm.servers)
+    assert farm.log_count(NO_NOTIFY) == refused
     ours = farm.fetch()
     for server in farm.servers.values():
         assert server.fetch().differences(ours) == []
@@ -141,12 +144,14 @@ def test_a_wrong_secret_is_badsig_and_an_unknown_key_is_badkey(farm):
 def test_a_server_with_another_secret_is_refused_and_follows_once_it_is_right(farm, kind):
     server = farm.servers[kind]
     others = [other for other in farm.servers if other != kind]
+    refused = farm.log_count(NO_NOTIFY)
     farm.reconfigure(**{server.name: secondaries.make_secret()})
     farm.write("www.yaml", record_text("www", "A", f"192.0.2.{100 + server.page_port % 10}"))
     farm.wait_answer("www", {f"192.0.2.{100 + server.page_port % 10}"}, kinds=others)
     farm.wait(lambda: farm.server_status(kind).get("state") == "Refused"
               and farm.programmed()[0] == "ServerRefused", f"{kind} is Refused")
     assert f"{server.name} is Refused" in farm.programmed()[1]
+    farm.wait(lambda: farm.log_count(NO_NOTIFY) > refused, f"{kind} refuses NOTIFY")
     farm.wait_current(*others)
     farm.reconfigure()
     farm.wait_published()
