@@ -306,13 +306,6 @@ static bool include(void *context, struct text path, const char *from, struct te
     return true;
 }
 
-static char *folder_of(const char *real)
-{
-    const char *slash = strrchr(real, '/');
-    size_t len = slash > real ? (size_t)(slash - real) : 1;
-    return text_dup((struct text){real, len});
-}
-
 // ---- verdicts -----------------------------------------------------------------------------------
 
 static void take_verdict(void *context, const void *tag, const struct zone_outcome *outcome)
@@ -474,7 +467,7 @@ bool zone_input_read(struct zone_input *input, const char *path, struct error *e
     autofree char *real = disk_real_path(path, err);
     if (!real)
         return false;
-    input->folder = folder_of(real);
+    input->folder = disk_folder_of(real);
     const struct input_file *file = open_file(input, path, real, err);
     if (!file)
         return false;

@@ -47,22 +47,19 @@ struct zones_place {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-static char *folder_of(const char *path)
+// Relative to the configuration.
+static void write_secret_path(const struct zones_place *place, const char *file, struct buffer *out)
 {
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return mem_copy_text(".");
-    size_t len = slash == path ? 1 : (size_t)(slash - path);
-    return text_dup((struct text){path, len});
+    if (file[0] != '/')
+        buffer_printf(out, "%s/", place->folder);
+    buffer_add_text(out, file);
 }
 
 static bool read_secret(void *context, const char *file, struct buffer *out, struct error *err)
 {
     const struct zones_place *place = context;
     AUTO_BUFFER path = {0};
-    if (file[0] != '/')
-        buffer_printf(&path, "%s/", place->folder);
-    buffer_add_text(&path, file);
+    write_secret_path(place, file, &path);
     buffer_reserve(out, KEY_OCTETS_MAX + 1);
     if (!disk_read(out, path.at, KEY_OCTETS_MAX, err))
         return false;
@@ -228,12 +225,9 @@ static void watch_folders(struct zones_place *place)
         return;
     disk_watch_add(place->watch, place->folder, &err);
     for (size_t i = 0; place->config && i < place->config->key_count; i++) {
-        const char *file = place->config->keys[i].secret_file;
         AUTO_BUFFER path = {0};
-        if (file[0] != '/')
-            buffer_printf(&path, "%s/", place->folder);
-        buffer_add_text(&path, file);
-        autofree char *folder = folder_of(path.at);
+        write_secret_path(place, place->config->keys[i].secret_file, &path);
+        autofree char *folder = disk_folder_of(path.at);
         disk_watch_add(place->watch, folder, &err);
     }
 }
@@ -271,7 +265,7 @@ struct zones_place *zones_place_new(struct process_world *process,
     place->path = option_text(invocation, "zones-config");
     if (!place->path)
         return place;
-    place->folder = folder_of(place->path);
+    place->folder = disk_folder_of(place->path);
     place->is_good = read_config(place, &place->config, &is_news, err);
     place->shown = place->config;
     if (place->is_good)

@@ -61,7 +61,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static char *folder_of(const char *path)
+char *disk_folder_of(const char *path)
 {
     size_t len = (size_t)(base_name(path) - path);
     if (len == 0)
@@ -88,7 +88,7 @@ static bool write_all(int fd, struct text content)
 // Some file systems cannot sync a folder and say EINVAL; they keep its order by themselves.
 static bool sync_folder_of(const char *path, struct error *err)
 {
-    autofree char *folder = folder_of(path);
+    autofree char *folder = disk_folder_of(path);
     AUTO_FD fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return disk_fail(err, errno, "open", folder);

@@ -95,6 +95,8 @@ bool disk_is_link(const char *path); // a symbolic one, also one that leads nowh
 bool disk_list(const char *path, char ***names, size_t *count, struct error *err);
 // Absolute, links resolved; caller frees. NULL on failure.
 char *disk_real_path(const char *path, struct error *err);
+// What stands before the last slash: "." where there is none; caller frees.
+char *disk_folder_of(const char *path);
 // Does it lie on a network file system, where locks and inotify are not to be relied on? False when
 // that is not known.
 bool disk_is_remote(const char *path);

@@ -391,6 +391,17 @@ static void real_path_resolves_links(void **state)
     assert_int_equal(place->err.status, ENOENT);
 }
 
+static void folder_of_a_path_is_what_stands_before_the_last_slash(void **state)
+{
+    static const char *const rows[][2] = {
+        {"a", "."}, {"a/b", "a"}, {"/a", "/"}, {"/a/b/c", "/a/b"}, {"/", "/"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        autofree char *folder = disk_folder_of(rows[i][0]);
+        assert_string_equal(folder, rows[i][1]);
+    }
+}
+
 static void lock_is_held_by_one_at_a_time(void **state)
 {
     struct place *place = *state;
@@ -475,6 +486,7 @@ int main(void)
         DISK_TEST(names_are_listed_in_byte_order),
         DISK_TEST(list_of_an_absent_folder_fails),
         DISK_TEST(real_path_resolves_links),
+        DISK_TEST(folder_of_a_path_is_what_stands_before_the_last_slash),
         DISK_TEST(lock_is_held_by_one_at_a_time),
         DISK_TEST(folder_is_locked_without_a_file_in_it),
         DISK_TEST(lock_knows_that_its_file_was_replaced),
