@@ -24,7 +24,8 @@ const struct option zone_source_options[ZONE_SOURCE_OPTION_COUNT] = {
      .fallback = "10s",
      .placeholder = "DURATION",
      .min = 1,
-     .doc = "How long a name server may take for each message of a transfer."},
+     .doc = "How long a source may take: a name server for each message of a transfer, a cluster "
+            "to list its objects."},
     {.name = "tsig-name",
      .type = OPTION_TEXT,
      .placeholder = "NAME",
@@ -56,8 +57,10 @@ static bool read_key(const struct invocation *invocation, struct tsig_key *key, 
     AUTO_BUFFER secret = {0};
     const char *path = option_text(invocation, "tsig-secret-file");
     const char *name = option_text(invocation, "tsig-name");
-    if (!path)
-        return error_set(err, FAULT_SPEC, "", "flag --tsig-name needs --tsig-secret-file as well");
+    if (!path || !name)
+        return error_set(err, FAULT_SPEC, "", "flag --%s needs --%s as well",
+                         name ? "tsig-name" : "tsig-secret-file",
+                         name ? "tsig-secret-file" : "tsig-name");
     if (!disk_read(&secret, path, SECRET_OCTETS_MAX, err))
         return false;
     bool is_read =
@@ -84,14 +87,14 @@ static void over(void *context, const struct dns_reply *reply)
     loop_stop(fetch->process.world.loop);
 }
 
-static bool talk(struct fetch *fetch, const struct hostport *server, int64_t timeout_ms,
+static void talk(struct fetch *fetch, const struct hostport *server, int64_t timeout_ms,
                  struct error *err)
 {
     struct world *world = &fetch->process.world;
     AUTO_BUFFER octets = {0};
     if (!transfer_request(fetch->transfer, random_u16(world->random),
                           loop_unix_ms(world->loop) / 1000, &octets, err))
-        return false;
+        return;
     const struct dns_request request = {
         .server = *server,
         .octets = buffer_text(&octets),
@@ -104,7 +107,6 @@ static bool talk(struct fetch *fetch, const struct hostport *server, int64_t tim
     loop_run(world->loop);
     if (!fetch->zone)
         *err = fetch->err;
-    return fetch->zone != NULL;
 }
 
 static struct zone *fetch_with(const struct invocation *invocation, const struct hostport *server,
@@ -125,9 +127,12 @@ struct zone *zone_source_fetch(const struct invocation *invocation, const char *
 {
     struct hostport address;
     struct tsig_key key;
-    if (!hostport_parse(&address, text_of(server), DNS_PORT, false, err))
+    if (!hostport_parse(&address, text_of(server), DNS_PORT, false, err)) {
+        error_prefix(err, "server %s: ", server);
         return NULL;
-    bool has_key = option_is_set(invocation, "tsig-name");
+    }
+    bool has_key =
+        option_is_set(invocation, "tsig-name") || option_is_set(invocation, "tsig-secret-file");
     if (has_key && !read_key(invocation, &key, err))
         return NULL;
     struct zone *zone = fetch_with(invocation, &address, apex, has_key ? &key : NULL, err);

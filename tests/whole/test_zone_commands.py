@@ -619,3 +619,14 @@ def test_a_server_that_refuses_is_exit_2(tmp_path, knot):
     knot.program.stop()
     assert run("zone", "render", "example.org", "--from-server", f"{LOOPBACK}:{knot.port}",
                cwd=tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize("words, text", [
+    (("127.0.0.1", "--tsig-name", "k."), "flag --tsig-name needs --tsig-secret-file as well"),
+    (("127.0.0.1", "--tsig-secret-file", "k"), "flag --tsig-secret-file needs --tsig-name as well"),
+    (("ns1",), "server ns1: the host must be an IP address"),
+    (("127.0.0.1:x",), "server 127.0.0.1:x: the port must be"),
+])
+def test_a_transfer_that_cannot_be_asked_for_is_exit_2(tmp_path, words, text):
+    status, out, err = run("zone", "render", "example.org", "--from-server", *words, cwd=tmp_path)
+    assert (status, out) == (2, "") and text in err
