@@ -192,7 +192,7 @@ static const struct option check_rows[] = {
 extern const struct command zone_check_command;
 const struct command zone_check_command = {
     .name = "zone check",
-    .summary = "find every fault in zones, without a network",
+    .summary = "find every fault in zones, before a name server does",
     .positional = "[PATH...]",
     .doc =
         "Reads manifests, or a zone file, and prints one line for each fault: file, line, column, "
