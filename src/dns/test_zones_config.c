@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "dns/catalog.h"
 
 #define SECRET "c2VjcmV0IG9jdGV0cw=="
 
@@ -235,6 +236,21 @@ static void groups_are_checked(void **state)
         "6:13: groups[4].catalog: the root is no catalog\n");
 }
 
+#define LABEL_63 "a23456789-123456789-123456789-123456789-123456789-123456789-123"
+#define CATALOG_OF(label)                                                                          \
+    "groups:\n- {name: a, catalog: " LABEL_63 "." LABEL_63 "." LABEL_63 "." label ".}\n"
+
+static void a_catalog_leaves_room_for_its_members(void **state)
+{
+    (void)state;
+    CLEANUP(zones_config)
+    struct zones_config *config = read_good(CATALOG_OF("a23456789-123456"));
+    assert_int_equal(config->groups[0].catalog_len, CATALOG_APEX_MAX);
+    assert_refused(CATALOG_OF("a23456789-1234567"),
+                   "2:13: groups[0].catalog: is too long: at most 210 octets in wire format leave "
+                   "room below it for its members\n");
+}
+
 #define SERVERS(rows) "groups:\n- name: a\n  servers:\n" rows
 
 static void servers_are_checked(void **state)
@@ -432,6 +448,7 @@ int main(void)
         UNIT(a_secret_that_cannot_be_read_names_its_file_and_never_its_content),
         UNIT(a_weak_algorithm_is_warned_of),
         UNIT(groups_are_checked),
+        UNIT(a_catalog_leaves_room_for_its_members),
         UNIT(servers_are_checked),
         UNIT(a_key_that_is_not_there_is_told_with_the_nearest),
         UNIT(networks_are_checked),

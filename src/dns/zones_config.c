@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "dns/catalog.h"
 #include "dns/record.h"
 
 enum {
@@ -276,9 +277,9 @@ static void server_key_read(struct reader *reader, const char *path, struct text
                             struct zones_server *server)
 {
     uint8_t name[DNAME_MAX];
-    size_t len = key_name_read(reader, text, name);
     if (!text.at)
         return;
+    size_t len = key_name_read(reader, text, name);
     server->key = key_find(reader->config, name, len);
     if (!server->key)
         unknown_key(reader, path, text);
@@ -392,6 +393,10 @@ static void catalog_read(struct reader *reader, const char *group_path, struct t
     group->catalog_len = name.len;
     if (dname_is_root(name))
         fault(reader, path, NULL, "the root is no catalog");
+    if (name.len > CATALOG_APEX_MAX)
+        fault(reader, path, NULL,
+              "is too long: at most %d octets in wire format leave room below it for its members",
+              CATALOG_APEX_MAX);
     for (size_t i = 0; i < config->group_count; i++)
         if (config->groups[i].catalog_len == name.len &&
             memcmp(config->groups[i].catalog, group->catalog, name.len) == 0)

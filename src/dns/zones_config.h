@@ -36,7 +36,7 @@ struct zones_network {
 struct zones_group {
     char *name;
     uint8_t catalog[DNAME_MAX];
-    size_t catalog_len; // 0: none
+    size_t catalog_len; // 0: none; CATALOG_APEX_MAX at most
     struct zones_server *servers;
     size_t server_count;
     struct zones_network *transfer_from;
