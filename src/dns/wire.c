@@ -55,25 +55,30 @@ bool wire_skip_name(struct wire *wire)
     return false;
 }
 
-// Every pointer leads back, behind nothing that was read: no loop, and no long way to go, which
-// ldns alone would allow.
+// Behind the pointer at *at, which must lead back, behind nothing that was read.
+static bool follow(const struct wire *wire, size_t *at, size_t *run_start)
+{
+    if (*at + 2 > wire->len)
+        return false;
+    *at = (size_t)(wire->at[*at] & 0x3f) << 8 | wire->at[*at + 1];
+    if (*at >= *run_start)
+        return false;
+    *run_start = *at;
+    return true;
+}
+
+// No loop, and no long way to go, which ldns alone would allow.
 static bool name_is_sound(const struct wire *wire)
 {
-    size_t position = wire->position, run_start = wire->position, pointers = 0;
-    while (position < wire->len) {
-        size_t len = wire->at[position];
+    size_t at = wire->position, run_start = at, pointers = 0;
+    while (at < wire->len) {
+        size_t len = wire->at[at];
         if (len == 0)
             return true;
-        if (len < POINTER_MARK) {
-            position += 1 + len;
-            continue;
-        }
-        if (position + 2 > wire->len || ++pointers > POINTERS_MAX)
+        if (len < POINTER_MARK)
+            at += 1 + len;
+        else if (++pointers > POINTERS_MAX || !follow(wire, &at, &run_start))
             return false;
-        position = (len & 0x3f) << 8 | wire->at[position + 1];
-        if (position >= run_start)
-            return false;
-        run_start = position;
     }
     return false;
 }
@@ -88,18 +93,6 @@ ldns_rdf *wire_read_name(struct wire *wire)
         return NULL;
     wire->position = position;
     return name;
-}
-
-// Behind the pointer at *at, which must lead back, behind nothing that was read.
-static bool follow(const struct wire *wire, size_t *at, size_t *run_start)
-{
-    if (*at + 2 > wire->len)
-        return false;
-    *at = (size_t)(wire->at[*at] & 0x3f) << 8 | wire->at[*at + 1];
-    if (*at >= *run_start)
-        return false;
-    *run_start = *at;
-    return true;
 }
 
 static void take_label(uint8_t *out, const uint8_t *label)

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "dns/dname.h"
 
-// DNS wire format as message.c and tsig.c share it: a cursor over foreign octets that never leaves
-// them, and names through ldns. Private to dns.
+// DNS wire format as all that reads messages shares it: a cursor over foreign octets that never
+// leaves them, and names, with ldns and without. Private to dns.
 
 enum { WIRE_HEADER = 12, WIRE_MESSAGE_MAX = 65535, WIRE_NAME_MAX = 255 };
 enum { OPCODE_QUERY = 0, OPCODE_NOTIFY = 4 };
