@@ -4,6 +4,17 @@
 
 #include "dns/message.h"
 
+bool heard_questions(struct wire *wire, const struct wire_header *header, struct dname name,
+                     uint16_t type)
+{
+    struct wire_question question;
+    for (size_t i = 0; i < header->counts[0]; i++)
+        if (!wire_take_question(wire, &question) || question.type != type ||
+            question.class != CLASS_IN || !dname_equal(question.name, name))
+            return false;
+    return true;
+}
+
 static bool refuse(struct error *err, enum fault fault, unsigned rcode, const char *code,
                    const char *text)
 {

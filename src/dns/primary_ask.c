@@ -44,16 +44,6 @@ bool primary_probe(struct buffer *out, uint16_t id, struct dname apex, const str
     return seal(out, &message, key, unix_s, mac, err);
 }
 
-static bool read_question(struct wire *wire, const struct wire_header *header, struct dname apex)
-{
-    struct wire_question question;
-    for (size_t i = 0; i < header->counts[0]; i++)
-        if (!wire_take_question(wire, &question) || question.type != RR_SOA ||
-            question.class != CLASS_IN || !dname_equal(question.name, apex))
-            return false;
-    return true;
-}
-
 static bool read_answers(struct wire *wire, const struct wire_header *header, struct dname apex,
                          bool *has_serial, uint32_t *serial)
 {
@@ -74,7 +64,7 @@ static bool is_answer_to_us(struct wire *wire, struct wire_header *header, uint1
                             struct dname apex)
 {
     return wire_take_header(wire, header) && header->flags & FLAG_REPLY && header->id == id &&
-           read_question(wire, header, apex);
+           heard_questions(wire, header, apex, RR_SOA);
 }
 
 static bool check_signature(struct text octets, const struct tsig_key *key, int64_t unix_s,

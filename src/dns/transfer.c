@@ -257,16 +257,6 @@ static bool read_records(struct transfer *transfer, struct text octets, struct w
 
 // ---- messages -----------------------------------------------------------------------------------
 
-static bool read_question(const struct transfer *transfer, struct wire *wire, size_t count)
-{
-    struct wire_question question;
-    for (size_t i = 0; i < count; i++)
-        if (!wire_take_question(wire, &question) || question.type != RR_AXFR ||
-            question.class != CLASS_IN || !dname_equal(question.name, transfer->apex))
-            return false;
-    return true;
-}
-
 static bool check_header(const struct transfer *transfer, const struct wire_header *header,
                          struct error *err)
 {
@@ -287,7 +277,7 @@ static bool read_message(struct transfer *transfer, struct text octets, int64_t 
     if (!check_header(transfer, &header, err) ||
         !check_signature(transfer, octets, unix_s, rcode, err) || !heard_rcode(rcode, err))
         return false;
-    if (header.flags & FLAG_TRUNCATED || !read_question(transfer, &wire, header.counts[0]))
+    if (header.flags & FLAG_TRUNCATED || !heard_questions(&wire, &header, transfer->apex, RR_AXFR))
         return refuse(err, "what came is no reply to our question");
     if (!header.counts[1])
         return refuse(err, "a message holds no records");
