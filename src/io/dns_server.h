@@ -15,11 +15,11 @@
 //
 // Peers that are known are told from strangers. Strangers have few requests a second, each and
 // together; what is above that is dropped without a word. Over UDP they get no answer that is much
-// larger than their request. At most 64 connections: 8 of one stranger, 32 of one known peer. For
-// one more the longest idle one goes, of strangers first (a stranger's also when it is not idle,
-// for a known peer), else the new one. Requests of one connection are answered in order, those of
-// one address 8 at a time. 30 s without a whole request or an octet taken of an answer end a
-// connection.
+// larger than their request. At most 256 connections: 8 of one stranger and 64 of all strangers,
+// 192 of one known peer. For one more the longest idle one goes, of strangers first (a stranger's
+// also when it is not idle, for a known peer), else the new one. Requests of one connection are
+// answered in order, those of one address 8 at a time. 30 s without a whole request or an octet
+// taken of an answer end a connection.
 
 struct dns_server_request {
     struct text octets; // a whole message without TCP length; 12 octets at least
