@@ -5,14 +5,13 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "dns/message.h"
 #include "dns/primary.h"
 #include "doors/primary/peers.h"
 #include "doors/primary/transfer_counts.h"
 #include "doors/primary/warnings.h"
 #include "io/address.h"
 #include "io/loop.h"
-
-enum { RCODE_SERVFAIL = 2, RCODE_REFUSED = 5, RCODE_NOTAUTH = 9 };
 
 struct primary_door {
     struct loop *loop;
@@ -159,7 +158,7 @@ static const char *kind_of(const struct primary_told *told)
 static const char *result_of(const struct primary_told *told, bool is_delivered)
 {
     switch (told->rcode) {
-    case 0:
+    case RCODE_NOERROR:
         return is_delivered ? "success" : "cut";
     case RCODE_SERVFAIL:
         return "servfail";
