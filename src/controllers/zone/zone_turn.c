@@ -355,7 +355,7 @@ static void recall_servers(struct turn *turn)
     turn->servers = arena_new_array(turn->arena, struct server_view, count + 1);
     if (count)
         memcpy(turn->servers, turn->in->servers, count * sizeof *turn->servers);
-    zones_recall_fetches(&turn->ours, turn->servers, count);
+    zone_life_recall_fetches(&turn->ours, turn->servers, count);
 }
 
 static bool turn_init(struct turn *turn)
