@@ -37,7 +37,7 @@ static bool is_label(struct text text)
     return is_word(text, LABEL_MAX, "-") && !has_upper(text);
 }
 
-static bool is_subdomain(struct text text)
+bool kind_is_name(struct text text)
 {
     struct text rest = text;
     struct text part;
@@ -50,11 +50,6 @@ static bool is_subdomain(struct text text)
     return true;
 }
 
-bool kind_is_name(struct text text)
-{
-    return is_subdomain(text);
-}
-
 // "name" or "prefix/name", as label and annotation keys and finalizers are.
 static bool is_qualified(struct text text)
 {
@@ -63,7 +58,7 @@ static bool is_qualified(struct text text)
         return is_word(text, LABEL_MAX, "-_.");
     size_t len = (size_t)(slash - text.at);
     struct text name = {slash + 1, text.len - len - 1};
-    return is_subdomain((struct text){text.at, len}) && is_word(name, LABEL_MAX, "-_.");
+    return kind_is_name((struct text){text.at, len}) && is_word(name, LABEL_MAX, "-_.");
 }
 
 static void check_keys(const struct check *check, const struct spot *spot)
@@ -107,7 +102,7 @@ static void check_annotations(const struct check *check, const struct spot *spot
 
 static void check_name(const struct check *check, const struct spot *spot)
 {
-    if (check_type(check, spot, VALUE_TEXT) && !is_subdomain(spot->value->text))
+    if (check_type(check, spot, VALUE_TEXT) && !kind_is_name(spot->value->text))
         check_fail(check, spot,
                    "must be lower-case letters, digits, - and ., with a letter or digit at both "
                    "ends of each part, at most 253 octets (RFC 1123 subdomain)");
