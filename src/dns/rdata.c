@@ -108,12 +108,13 @@ bool rdata_is_compressible(uint16_t type)
 
 // ---- names --------------------------------------------------------------------------------------
 
-static size_t name_len(const uint8_t *at, const uint8_t *end)
+size_t rdata_name_len(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *label = at;
-    while (label < end && *label)
+    while (label < end && *label && *label <= DNAME_LABEL_MAX)
         label += *label + 1;
-    return label < end ? (size_t)(label - at) + 1 : 0;
+    size_t len = (size_t)(label - at) + 1;
+    return label < end && !*label && len <= DNAME_MAX ? len : 0;
 }
 
 // Of a field that may stand in front of a name; 0: of no such.
@@ -124,7 +125,7 @@ static size_t field_len(enum rdata_field field, const uint8_t *at, const uint8_t
         [RDATA_PERIOD] = 4,    [RDATA_TIME] = 4,        [RDATA_TYPE] = 2,
         [RDATA_ALGORITHM] = 1, [RDATA_DIGEST_TYPE] = 1, [RDATA_CERT_TYPE] = 2};
     if (field == RDATA_NAME)
-        return name_len(at, end);
+        return rdata_name_len(at, end);
     if (field == RDATA_STRING)
         return at < end ? 1u + *at : 0;
     return lens[field];
@@ -153,6 +154,6 @@ bool rdata_target(uint16_t type, struct text rdata, struct dname *target)
     if (!shape || !shape->has_target || !rdata_names(type, rdata, &offset, 1))
         return false;
     const uint8_t *at = (const uint8_t *)rdata.at + offset;
-    *target = (struct dname){at, name_len(at, (const uint8_t *)rdata.at + rdata.len)};
+    *target = (struct dname){at, rdata_name_len(at, (const uint8_t *)rdata.at + rdata.len)};
     return true;
 }

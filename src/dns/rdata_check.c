@@ -94,10 +94,9 @@ bool rdata_check_zonemd(struct text rdata, struct error *err)
 
 bool rdata_check_nsec(struct text rdata, struct error *err)
 {
-    size_t at = 0;
-    while (rdata.at[at])
-        at += (uint8_t)rdata.at[at] + 1u;
-    return at + 1 < rdata.len || refuse(err, "types are missing: an NSEC names one at least");
+    const uint8_t *at = (const uint8_t *)rdata.at;
+    return rdata_name_len(at, at + rdata.len) < rdata.len ||
+           refuse(err, "types are missing: an NSEC names one at least");
 }
 
 // ---- old types ----------------------------------------------------------------------------------

@@ -162,6 +162,10 @@ void rdata_put_ip6(struct buffer *out, const uint8_t at[16]);
 void rdata_put_octet(struct buffer *out, uint8_t octet);
 bool rdata_write_name(struct rdata_writer *writer); // RDATA_NAME
 
+// ---- octets of rdata ----------------------------------------------------------------------------
+
+// Of the uncompressed name there, with the root's label; 0: it is none, or has no end before `end`.
+size_t rdata_name_len(const uint8_t *at, const uint8_t *end);
 static inline unsigned rdata_u16_at(const void *at)
 {
     const uint8_t *octets = at;

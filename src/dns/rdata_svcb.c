@@ -10,7 +10,14 @@
 // Parameters of SVCB and HTTPS (RFC 9460): on the wire key, length and value, in the order of their
 // keys, none twice.
 
-enum { PARAM_HEAD = 4, PARAM_INVALID = 65535, MANDATORY = 0, ALPN = 1, NO_DEFAULT_ALPN = 2 };
+enum {
+    PRIORITY_LEN = 2,
+    PARAM_HEAD = 4,
+    PARAM_INVALID = 65535,
+    MANDATORY = 0,
+    ALPN = 1,
+    NO_DEFAULT_ALPN = 2
+};
 
 struct param_kind {
     const char *name;
@@ -472,10 +479,9 @@ static bool check_param(struct text all, unsigned key, struct text value, struct
 
 bool rdata_check_svcb(struct text rdata, struct error *err)
 {
-    size_t at = 2;
-    while (rdata.at[at])
-        at += (uint8_t)rdata.at[at] + 1u;
-    struct text all = {rdata.at + at + 1, rdata.len - at - 1}, rest = all, value;
+    const uint8_t *octets = (const uint8_t *)rdata.at;
+    size_t at = PRIORITY_LEN + rdata_name_len(octets + PRIORITY_LEN, octets + rdata.len);
+    struct text all = {rdata.at + at, rdata.len - at}, rest = all, value;
     unsigned key;
     for (int before = -1; next_param(&rest, &key, &value); before = (int)key) {
         if ((int)key == before)

@@ -187,14 +187,12 @@ static bool write_time(struct rdata_writer *writer)
 
 bool rdata_write_name(struct rdata_writer *writer)
 {
-    const uint8_t *at = writer->at;
-    while (at < writer->end && *at && *at <= DNAME_LABEL_MAX)
-        at += *at + 1;
-    if (at >= writer->end || *at || at - writer->at >= DNAME_MAX)
+    size_t len = rdata_name_len(writer->at, writer->end);
+    if (!len)
         return false;
     rdata_separate(writer);
-    dname_write(writer->out, (struct dname){writer->at, (size_t)(at - writer->at) + 1});
-    writer->at = at + 1;
+    dname_write(writer->out, (struct dname){writer->at, len});
+    writer->at += len;
     return true;
 }
 
