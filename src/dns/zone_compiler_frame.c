@@ -158,9 +158,7 @@ static bool first_ns(const struct zone_compiler *compiler, struct dname *name)
     for (const struct zone_record *at = compiler->apex->records; at; at = at->next) {
         if (at->type != RR_NS || !(at->flags & RECORD_KEPT))
             continue;
-        struct text rdata = {(const char *)at->rdata, at->rdata_len};
-        if (!first ||
-            text_compare(rdata, (struct text){(const char *)first->rdata, first->rdata_len}) < 0)
+        if (!first || text_compare(zone_record_rdata(at), zone_record_rdata(first)) < 0)
             first = at;
     }
     return first && zone_record_target(first, name);
@@ -209,7 +207,7 @@ static bool is_gift(const struct zone_compiler *compiler, const struct zone_reco
 {
     uint8_t owner[DNAME_MAX];
     return record->type == set->type && record->ttl_s == set->ttl_s &&
-           text_equal((struct text){(const char *)record->rdata, record->rdata_len}, rdata) &&
+           text_equal(zone_record_rdata(record), rdata) &&
            dname_equal(zone_node_name(compiler, record->node, owner), rrset_owner(set));
 }
 
@@ -445,9 +443,7 @@ static int compare_told(const void *a, const void *b, void *context)
     uint8_t y[DNAME_MAX];
     int order = dname_compare(zone_node_name(context, left->node, x),
                               zone_node_name(context, right->node, y));
-    return order ? order
-                 : text_compare((struct text){(const char *)left->rdata, left->rdata_len},
-                                (struct text){(const char *)right->rdata, right->rdata_len});
+    return order ? order : text_compare(zone_record_rdata(left), zone_record_rdata(right));
 }
 
 // Those of children that are told of, by name: where their nodes lie must not be seen.

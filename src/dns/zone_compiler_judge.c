@@ -214,8 +214,7 @@ static int compare_verdicts(const void *a, const void *b)
     const struct zone_record *y = right->record;
     int order = (x->type > y->type) - (x->type < y->type);
     if (!order)
-        order = text_compare((struct text){(const char *)x->rdata, x->rdata_len},
-                             (struct text){(const char *)y->rdata, y->rdata_len});
+        order = text_compare(zone_record_rdata(x), zone_record_rdata(y));
     return order ? order : (left > right) - (left < right);
 }
 

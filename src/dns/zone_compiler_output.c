@@ -69,7 +69,7 @@ static struct rrset *take_set(const struct zone_compiler *compiler, struct kept 
         if (!(record->flags & RECORD_COUNTED))
             continue;
         mem_reserve(&kept->rdatas, &kept->rdata_capacity, count + 1);
-        kept->rdatas[count++] = (struct text){(const char *)record->rdata, record->rdata_len};
+        kept->rdatas[count++] = zone_record_rdata(record);
     }
     return rrset_new(owner, type, lowest, kept->rdatas, count);
 }

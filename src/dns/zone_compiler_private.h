@@ -240,6 +240,10 @@ struct zone_record *zone_record_put(struct zone_compiler *compiler, const struct
                                     uint32_t flags);
 void zone_record_remove(struct zone_compiler *compiler, struct zone_record *record);
 struct zone_link *zone_record_link(const struct zone_record *record);
+static inline struct text zone_record_rdata(const struct zone_record *record)
+{
+    return (struct text){(const char *)record->rdata, record->rdata_len};
+}
 bool zone_record_target(const struct zone_record *record, struct dname *target);
 uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone_record *record);
 bool zone_record_equal(const struct zone_record *a, const struct zone_record *b);

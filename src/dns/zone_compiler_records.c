@@ -27,14 +27,9 @@ struct zone_link *zone_record_link(const struct zone_record *record)
     return (struct zone_link *)(void *)((uintptr_t)record + link_at(record->rdata_len));
 }
 
-static struct text rdata_of(const struct zone_record *record)
-{
-    return (struct text){(const char *)record->rdata, record->rdata_len};
-}
-
 bool zone_record_target(const struct zone_record *record, struct dname *target)
 {
-    return rdata_target(record->type, rdata_of(record), target);
+    return rdata_target(record->type, zone_record_rdata(record), target);
 }
 
 uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone_record *record)
@@ -44,7 +39,7 @@ uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone
 
 bool zone_record_equal(const struct zone_record *a, const struct zone_record *b)
 {
-    return a->type == b->type && text_equal(rdata_of(a), rdata_of(b));
+    return a->type == b->type && text_equal(zone_record_rdata(a), zone_record_rdata(b));
 }
 
 bool zone_record_is_null_mx(const struct zone_record *record)
@@ -148,7 +143,7 @@ int zone_record_compare(const struct zone_compiler *compiler, const struct zone_
     if (!order)
         order = (a->type > b->type) - (a->type < b->type);
     if (!order)
-        order = text_compare(rdata_of(a), rdata_of(b));
+        order = text_compare(zone_record_rdata(a), zone_record_rdata(b));
     return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
