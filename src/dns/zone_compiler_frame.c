@@ -333,7 +333,7 @@ static enum zone_reason fault_of_ns(const struct zone_compiler *compiler,
     if (record->type != RR_NS || !(record->flags & RECORD_KEPT) || !link)
         return ZONE_FINE;
     struct zone_look look = zone_look(compiler, link->target);
-    if (look.kind == LOOK_DNAME || zone_look_cname(look))
+    if (zone_look_alias(look))
         return ZONE_NS_TARGET_IS_ALIAS;
     bool has_address = look.kind == LOOK_CUT
                            ? zone_node_has_glue(link->target)

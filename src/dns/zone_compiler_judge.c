@@ -115,11 +115,6 @@ static enum zone_reason judge_place(const struct zone_node *node, struct zone_ri
 
 // ---- targets ------------------------------------------------------------------------------------
 
-static const struct zone_record *alias_of(struct zone_look look)
-{
-    return look.kind == LOOK_DNAME ? look.node->winner : zone_look_cname(look);
-}
-
 static bool has_address(struct zone_look look)
 {
     return look.kind == LOOK_HERE && look.node->flags & NODE_HAS_ADDRESS;
@@ -129,7 +124,7 @@ static void judge_ns(struct zone_verdict *verdict, const struct zone_node *targe
                      struct zone_look look)
 {
     const struct zone_node *node = verdict->record->node;
-    const struct zone_record *alias = alias_of(look);
+    const struct zone_record *alias = zone_look_alias(look);
     if (!node->parent || node->occluder || has_address(look))
         return;
     if (alias)
@@ -143,7 +138,7 @@ static void judge_ns(struct zone_verdict *verdict, const struct zone_node *targe
 
 static void judge_host(struct zone_verdict *verdict, struct zone_look look)
 {
-    const struct zone_record *alias = alias_of(look);
+    const struct zone_record *alias = zone_look_alias(look);
     bool is_mx = verdict->record->type == RR_MX;
     if (alias)
         verdict->reason = (uint8_t)lose(&verdict->rival, alias,

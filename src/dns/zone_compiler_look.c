@@ -60,6 +60,11 @@ const struct zone_record *zone_look_cname(struct zone_look look)
     return look.kind == LOOK_HERE ? cname_at(look.node) : NULL;
 }
 
+const struct zone_record *zone_look_alias(struct zone_look look)
+{
+    return look.kind == LOOK_DNAME ? look.node->winner : zone_look_cname(look);
+}
+
 bool zone_node_has_glue(const struct zone_node *node)
 {
     const struct zone_node *cut = node->occluder ? node->occluder : node;

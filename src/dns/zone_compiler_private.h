@@ -274,6 +274,9 @@ struct zone_look zone_look(const struct zone_compiler *compiler, const struct zo
 struct zone_look zone_look_name(const struct zone_compiler *compiler, struct dname name);
 // The CNAME there, if it is one.
 const struct zone_record *zone_look_cname(struct zone_look look);
+// What makes an alias of the name that was looked at: the DNAME above it or the CNAME there; NULL:
+// it is none.
+const struct zone_record *zone_look_alias(struct zone_look look);
 bool zone_node_has_glue(const struct zone_node *node);
 // Works out where all aliases of `eval` lead and which are in loops; lists those that this changes.
 void zone_alias_settle(struct zone_compiler *compiler);

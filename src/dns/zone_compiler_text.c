@@ -199,10 +199,9 @@ static void tell_alias(const struct telling *telling)
     if (!link)
         return;
     struct zone_look look = zone_look(telling->compiler, link->target);
-    const struct zone_record *cname = zone_look_cname(look);
     add_target(telling);
     tell(telling, " is an alias, by ");
-    add_record(telling, look.kind == LOOK_DNAME ? look.node->winner : cname);
+    add_record(telling, zone_look_alias(look));
     tell(telling, ": point at the name that has the addresses");
 }
 
