@@ -2,11 +2,6 @@
 
 #include "dns/zone_compiler_private.h"
 
-static unsigned bit(enum zone_reason warning)
-{
-    return 1u << (warning - ZONE_TTL_MISMATCH);
-}
-
 static enum zone_reason lose(const struct zone_record **by, const struct zone_record *winner,
                              enum zone_reason reason)
 {
@@ -133,7 +128,7 @@ static void judge_ns(struct zone_verdict *verdict, const struct zone_node *targe
         verdict->reason = ZONE_MISSING_GLUE;
         verdict->detail = look.kind;
     } else if (!zone_node_has_glue(target))
-        verdict->warnings |= bit(ZONE_MISSING_SIBLING_GLUE);
+        verdict->warnings |= zone_warning_bit(ZONE_MISSING_SIBLING_GLUE);
 }
 
 static void judge_host(struct zone_verdict *verdict, struct zone_look look)
@@ -144,7 +139,7 @@ static void judge_host(struct zone_verdict *verdict, struct zone_look look)
         verdict->reason = (uint8_t)lose(&verdict->rival, alias,
                                         is_mx ? ZONE_MX_TARGET_IS_ALIAS : ZONE_SRV_TARGET_IS_ALIAS);
     else if (look.kind != LOOK_CUT && !has_address(look))
-        verdict->warnings |= bit(ZONE_TARGET_HAS_NO_ADDRESS);
+        verdict->warnings |= zone_warning_bit(ZONE_TARGET_HAS_NO_ADDRESS);
 }
 
 static void judge_target(const struct zone_compiler *compiler, struct zone_verdict *verdict)
@@ -162,9 +157,9 @@ static void judge_target(const struct zone_compiler *compiler, struct zone_verdi
     else if (record->type == RR_MX || record->type == RR_SRV)
         judge_host(verdict, look);
     else if (record->type == RR_CNAME && look.kind == LOOK_NOTHING)
-        verdict->warnings |= bit(ZONE_DANGLING_TARGET);
+        verdict->warnings |= zone_warning_bit(ZONE_DANGLING_TARGET);
     if (record->flags & RECORD_RELATIVE && look.kind == LOOK_NOTHING)
-        verdict->warnings |= bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
+        verdict->warnings |= zone_warning_bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
 }
 
 // ---- what needs company -------------------------------------------------------------------------
@@ -220,7 +215,7 @@ static void judge_spf(struct zone_verdict **set, size_t count)
         found += set[i]->is_counted && zone_record_is_spf(set[i]->record);
     for (size_t i = 0; i < count && found > 1; i++)
         if (zone_record_is_spf(set[i]->record))
-            set[i]->warnings |= bit(ZONE_MULTIPLE_SPF);
+            set[i]->warnings |= zone_warning_bit(ZONE_MULTIPLE_SPF);
 }
 
 // Kept ones of one type, equal ones beside each other, the oldest of these first.
@@ -232,11 +227,11 @@ static void judge_set(const struct zone_compiler *compiler, struct zone_verdict 
         lowest = ttl_s < lowest ? ttl_s : lowest;
         set[i]->is_counted = !i || !zone_record_equal(set[i - 1]->record, set[i]->record);
         if (!set[i]->is_counted)
-            set[i]->warnings |= bit(ZONE_DUPLICATE);
+            set[i]->warnings |= zone_warning_bit(ZONE_DUPLICATE);
     }
     for (size_t i = 0; i < count; i++)
         if (zone_record_ttl(compiler, set[i]->record) != lowest) {
-            set[i]->warnings |= bit(ZONE_TTL_MISMATCH);
+            set[i]->warnings |= zone_warning_bit(ZONE_TTL_MISMATCH);
             set[i]->detail = lowest;
         }
     if (set[0]->record->type == RR_TXT)
@@ -292,7 +287,7 @@ static uint32_t flags_of(const struct zone_verdict *verdict)
     if (verdict->is_counted)
         flags |= RECORD_COUNTED;
     if (flags & RECORD_OF_CHILD && verdict->record->type == RR_NS &&
-        (verdict->reason || verdict->warnings & bit(ZONE_MISSING_SIBLING_GLUE)))
+        (verdict->reason || verdict->warnings & zone_warning_bit(ZONE_MISSING_SIBLING_GLUE)))
         flags |= RECORD_TOLD;
     return flags;
 }

@@ -283,6 +283,12 @@ void zone_alias_settle(struct zone_compiler *compiler);
 
 // ---- zone_compiler_judge.c ----------------------------------------------------------------------
 
+// Of a set of warnings, as in zone_outcome.
+static inline uint16_t zone_warning_bit(enum zone_reason warning)
+{
+    return (uint16_t)(1u << (warning - ZONE_TTL_MISMATCH));
+}
+
 // Who stands at a name so far, the older ones first.
 struct zone_rivals {
     const struct zone_record *cname;

@@ -95,11 +95,6 @@ static enum zone_reason fault_of(const struct zone_compiler *compiler,
     return ZONE_FINE;
 }
 
-static unsigned bit(enum zone_reason warning)
-{
-    return 1u << (warning - ZONE_TTL_MISMATCH);
-}
-
 static bool has_host_target(uint16_t type)
 {
     return type == RR_NS || type == RR_MX || type == RR_SRV;
@@ -115,18 +110,18 @@ static unsigned warnings_of(const struct zone_entry *entry, const struct dname *
 {
     unsigned warnings = 0;
     if (has_host_owner(entry->type) && !dname_is_host_name(entry->owner))
-        warnings |= bit(ZONE_NOT_A_HOSTNAME);
+        warnings |= zone_warning_bit(ZONE_NOT_A_HOSTNAME);
     if (target && has_host_target(entry->type) &&
         (dname_is_wildcard(*target) || !dname_is_host_name(*target)))
-        warnings |= bit(ZONE_NOT_A_HOSTNAME);
+        warnings |= zone_warning_bit(ZONE_NOT_A_HOSTNAME);
     if (entry->marks & RDATA_RELATIVE_ZONE)
-        warnings |= bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
+        warnings |= zone_warning_bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
     if (entry->type == RR_DNAME && dname_is_wildcard(entry->owner))
-        warnings |= bit(ZONE_WILDCARD_DNAME);
+        warnings |= zone_warning_bit(ZONE_WILDCARD_DNAME);
     if (dname_has_inner_asterisk(entry->owner))
-        warnings |= bit(ZONE_INTERIOR_ASTERISK);
+        warnings |= zone_warning_bit(ZONE_INTERIOR_ASTERISK);
     if (entry->type == RR_SPF)
-        warnings |= bit(ZONE_USE_TXT_FOR_SPF);
+        warnings |= zone_warning_bit(ZONE_USE_TXT_FOR_SPF);
     return warnings;
 }
 
