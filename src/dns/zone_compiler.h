@@ -14,7 +14,7 @@
 // why. Resident, one per zone. What changed is worked out again, with the names that depend on it;
 // the outcome is the same, octet by octet, as that of a new compiler that was given all at once.
 //
-//     struct zone_compiler *compiler = zone_compiler_new(apex, &ops, context);
+//     struct zone_compiler *compiler = zone_compiler_new(apex, &ops);
 //     zone_compiler_set_frame(compiler, &frame);
 //     record = zone_compiler_put(compiler, &entry);
 //     zone_compiler_settle(compiler, told, context);
