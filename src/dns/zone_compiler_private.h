@@ -247,9 +247,7 @@ static inline struct text zone_record_rdata(const struct zone_record *record)
 bool zone_record_target(const struct zone_record *record, struct dname *target);
 uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone_record *record);
 bool zone_record_equal(const struct zone_record *a, const struct zone_record *b);
-// The older one first; given ones are older than all.
-int zone_record_compare(const struct zone_compiler *compiler, const struct zone_record *a,
-                        const struct zone_record *b);
+// The older ones first; given ones are older than all.
 void zone_record_sort(struct zone_compiler *compiler, struct zone_node *node);
 bool zone_record_is_null_mx(const struct zone_record *record);
 bool zone_record_is_spf(const struct zone_record *record);

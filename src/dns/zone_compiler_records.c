@@ -127,8 +127,8 @@ static unsigned warnings_of(const struct zone_entry *entry, const struct dname *
 
 // ---- order --------------------------------------------------------------------------------------
 
-int zone_record_compare(const struct zone_compiler *compiler, const struct zone_record *a,
-                        const struct zone_record *b)
+static int compare(const struct zone_compiler *compiler, const struct zone_record *a,
+                   const struct zone_record *b)
 {
     bool is_a_given = a->flags & RECORD_GIVEN;
     bool is_b_given = b->flags & RECORD_GIVEN;
@@ -146,7 +146,7 @@ static int compare_in(const void *a, const void *b, void *compiler)
 {
     const struct zone_record *const *left = a;
     const struct zone_record *const *right = b;
-    return zone_record_compare(compiler, *left, *right);
+    return compare(compiler, *left, *right);
 }
 
 static void append(struct zone_node *node, struct zone_record *record)
@@ -235,7 +235,7 @@ static void attach(struct zone_compiler *compiler, struct zone_record *record,
                    struct zone_node *node)
 {
     const struct zone_record *last = node->records ? node->records->previous : NULL;
-    if (last && zone_record_compare(compiler, last, record) > 0)
+    if (last && compare(compiler, last, record) > 0)
         node->flags |= NODE_UNSORTED;
     record->node = node;
     append(node, record);
