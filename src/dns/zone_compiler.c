@@ -227,18 +227,6 @@ static void fade(struct zone_compiler *compiler)
     compiler->fading.count = 0;
 }
 
-static void relax(struct zone_compiler *compiler)
-{
-    struct zone_nodes *lists[] = {
-        &compiler->own,       &compiler->eval,   &compiler->look,    &compiler->touched,
-        &compiler->flipped,   &compiler->via,    &compiler->aliases, &compiler->fading,
-        &compiler->structure, &compiler->walked,
-    };
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        if (!lists[i]->count)
-            mem_relax(&lists[i]->at, &lists[i]->capacity);
-}
-
 void zone_compiler_settle(struct zone_compiler *compiler, zone_told *told, void *context)
 {
     zone_frame_settle(compiler);
@@ -250,7 +238,7 @@ void zone_compiler_settle(struct zone_compiler *compiler, zone_told *told, void 
         zone_output_as_child(compiler);
     unmark(&compiler->eval, NODE_EVAL);
     fade(compiler);
-    relax(compiler);
+    zone_nodes_relax(compiler);
 }
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -326,16 +314,9 @@ size_t zone_compiler_excluded_count(const struct zone_compiler *compiler)
 
 size_t zone_compiler_octets(const struct zone_compiler *compiler)
 {
-    const struct zone_nodes *lists[] = {
-        &compiler->own,       &compiler->eval,   &compiler->look,    &compiler->touched,
-        &compiler->flipped,   &compiler->via,    &compiler->aliases, &compiler->fading,
-        &compiler->structure, &compiler->walked,
-    };
     size_t octets = sizeof *compiler + (compiler->ops.slab ? 0 : slab_octets(compiler->slab));
-    octets += compiler->bucket_count * sizeof *compiler->buckets;
     octets += compiler->change_capacity * sizeof *compiler->changes;
     octets += compiler->verdict_capacity * sizeof *compiler->verdicts;
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        octets += lists[i]->capacity * sizeof *lists[i]->at;
-    return octets;
+    octets += compiler->order_capacity * sizeof *compiler->order;
+    return octets + zone_nodes_octets(compiler);
 }

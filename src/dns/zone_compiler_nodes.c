@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +50,14 @@ struct zone_node *zone_node_child(const struct zone_compiler *compiler,
 
 // ---- tree ---------------------------------------------------------------------------------------
 
-static size_t octets_of(const struct zone_node *node)
+static size_t octets_with(const uint8_t *label)
 {
-    return (sizeof *node + node->label[0] + 8u) & ~(size_t)7;
+    return (sizeof(struct zone_node) + *label + 8u) & ~(size_t)7;
 }
 
 static struct zone_node *make(struct zone_compiler *compiler, const uint8_t *label)
 {
-    size_t octets = (sizeof(struct zone_node) + *label + 8u) & ~(size_t)7;
-    struct zone_node *node = slab_take(compiler->slab, octets);
+    struct zone_node *node = slab_take(compiler->slab, octets_with(label));
     memset(node, 0, sizeof *node);
     memcpy(node->label, label, *label + 1u);
     return node;
@@ -190,6 +190,36 @@ void zone_node_mark(struct zone_nodes *list, struct zone_node *node, uint32_t fl
     zone_nodes_push(list, node);
 }
 
+static const size_t lists[] = {
+    offsetof(struct zone_compiler, own),     offsetof(struct zone_compiler, eval),
+    offsetof(struct zone_compiler, look),    offsetof(struct zone_compiler, touched),
+    offsetof(struct zone_compiler, flipped), offsetof(struct zone_compiler, structure),
+    offsetof(struct zone_compiler, via),     offsetof(struct zone_compiler, aliases),
+    offsetof(struct zone_compiler, walked),  offsetof(struct zone_compiler, fading),
+};
+
+static struct zone_nodes *list_at(const struct zone_compiler *compiler, size_t i)
+{
+    return (struct zone_nodes *)(void *)((uintptr_t)compiler + lists[i]);
+}
+
+void zone_nodes_relax(struct zone_compiler *compiler)
+{
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct zone_nodes *list = list_at(compiler, i);
+        if (!list->count)
+            mem_relax(&list->at, &list->capacity);
+    }
+}
+
+size_t zone_nodes_octets(const struct zone_compiler *compiler)
+{
+    size_t octets = compiler->bucket_count * sizeof *compiler->buckets;
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        octets += list_at(compiler, i)->capacity * sizeof(struct zone_node *);
+    return octets;
+}
+
 // ---- going --------------------------------------------------------------------------------------
 
 static void take_out(struct zone_compiler *compiler, struct zone_node *node)
@@ -212,7 +242,7 @@ void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node)
            !(node->flags & HELD)) {
         struct zone_node *parent = node->parent;
         take_out(compiler, node);
-        slab_give(node, octets_of(node));
+        slab_give(node, octets_with(node->label));
         node = parent;
     }
 }
@@ -223,22 +253,17 @@ static void free_all(struct zone_compiler *compiler)
         struct zone_node *next;
         for (struct zone_node *node = compiler->buckets[i]; node; node = next) {
             next = node->chain;
-            slab_give(node, octets_of(node));
+            slab_give(node, octets_with(node->label));
         }
     }
-    slab_give(compiler->apex, octets_of(compiler->apex));
-    slab_give(compiler->outside, octets_of(compiler->outside));
+    slab_give(compiler->apex, octets_with(compiler->apex->label));
+    slab_give(compiler->outside, octets_with(compiler->outside->label));
 }
 
 void zone_nodes_done(struct zone_compiler *compiler)
 {
-    struct zone_nodes *lists[] = {
-        &compiler->own,       &compiler->eval,   &compiler->look,    &compiler->touched,
-        &compiler->flipped,   &compiler->via,    &compiler->aliases, &compiler->fading,
-        &compiler->structure, &compiler->walked,
-    };
     for (size_t i = 0; i < COUNT_OF(lists); i++)
-        free(lists[i]->at);
+        free(list_at(compiler, i)->at);
     free_all(compiler);
     free(compiler->buckets);
 }
