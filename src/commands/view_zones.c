@@ -125,7 +125,7 @@ static bool link_record(struct view *view, struct view_row *row)
     struct record_place place = {0};
     struct apex zone;
     uint8_t octets[DNAME_MAX];
-    record_decode(view->arena, row->tree, &spec);
+    record_decode(row->tree, &spec);
     record_status_decode(row->tree, &status);
     struct text fqdn = status.fqdn.len ? status.fqdn : spec.domain_name;
     row->what =

@@ -50,7 +50,7 @@ static void check_zone_record(struct arena *arena, const struct value *tree,
 {
     struct record_spec decoded, unpacked;
     struct record_status read, status;
-    record_decode(arena, tree, &decoded);
+    record_decode(tree, &decoded);
     record_status_decode(tree, &read);
     record_unpack(arena, object_spec(object), object_ours(object), &unpacked, &status);
     must(text_equal(decoded.domain_name, unpacked.domain_name) &&

@@ -126,7 +126,7 @@ void record_validate(const struct value *object, struct findings *findings)
     uint16_t type;
     struct error err;
     struct record_spec spec;
-    record_decode(findings->arena, object, &spec);
+    record_decode(object, &spec);
     tell(findings, record_read_name(&spec, octets, &own, &err), "spec.domainName", &err);
     enum reason of_type = record_read_type(&spec, &type, &err);
     tell(findings, of_type, "spec.type", &err);

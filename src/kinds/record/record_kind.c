@@ -22,9 +22,8 @@ enum ours_flag {
 const char *const record_condition_types[] = {"Accepted", "Conflicted", "Programmed", "Warned",
                                               NULL};
 
-void record_decode(struct arena *arena, const struct value *object, struct record_spec *out)
+void record_decode(const struct value *object, struct record_spec *out)
 {
-    (void)arena;
     const struct value *spec = value_find(object, "spec");
     const struct value *ttl = value_find(spec, "ttl");
     struct text class_ = value_text_at(spec, "class");
@@ -75,7 +74,7 @@ static unsigned spec_flags(const struct record_spec *spec)
 void record_pack_spec(const struct value *object, struct pack_writer *out)
 {
     struct record_spec spec;
-    record_decode(NULL, object, &spec);
+    record_decode(object, &spec);
     unsigned flags = spec_flags(&spec);
     pack_number(out, flags);
     pack_type(out, spec.type);

@@ -65,7 +65,7 @@ static void what_a_spec_says_survives_packing(void **state)
         struct record_spec read;
         struct record_spec unpacked;
         const struct value *object = object_of(specs[i], "", "");
-        record_decode(arena, object, &read);
+        record_decode(object, &read);
         unpack(object, &unpacked, NULL, lengths);
         assert_same_spec(&read, &unpacked);
     }
