@@ -1,10 +1,16 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dns/rr_type.h"
 #include "scenarios/play.h"
+
+// A word that is no number equals none.
+static bool is_number(const char *word, int64_t number)
+{
+    int64_t wanted;
+    return text_to_int64(text_of(word), &wanted) && wanted == number;
+}
 
 // ---- what is published --------------------------------------------------------------------------
 
@@ -95,7 +101,7 @@ bool expect_serial(struct stage *stage, const struct step *step, struct error *e
     const struct zone *newest = zone ? zone_history_newest(zone->history) : NULL;
     if (!newest)
         return fail(err, "nothing is published");
-    return zone_serial(newest) == strtoul(step_word(step, 3), NULL, 10) ||
+    return is_number(step_word(step, 3), zone_serial(newest)) ||
            fail(err, "it is %" PRIu32, zone_serial(newest));
 }
 
@@ -131,28 +137,47 @@ bool expect_secondary(struct stage *stage, const struct step *step, struct error
         return fail(err, "no such server");
     if (!model_secondary_serial(server, apex, &serial))
         return !strcmp(wanted, "nothing") || fail(err, "it answers nothing");
-    return serial == strtoul(wanted, NULL, 10) || fail(err, "it answers %" PRIu32, serial);
+    return is_number(wanted, serial) || fail(err, "it answers %" PRIu32, serial);
+}
+
+static bool is_sort(const char *word)
+{
+    return !strcmp(word, "NOTIFY") || !strcmp(word, "SOA") || !strcmp(word, "AXFR");
 }
 
 // expect sent N NOTIFY|SOA|AXFR [SERVER [ZONE]]: to servers, or fetched by them, since the start
 bool expect_sent(struct stage *stage, const struct step *step, struct error *err)
 {
-    const char *wanted = step_word(step, 2);
+    const char *server = step_word(step, 4);
     size_t count = model_dns_count(stage->dns, step_rest(step, 3));
-    return count == strtoul(wanted, NULL, 10) || fail(err, "there were %zu", count);
+    if (!is_sort(step_word(step, 3)) || (*server && !model_dns_find(stage->dns, server)))
+        return fail(err, "no such message, or no such server");
+    return is_number(step_word(step, 2), (int64_t)count) || fail(err, "there were %zu", count);
 }
 
 // ---- labels -------------------------------------------------------------------------------------
 
+// Of an object that is there; NULL: it has none.
+static bool find_label(struct stage *stage, struct arena *arena, const char *object,
+                       const char *name, const struct value **label, struct error *err)
+{
+    struct value *tree = NULL;
+    if (!find_object(stage, arena, object, &tree, err))
+        return false;
+    if (!tree)
+        return fail(err, "%s is not there", object);
+    *label = value_find(value_at(tree, "metadata.labels", NULL),
+                        arena_printf(arena, "kubi.zone/%s", name));
+    return true;
+}
+
 // expect label KEY NAME VALUE: NAME without kubi.zone/
 bool expect_label(struct stage *stage, const struct step *step, struct error *err)
 {
-    struct value *tree = NULL;
+    const struct value *found;
     CLEANUP(arena) struct arena *arena = arena_new();
-    if (!find_object(stage, arena, step_word(step, 2), &tree, err))
+    if (!find_label(stage, arena, step_word(step, 2), step_word(step, 3), &found, err))
         return false;
-    const struct value *found = value_find(value_at(tree, "metadata.labels", NULL),
-                                           arena_printf(arena, "kubi.zone/%s", step_word(step, 3)));
     if (!found)
         return fail(err, "there is none");
     return text_is(found->text, step_word(step, 4)) ||
@@ -161,12 +186,10 @@ bool expect_label(struct stage *stage, const struct step *step, struct error *er
 
 bool expect_no_label(struct stage *stage, const struct step *step, struct error *err)
 {
-    struct value *tree = NULL;
+    const struct value *found;
     CLEANUP(arena) struct arena *arena = arena_new();
-    if (!find_object(stage, arena, step_word(step, 3), &tree, err))
+    if (!find_label(stage, arena, step_word(step, 3), step_word(step, 4), &found, err))
         return false;
-    const struct value *found = value_find(value_at(tree, "metadata.labels", NULL),
-                                           arena_printf(arena, "kubi.zone/%s", step_word(step, 4)));
     return !found || fail(err, "it is %.*s", TEXT_ARGS(found->text));
 }
 
