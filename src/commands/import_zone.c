@@ -360,7 +360,6 @@ static int import_from(const struct invocation *invocation, struct dname apex)
 
 static int import_run(struct invocation *invocation)
 {
-    const char *origin = option_text(invocation, "origin");
     bool has_file = option_text(invocation, "zonefile");
     bool has_server = option_text(invocation, "from-server");
     uint8_t octets[DNAME_MAX];
@@ -368,12 +367,12 @@ static int import_run(struct invocation *invocation)
     struct error err;
     if (has_file == has_server)
         return command_fail(2, "give --zonefile or --from-server");
-    if (!origin)
+    if (!option_text(invocation, "origin"))
         return command_fail(2, "flag --origin is needed: the name of the zone");
-    if (!zone_name_read(origin, octets, &apex, &err)) {
-        option_blame(invocation, "origin", origin, &err);
+    if (!zone_name_of_option(invocation, "origin", octets, &apex, &err) ||
+        !option_check_namespace(invocation, "namespace", option_text(invocation, "namespace"),
+                                &err))
         return command_fail(2, "%s", err.text);
-    }
     return import_from(invocation, apex);
 }
 

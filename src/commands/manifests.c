@@ -7,8 +7,6 @@
 #include "store/cluster/cluster.h"
 #include "store/owner.h"
 
-#define DNS_LABEL "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-
 // What can be printed, in the order in which a cluster takes it; a part that several flags ask for
 // is printed once.
 enum { CRDS = 1, NAMESPACE = 2, ACCOUNT = 4, RBAC = 8, SERVICES = 16, DEPLOYMENT = 32, HOOKS = 64 };
@@ -129,20 +127,11 @@ static unsigned parts_asked(const struct invocation *invocation)
 
 // ---- options ------------------------------------------------------------------------------------
 
-static bool check_label(const struct invocation *invocation, const char *option, const char *name,
-                        struct error *err)
-{
-    if (kind_pattern_matches(NULL, DNS_LABEL, text_of(name)))
-        return true;
-    error_set(err, FAULT_SPEC, "", "a name has at most 63 of a-z, 0-9 and -");
-    return option_blame(invocation, option, name, err);
-}
-
-static bool check_labels(const struct invocation *invocation, const char *option,
-                         const char **names, size_t count, struct error *err)
+static bool check_namespaces(const struct invocation *invocation, const char *option,
+                             const char **names, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (!check_label(invocation, option, names[i], err))
+        if (!option_check_namespace(invocation, option, names[i], err))
             return false;
     return true;
 }
@@ -210,11 +199,11 @@ static bool take_options(struct manifest *manifest, struct error *err)
     take_namespaces(manifest);
     return chosen_init(&manifest->controllers, invocation, err) && check_owner(invocation, err) &&
            take_url(manifest, err) && check_count(manifest, err) &&
-           check_label(invocation, "namespace", manifest->namespace_, err) &&
-           check_labels(invocation, "namespaces", manifest->namespaces, manifest->namespace_count,
-                        err) &&
-           check_labels(invocation, "secret-namespaces", manifest->secret_namespaces,
-                        manifest->secret_namespace_count, err);
+           option_check_namespace(invocation, "namespace", manifest->namespace_, err) &&
+           check_namespaces(invocation, "namespaces", manifest->namespaces,
+                            manifest->namespace_count, err) &&
+           check_namespaces(invocation, "secret-namespaces", manifest->secret_namespaces,
+                            manifest->secret_namespace_count, err);
 }
 
 static int manifests_run(struct invocation *invocation)

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kind.h"
 #include "base/must.h"
 #include "base/url.h"
 #include "base/value.h"
 #include "base/when.h"
 #include "commands/settings.h"
 #include "io/disk.h"
+
+#define DNS_LABEL "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 
 enum { CONFIG_OCTETS_MAX = 1 << 20, NAMES_MAX = 256 };
 
@@ -395,6 +398,15 @@ bool option_blame(const struct invocation *invocation, const char *name, const c
                   struct error *err)
 {
     return error_prefix(err, "%s: \"%s\": ", option_source(invocation, name), given);
+}
+
+bool option_check_namespace(const struct invocation *invocation, const char *option,
+                            const char *name, struct error *err)
+{
+    if (kind_pattern_matches(NULL, DNS_LABEL, text_of(name)))
+        return true;
+    error_set(err, FAULT_SPEC, "", "a name has at most 63 of a-z, 0-9 and -");
+    return option_blame(invocation, option, name, err);
 }
 
 bool option_flag(const struct invocation *invocation, const char *name)

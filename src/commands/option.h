@@ -93,6 +93,9 @@ const char *option_source(const struct invocation *invocation, const char *name)
 // for it in the wrong place: `environment SIGNPOST_TYPE: "TEXT": expected A, ...`. False.
 bool option_blame(const struct invocation *invocation, const char *name, const char *given,
                   struct error *err);
+// Can a namespace have that name, of those that the option was given? The text of the fault tells.
+bool option_check_namespace(const struct invocation *invocation, const char *option,
+                            const char *name, struct error *err);
 // "SIGNPOST_HEALTH_PROBE_BIND_ADDRESS"
 void option_write_variable(struct buffer *out, const struct option *option);
 // What stands behind the flag: "ADDR:PORT", "json|text|auto"; nothing for a flag that takes none.

@@ -120,13 +120,6 @@ static int check_manifests(const struct invocation *invocation, struct report *r
     return tell(invocation, &looked, report);
 }
 
-static bool read_name(const struct invocation *invocation, const char *option, uint8_t *octets,
-                      struct dname *name, struct error *err)
-{
-    const char *text = option_text(invocation, option);
-    return zone_name_read(text, octets, name, err) || option_blame(invocation, option, text, err);
-}
-
 static int check_with(const struct invocation *invocation, struct report *report)
 {
     const char *path = option_text(invocation, "zonefile");
@@ -141,7 +134,7 @@ static int check_with(const struct invocation *invocation, struct report *report
         return command_fail(2, "flag --kubizone is about objects: leave out --zonefile");
     if (path && invocation->argument_count)
         return command_fail(2, "give --zonefile or manifests, not both");
-    if (has_name && !read_name(invocation, option, octets, &name, &err))
+    if (has_name && !zone_name_of_option(invocation, option, octets, &name, &err))
         return command_fail(2, "%s", err.text);
     return path ? check_file(invocation, report, path, name)
                 : check_manifests(invocation, report, has_name ? &name : NULL);

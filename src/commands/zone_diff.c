@@ -93,18 +93,15 @@ static int compare(const struct invocation *invocation, const struct zone *a, co
 
 static int diff_run(struct invocation *invocation)
 {
-    const char *zone = option_text(invocation, "zone");
     uint8_t octets[DNAME_MAX];
     struct dname apex;
     struct error err;
     if (invocation->argument_count != 2)
         return command_fail(2, "give two sources of the zone to compare");
-    if (!zone)
+    if (!option_text(invocation, "zone"))
         return command_fail(2, "flag --zone is needed: the name of the zone to compare");
-    if (!zone_name_read(zone, octets, &apex, &err)) {
-        option_blame(invocation, "zone", zone, &err);
+    if (!zone_name_of_option(invocation, "zone", octets, &apex, &err))
         return command_fail(2, "%s", err.text);
-    }
     CLEANUP(zone)
     struct zone *a = zone_source_read(invocation, invocation->arguments[0], apex, &err);
     if (!a)

@@ -62,6 +62,13 @@ bool zone_name_read(const char *text, uint8_t out[DNAME_MAX], struct dname *name
            error_prefix(err, "%s: ", text);
 }
 
+bool zone_name_of_option(const struct invocation *invocation, const char *option,
+                         uint8_t out[DNAME_MAX], struct dname *name, struct error *err)
+{
+    const char *text = option_text(invocation, option);
+    return zone_name_read(text, out, name, err) || option_blame(invocation, option, text, err);
+}
+
 // ---- findings -----------------------------------------------------------------------------------
 
 static void write_object(struct buffer *out, struct dname owner, uint16_t type)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "commands/option.h"
 #include "commands/report.h"
 #include "dns/zone_compiler.h"
 
@@ -20,6 +21,9 @@
 // "shop.example" or "shop.example." of an argument.
 bool zone_name_read(const char *text, uint8_t out[DNAME_MAX], struct dname *name,
                     struct error *err);
+// The same of an option that was given; a fault names it.
+bool zone_name_of_option(const struct invocation *invocation, const char *option,
+                         uint8_t out[DNAME_MAX], struct dname *name, struct error *err);
 
 struct zone_input;
 // The report is borrowed, and its arena used.
