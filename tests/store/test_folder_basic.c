@@ -441,6 +441,22 @@ static void what_we_make_is_a_manifest_beside_the_state(void **state)
     assert_string_equal(rig_told(rig), "");
 }
 
+static void what_we_made_and_cannot_read_stays_as_it_is(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER large = {0};
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"a\":\"1\"}", NULL));
+    buffer_printf(&large, "data: {a: \"1\"}\n#%*s\n", 16 << 20, "");
+    rig_write(rig, MADE, large.at);
+    assert_false(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"b\":\"2\"}", "[\"a\"]"));
+    assert_non_null(strstr(rig->error.text, MADE));
+    rig_remove(rig, MADE);
+    assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"b\":\"2\"}", "[\"a\"]"));
+    assert_non_null(strstr(rig_read(rig, MADE), "data:\n  b: \"2\"\n"));
+}
+
 static void what_we_made_goes_with_its_owner(void **state)
 {
     struct rig *rig = *state;
@@ -490,6 +506,7 @@ int main(void)
         CASE(files_that_are_no_manifests_are_skipped),
         CASE(a_reply_does_not_lead_back_behind_an_edit),
         CASE(what_we_make_is_a_manifest_beside_the_state),
+        CASE(what_we_made_and_cannot_read_stays_as_it_is),
         CASE(what_we_made_goes_with_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

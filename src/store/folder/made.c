@@ -1,5 +1,6 @@
 #include "store/folder/made.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,19 +30,25 @@ void made_done(struct made *made)
     free(made->folder);
 }
 
-// NULL: it is not there, or nothing that can be read.
-static struct value *read_tree(struct arena *arena, const char *path)
+// *tree is NULL where the file is not there, or is no YAML. False: it cannot be read.
+static bool read_tree(struct arena *arena, const char *path, struct value **tree, struct error *err)
 {
     AUTO_BUFFER text = {0};
-    struct value *tree = NULL;
+    struct error why = {0};
     bool has;
-    if (!disk_read(&text, path, MADE_OCTETS_MAX, NULL))
-        return NULL;
+    *tree = NULL;
+    if (!disk_read(&text, path, MADE_OCTETS_MAX, &why)) {
+        if (err)
+            *err = why;
+        return why.status == ENOENT;
+    }
     const char *copy = arena_copy(arena, text.at ? text.at : "", text.len);
     CLEANUP(yaml_reader)
     struct yaml_reader *reader =
         yaml_reader_new((struct text){copy, text.len}, &value_manifest_limits);
-    return yaml_reader_next(reader, arena, &tree, &has, NULL) ? tree : NULL;
+    if (!yaml_reader_next(reader, arena, tree, &has, NULL))
+        *tree = NULL;
+    return true;
 }
 
 static struct made_file *find(struct made *made, const char *path)
@@ -77,9 +84,11 @@ bool made_put(struct made *made, const struct store_put *put, struct error *err)
     AUTO_BUFFER path = {0};
     AUTO_BUFFER text = {0};
     struct value *tree = put_tree(arena, put);
+    struct value *now = NULL;
     add_path(&path, made, &put->key);
-    if (value_count(put->kept))
-        put_keep(arena, tree, put->kept, read_tree(arena, path.at));
+    if (value_count(put->kept) && !read_tree(arena, path.at, &now, err))
+        return false;
+    put_keep(arena, tree, put->kept, now);
     buffer_add_text(&text, "# Written by Signpost; do not edit.\n");
     value_write_yaml(&text, tree, 0);
     if (!disk_make_folder(made->disk, made->folder, 0755, err) ||
@@ -111,8 +120,8 @@ static void learn(struct made *made, const char *name)
     if (len < 5 || strcmp(name + len - 5, ".yaml") != 0)
         return;
     buffer_printf(&path, "%s/%s", made->folder, name);
-    const struct value *tree = read_tree(arena, path.at);
-    if (tree)
+    struct value *tree;
+    if (read_tree(arena, path.at, &tree, NULL) && tree)
         remember(made, path.at, tree);
 }
 

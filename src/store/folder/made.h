@@ -24,6 +24,7 @@ struct made {
 
 void made_init(struct made *made, struct disk *disk, const char *folder);
 void made_done(struct made *made);
+// Fails, and writes nothing, where what is to be kept of it cannot be read.
 bool made_put(struct made *made, const struct store_put *put, struct error *err);
 // An object is gone, and with it what was made for it. A failure leaves a file for made_sweep().
 void made_forget(struct made *made, const char *uid);

@@ -21,7 +21,7 @@ enum {
 enum request_type {
     REQUEST_APPLY,
     REQUEST_REMOVE_FINALIZER,
-    REQUEST_STATUS, // written ahead
+    REQUEST_STATUS, // up to here: written ahead
     REQUEST_GET,
     REQUEST_ANSWER,
 };
@@ -537,7 +537,7 @@ void write_patch_status(struct folder *folder, const struct object *object,
     add_request(folder, request);
 }
 
-// ---- what we make ourselves ----
+// ---- what we make ourselves ---------------------------------------------------------------------
 
 void write_put(struct folder *folder, const struct store_put *put, store_done *done, void *context)
 {
