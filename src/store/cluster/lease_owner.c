@@ -6,7 +6,8 @@
 #include "base/must.h"
 #include "store/cluster/lease_private.h"
 
-enum { FORBIDDEN = 403, HASH_SHOWN = 4 };
+// A server that has just started refuses what it allows once it has read its roles.
+enum { FORBIDDEN = 403, HASH_SHOWN = 4, REFUSED_MAX_MS = 10000 };
 
 static void keep(char out[OWNER_ID_MAX + 1], struct text id)
 {
@@ -95,6 +96,16 @@ static void refuse(struct lease *lease, const struct error *refusal)
     give_up(lease, &err);
 }
 
+static bool is_refused_for_good(struct lease *lease, const struct api_reply *reply)
+{
+    int64_t now_ms = lease_now(lease);
+    if (reply->status != FORBIDDEN)
+        lease->refused_ms = 0;
+    else if (!lease->refused_ms)
+        lease->refused_ms = now_ms;
+    return lease->refused_ms && now_ms - lease->refused_ms >= REFUSED_MAX_MS;
+}
+
 void lease_owner_hear(struct lease *lease, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -106,7 +117,7 @@ void lease_owner_hear(struct lease *lease, const struct api_reply *reply)
         derive(lease, uid);
         return;
     }
-    if (reply->status == FORBIDDEN) {
+    if (is_refused_for_good(lease, reply)) {
         refuse(lease, &err);
         return;
     }

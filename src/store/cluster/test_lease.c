@@ -848,11 +848,23 @@ static void without_the_right_to_derive_there_is_no_owner(void **state)
     struct bench *bench = *state;
     bench->server.refuse_namespace = 403;
     process_start(&bench->a, &bench->server, "a_1", NULL);
-    pass(bench, 5000);
+    pass(bench, 20000);
     assert_false(bench->a.is_leading);
     assert_non_null(strstr(bench->a.owner_error, "add verb get on namespace kube-system"));
     assert_non_null(strstr(bench->a.owner_error, "--owner-id"));
     assert_null(bench->server.lease);
+}
+
+static void a_server_that_has_not_read_its_roles_yet_only_delays_the_owner_id(void **state)
+{
+    struct bench *bench = *state;
+    bench->server.refuse_namespace = 403;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 5000);
+    assert_string_equal(bench->a.owner_error, "");
+    bench->server.refuse_namespace = 0;
+    pass(bench, 5000);
+    assert_true(bench->a.is_leading);
 }
 
 static void a_server_in_trouble_only_delays_the_owner_id(void **state)
@@ -1039,6 +1051,7 @@ int main(void)
         UNIT(a_given_owner_id_replaces_the_kept_one_with_a_warning),
         UNIT(a_standby_whose_owner_id_is_replaced_has_to_start_again),
         UNIT(without_the_right_to_derive_there_is_no_owner),
+        UNIT(a_server_that_has_not_read_its_roles_yet_only_delays_the_owner_id),
         UNIT(a_server_in_trouble_only_delays_the_owner_id),
         UNIT(alone_it_leads_and_keeps_the_owner_id_without_a_holder),
         UNIT(alone_it_warns_of_a_holder_that_lives_and_of_no_dead_one),
