@@ -512,6 +512,13 @@ def imported(folder, *words):
     return code, {item["metadata"]["name"]: item for item in yaml.safe_load_all(out)}, err
 
 
+def test_a_namespace_that_cannot_be_is_refused(tmp_path):
+    write(tmp_path, HEAD)
+    code, out, err = run("import", "zone", "--origin", "example.org", "--zonefile", "z",
+                         "--namespace", "A_b", cwd=tmp_path)
+    assert (code, out) == (2, "") and 'flag --namespace: "A_b": a name has at most 63' in err
+
+
 def test_a_file_becomes_a_zone_and_records(tmp_path):
     write(tmp_path, HEAD + "www A 192.0.2.2\n 60 AAAA 2001:db8::1\n@ MX 10 www\n"
                            "t TXT a\nt TXT \"b;c\"\n")
