@@ -17,8 +17,8 @@ enum {
     DATAGRAM_MAX = 4096,
     DATAGRAMS_A_TURN = 64,
     STRANGERS_SURPLUS = 64,
-    PORT_TRIES = 16,
     DEFAULT_TIMEOUT_MS = 30 * 1000,
+    DEFAULT_RETRY_MS = 1000,
 };
 
 union peer {
@@ -110,7 +110,7 @@ static ssize_t receive(struct dns_server *server, int fd, struct datagram *datag
     return len < 0 || is_whole ? len : 0;
 }
 
-static void on_datagrams(void *context, int fd, unsigned interest)
+void dns_server_on_datagrams(void *context, int fd, unsigned interest)
 {
     struct dns_listener *listener = context;
     (void)interest;
@@ -119,68 +119,24 @@ static void on_datagrams(void *context, int fd, unsigned interest)
         ssize_t len = receive(listener->server, fd, &datagram);
         if (len > 0)
             answer_datagram(listener->server, fd, &datagram, (size_t)len);
-        else if (len < 0 && errno != EINTR)
+        else if (len < 0 && dns_listener_is_lost(errno)) {
+            dns_listener_lose(listener, errno);
+            return;
+        } else if (len < 0 && errno != EINTR)
             return;
     }
 }
 
 // ---- the server ----
 
-static void on_connections(void *context, int fd, unsigned interest)
-{
-    struct dns_listener *listener = context;
-    (void)interest;
-    dns_stream_accept(listener->server, fd);
-}
-
-static void watch_tcp(struct dns_listener *listener)
-{
-    if (!listener->tcp_watch)
-        listener->tcp_watch = loop_watch_fd(listener->server->loop, listener->tcp.fd, LOOP_READ,
-                                            on_connections, listener);
-}
-
 static void on_pause_over(void *context)
 {
-    struct dns_server *server = context;
-    for (size_t i = 0; i < server->listener_count; i++)
-        watch_tcp(&server->listeners[i]);
+    dns_listeners_accept(context);
 }
 
 static void on_resume(void *context)
 {
     dns_stream_resume(context);
-}
-
-// Any free port is one that is free for both.
-static bool open_pair(struct dns_listener *listener, const struct hostport *at, struct error *err)
-{
-    for (unsigned tries = 1;; tries++) {
-        if (!listen_open(&listener->tcp, at->host, at->port, err))
-            return false;
-        struct error failure;
-        if (listen_open_udp(&listener->udp, at->host, listener->tcp.port, &failure))
-            return true;
-        close(listener->tcp.fd);
-        if (at->port == 0 && failure.status == EADDRINUSE && tries < PORT_TRIES)
-            continue;
-        if (err)
-            *err = failure;
-        return error_prefix(err, "udp ");
-    }
-}
-
-static bool add_listener(struct dns_server *server, const struct hostport *at, struct error *err)
-{
-    struct dns_listener *listener = &server->listeners[server->listener_count];
-    if (!open_pair(listener, at, err))
-        return false;
-    server->listener_count++;
-    listener->server = server;
-    watch_tcp(listener);
-    listener->udp_watch =
-        loop_watch_fd(server->loop, listener->udp.fd, LOOP_READ, on_datagrams, listener);
-    return true;
 }
 
 static void fill_limit(struct dns_rate_limit *limit, unsigned per_s, unsigned burst)
@@ -198,6 +154,8 @@ static void fill_options(struct dns_server_options *out, const struct dns_server
     fill_limit(&out->each_known, 5000, 10000);
     if (out->timeout_ms == 0)
         out->timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (out->retry_ms == 0)
+        out->retry_ms = DEFAULT_RETRY_MS;
 }
 
 static struct dns_rate *rate_new(const struct dns_rate_limit *limit, uint64_t seed)
@@ -222,30 +180,17 @@ struct dns_server *dns_server_new(struct loop *loop, struct random *random,
     server->scratch = mem_new(1, DATAGRAM_MAX);
     server->pause = (struct loop_timer){.call = on_pause_over, .context = server};
     server->resume = (struct loop_timer){.call = on_resume, .context = server};
-    for (size_t i = 0; i < options->count; i++) {
-        if (!add_listener(server, &options->at[i], err)) {
-            dns_server_free(server);
-            return NULL;
-        }
-    }
-    return server;
-}
-
-static void close_listener(struct dns_listener *listener)
-{
-    struct loop *loop = listener->server->loop;
-    loop_unwatch_fd(loop, listener->tcp_watch);
-    loop_unwatch_fd(loop, listener->udp_watch);
-    close(listener->tcp.fd);
-    close(listener->udp.fd);
+    if (dns_listeners_open(server, options->at, options->count, err))
+        return server;
+    dns_server_free(server);
+    return NULL;
 }
 
 void dns_server_free(struct dns_server *server)
 {
     if (!server)
         return;
-    for (size_t i = 0; i < server->listener_count; i++)
-        close_listener(&server->listeners[i]);
+    dns_listeners_close(server);
     dns_stream_free_all(server);
     loop_timer_cancel(server->loop, &server->pause);
     loop_timer_cancel(server->loop, &server->resume);
@@ -254,21 +199,6 @@ void dns_server_free(struct dns_server *server)
     free(server->known);
     free(server->scratch);
     free(server);
-}
-
-uint16_t dns_server_port(const struct dns_server *server, size_t at)
-{
-    must(at < server->listener_count);
-    return server->listeners[at].tcp.port;
-}
-
-bool dns_server_is_ipv4_fallback(const struct dns_server *server)
-{
-    for (size_t i = 0; i < server->listener_count; i++) {
-        if (server->listeners[i].tcp.is_ipv4_fallback)
-            return true;
-    }
-    return false;
 }
 
 size_t dns_server_connections(const struct dns_server *server)

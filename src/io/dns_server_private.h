@@ -4,8 +4,8 @@
 #include "io/listen.h"
 #include "io/loop.h"
 
-// Private to dns_server: dns_server.c owns the sockets and speaks UDP, dns_server_stream.c has the
-// connections.
+// Private to dns_server: dns_server.c speaks UDP, dns_server_listen.c owns the sockets that are
+// listened at, dns_server_stream.c has the connections.
 
 enum {
     DNS_SERVER_HEADER_OCTETS = 12,
@@ -13,11 +13,15 @@ enum {
     DNS_SERVER_UNACKED_MAX = 8,
 };
 
+// Open, or with the reason why it is not.
 struct dns_listener {
     struct dns_server *server;
+    struct hostport at; // a free port is that one from then on
+    bool is_open;
+    struct error failure;
     struct listen_socket tcp;
     struct listen_socket udp;
-    struct loop_fd *tcp_watch;
+    struct loop_fd *tcp_watch; // NULL while accepting pauses
     struct loop_fd *udp_watch;
 };
 
@@ -61,6 +65,7 @@ struct dns_server {
     size_t connection_count;
     struct loop_timer pause;  // of accepting
     struct loop_timer resume; // of those that wait
+    struct loop_timer retry;  // of addresses that are not to be had
     struct dns_rate *strangers;
     struct dns_rate *known;
     struct dns_bucket together;
@@ -72,7 +77,19 @@ bool dns_server_is_known(const struct dns_server *server, const uint8_t address[
 // May it send one more request?
 bool dns_server_admits(struct dns_server *server, const uint8_t address[16], bool is_known);
 
-// Everything that is to be accepted, but not all in one go.
-void dns_stream_accept(struct dns_server *server, int fd);
+// Opens all; what may be had later is tried again. Fails with what will never be.
+bool dns_listeners_open(struct dns_server *server, const struct hostport *at, size_t count,
+                        struct error *err);
+void dns_listeners_close(struct dns_server *server);
+// Watches all that are open for connections again.
+void dns_listeners_accept(struct dns_server *server);
+void dns_listeners_pause(struct dns_server *server);
+// Does this errno say that the socket itself is of no use any more?
+bool dns_listener_is_lost(int number);
+void dns_listener_lose(struct dns_listener *listener, int number);
+void dns_server_on_datagrams(void *context, int fd, unsigned interest); // of a listener
+
+// Everything that is to be accepted, but not all in one go. False, with errno: nothing ever will.
+bool dns_stream_accept(struct dns_server *server, int fd);
 void dns_stream_resume(struct dns_server *server);
 void dns_stream_free_all(struct dns_server *server);

@@ -425,14 +425,11 @@ static void adopt(struct dns_server *server, int fd, const struct sockaddr *peer
 static void pause_accepting(struct dns_server *server)
 {
     make_room(server, true, NULL);
-    for (size_t i = 0; i < server->listener_count; i++) {
-        loop_unwatch_fd(server->loop, server->listeners[i].tcp_watch);
-        server->listeners[i].tcp_watch = NULL;
-    }
+    dns_listeners_pause(server);
     loop_timer_set(server->loop, &server->pause, ACCEPT_PAUSE_MS);
 }
 
-void dns_stream_accept(struct dns_server *server, int fd)
+bool dns_stream_accept(struct dns_server *server, int fd)
 {
     for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
         struct sockaddr_in6 peer; // the larger of both
@@ -441,10 +438,13 @@ void dns_stream_accept(struct dns_server *server, int fd)
         if (accepted >= 0)
             adopt(server, accepted, (const struct sockaddr *)&peer);
         else if (errno == EAGAIN)
-            return;
+            return true;
+        else if (dns_listener_is_lost(errno))
+            return false;
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             pause_accepting(server);
-            return;
+            return true;
         }
     }
+    return true;
 }

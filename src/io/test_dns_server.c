@@ -41,6 +41,8 @@ struct story {
     unsigned under_way;
     unsigned delivered;
     unsigned cut;
+    unsigned changes;
+    bool is_told_of_trouble;
     struct loop_timer step;
     int64_t give_up_ms;
 };
@@ -683,29 +685,105 @@ static void a_server_without_descriptors_comes_back(void **state)
     expect_answer(story, late, 'a');
 }
 
-static void a_taken_port_is_named(void **state)
+static void changed(void *context, const struct hostport *at, const char *trouble)
+{
+    struct story *story = context;
+    (void)at;
+    story->changes++;
+    story->is_told_of_trouble = trouble != NULL;
+}
+
+// A socket that holds a port of 127.0.0.1.
+static int take_port(int type, struct hostport *taken)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, type, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_true(type == SOCK_DGRAM || listen(fd, 1) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *taken = (struct hostport){.host = "127.0.0.1", .port = ntohs(at.sin_port)};
+    return fd;
+}
+
+static void expect_trouble(struct story *story, const char *kind, uint16_t port)
+{
+    AUTO_BUFFER expected = {0};
+    buffer_printf(&expected, "%s127.0.0.1:%u: address already in use", kind, port);
+    assert_string_equal(dns_server_trouble(story->server), buffer_text(&expected).at);
+}
+
+static void wait_for_port(struct story *story, int type, const char *kind)
+{
+    struct hostport taken;
+    int holder = take_port(type, &taken);
+    const struct dns_server_options options = {.at = &taken,
+                                               .count = 1,
+                                               .handle = handle,
+                                               .changed = changed,
+                                               .context = story,
+                                               .retry_ms = 1};
+    story->changes = 0;
+    story->server = dns_server_new(story->loop, random_system(), &options, NULL);
+    assert_non_null(story->server);
+    assert_true(story->changes == 1 && story->is_told_of_trouble);
+    expect_trouble(story, kind, taken.port);
+    close(holder);
+    WAIT_UNTIL(story, !dns_server_trouble(story->server));
+    assert_true(story->changes == 2 && !story->is_told_of_trouble);
+    struct client *client = connect_tcp(story);
+    ask(client, 'a', 1, 20);
+    expect_answer(story, client, 'a');
+    dns_server_free(story->server);
+    story->server = NULL;
+}
+
+static void a_taken_port_is_named_and_waited_for(void **state)
+{
+    wait_for_port(*state, SOCK_STREAM, "");
+    wait_for_port(*state, SOCK_DGRAM, "udp ");
+}
+
+static void an_address_that_will_never_be_had_is_an_error(void **state)
 {
     struct story *story = *state;
-    int udp = socket(AF_INET, SOCK_DGRAM, 0);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const struct hostport at[] = {{.host = "127.0.0.1"}, {.host = "ff02::1"}};
+    const struct dns_server_options options = {.at = at, .count = 2, .handle = handle};
     struct error err;
-    char expected[80];
-    start(story, "127.0.0.1", &(struct dns_server_options){0});
-    struct hostport taken = {.host = "127.0.0.1", .port = dns_server_port(story->server, 0)};
-    struct dns_server_options options = {.at = &taken, .count = 1, .handle = handle};
     assert_null(dns_server_new(story->loop, random_system(), &options, &err));
-    snprintf(expected, sizeof expected, "127.0.0.1:%u: address already in use", taken.port);
-    assert_string_equal(err.text, expected);
-    assert_int_equal(err.status, EADDRINUSE);
-    // And of one that is free for TCP only.
-    socklen_t len = sizeof at;
-    assert_int_equal(bind(udp, (struct sockaddr *)&at, sizeof at), 0);
-    getsockname(udp, (struct sockaddr *)&at, &len);
-    taken.port = ntohs(at.sin_port);
-    assert_null(dns_server_new(story->loop, random_system(), &options, &err));
-    snprintf(expected, sizeof expected, "udp 127.0.0.1:%u: address already in use", taken.port);
-    assert_string_equal(err.text, expected);
-    close(udp);
+    assert_non_null(strstr(err.text, "[ff02::1]:0: invalid argument"));
+}
+
+// The one of this process that listens at the port.
+static int listening_socket(uint16_t port)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        struct sockaddr_in at;
+        socklen_t len = sizeof at;
+        int is_listening = 0;
+        socklen_t size = sizeof is_listening;
+        if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &size) && is_listening &&
+            !getsockname(fd, (struct sockaddr *)&at, &len) && ntohs(at.sin_port) == port)
+            return fd;
+    }
+    return -1;
+}
+
+// As `ss --kill` does.
+static void a_socket_that_is_lost_is_opened_again(void **state)
+{
+    struct story *story = *state;
+    start(story, "127.0.0.1", &(struct dns_server_options){.changed = changed, .retry_ms = 1});
+    uint16_t port = dns_server_port(story->server, 0);
+    assert_int_equal(shutdown(listening_socket(port), SHUT_RDWR), 0);
+    WAIT_UNTIL(story, story->changes == 1);
+    assert_true(story->is_told_of_trouble);
+    assert_non_null(strstr(dns_server_trouble(story->server), ": invalid argument"));
+    WAIT_UNTIL(story, !dns_server_trouble(story->server));
+    assert_int_equal(dns_server_port(story->server, 0), port);
+    struct client *client = connect_tcp(story);
+    ask(client, 'a', 1, 20);
+    expect_answer(story, client, 'a');
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -737,7 +815,9 @@ int main(void)
         TEST(a_server_may_go_with_transfers_under_way),
         TEST(several_addresses_are_listened_at),
         TEST(a_server_without_descriptors_comes_back),
-        TEST(a_taken_port_is_named),
+        TEST(a_taken_port_is_named_and_waited_for),
+        TEST(an_address_that_will_never_be_had_is_an_error),
+        TEST(a_socket_that_is_lost_is_opened_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

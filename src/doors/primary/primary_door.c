@@ -272,6 +272,20 @@ static bool is_known(void *context, const uint8_t address[16])
     return peers_know(&door->peers, address);
 }
 
+static void listening_changed(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct primary_door *door = context;
+    AUTO_BUFFER address = {0};
+    hostport_write(&address, at);
+    if (trouble)
+        log_line(door->log, LOG_WARN,
+                 "zones cannot be served at an address; it is tried again every second",
+                 LOG_TEXT("error", trouble), LOG_END);
+    else
+        log_line(door->log, LOG_INFO, "zones are served at the address now",
+                 LOG_SLICE("address", buffer_text(&address)), LOG_END);
+}
+
 struct primary_door *primary_door_new(const struct primary_door_options *options, struct error *err)
 {
     struct primary_door *door = mem_new_of(struct primary_door);
@@ -279,6 +293,7 @@ struct primary_door *primary_door_new(const struct primary_door_options *options
                                               .count = options->listen_count,
                                               .handle = handle,
                                               .is_known = is_known,
+                                              .changed = listening_changed,
                                               .context = door};
     door->loop = options->loop;
     door->log = options->log;
@@ -314,6 +329,11 @@ uint16_t primary_door_port(const struct primary_door *door, size_t at)
 {
     must(door->server);
     return dns_server_port(door->server, at);
+}
+
+const char *primary_door_trouble(const struct primary_door *door)
+{
+    return door->server ? dns_server_trouble(door->server) : NULL;
 }
 
 bool primary_door_is_ipv4_fallback(const struct primary_door *door)

@@ -27,7 +27,7 @@ struct primary_door_options {
 };
 
 struct primary_door;
-// Fails with the address and errno's text.
+// Fails with the address and errno's text where it will never be had.
 struct primary_door *primary_door_new(const struct primary_door_options *options,
                                       struct error *err);
 void primary_door_free(struct primary_door *door); // transfers are cut; accepts NULL
@@ -35,6 +35,9 @@ void primary_door_free(struct primary_door *door); // transfers are cut; accepts
 // the door. NULL, as at first: nobody.
 void primary_door_set_config(struct primary_door *door, const struct zones_config *config);
 uint16_t primary_door_port(const struct primary_door *door, size_t at);
+// The first address that is not listened at, and why. NULL: all are. Borrowed until the next turn
+// of the loop.
+const char *primary_door_trouble(const struct primary_door *door);
 // Every address of both families was asked for, but this machine has no IPv6.
 bool primary_door_is_ipv4_fallback(const struct primary_door *door);
 void primary_door_write_metrics(const struct primary_door *door, struct buffer *out);

@@ -588,19 +588,23 @@ static void what_is_no_request_is_not_answered(void **state)
     assert_false(primary_door_ask(story->door, &request, &answer));
 }
 
-static void a_taken_port_is_an_error(void **state)
+static void a_taken_port_is_told_and_waited_for(void **state)
 {
     struct story *story = *state;
-    struct error err;
     open_door(story, 1);
     const struct hostport taken = {.host = "127.0.0.1", .port = primary_door_port(story->door, 0)};
     const struct primary_door_options options = {.loop = story->loop,
                                                  .random = random_system(),
+                                                 .log = story->log,
                                                  .published = story->published,
                                                  .listen = &taken,
                                                  .listen_count = 1};
-    assert_null(primary_door_new(&options, &err));
-    assert_non_null(strstr(err.text, "address already in use"));
+    struct primary_door *second = primary_door_new(&options, NULL);
+    assert_non_null(second);
+    assert_null(primary_door_trouble(story->door));
+    assert_non_null(strstr(primary_door_trouble(second), "address already in use"));
+    expect_line(story, "zones cannot be served at an address");
+    primary_door_free(second);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -621,7 +625,7 @@ int main(void)
         TEST(what_is_cut_off_was_not_fetched),
         TEST(a_peer_is_warned_of_once),
         TEST(what_is_no_request_is_not_answered),
-        TEST(a_taken_port_is_an_error),
+        TEST(a_taken_port_is_told_and_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
