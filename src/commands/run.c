@@ -129,7 +129,8 @@ static size_t checks(void *context, struct store_check *out, size_t capacity)
 {
     struct run_process *run = context;
     size_t count = engine_checks(run->engine, out, capacity);
-    return count + webhook_checks(run->webhook, out + count, capacity - count);
+    count += webhook_checks(run->webhook, out + count, capacity - count);
+    return count + zones_place_checks(run->zones, out + count, capacity - count);
 }
 
 static const char *trouble(void *context)

@@ -19,8 +19,10 @@ const struct option zones_options[ZONES_OPTION_COUNT] = {
     {.name = "primary-listen",
      .type = OPTION_LIST,
      .placeholder = "ADDR:PORT",
-     .doc = "Where those servers fetch zones, over UDP and TCP, once there is a group of them. Not "
-            "given: [::]:5300 in a cluster, 127.0.0.1:5300 on a folder."},
+     .doc =
+         "Where those servers fetch zones, over UDP and TCP, once there is a group of them. Not "
+         "given: [::]:5300 in a cluster, 127.0.0.1:5300 on a folder. An address that is taken or "
+         "not there yet is tried again every second, and /readyz fails meanwhile."},
     {.name = "zone-file-dir",
      .type = OPTION_TEXT,
      .placeholder = "DIR",
@@ -41,7 +43,8 @@ struct zones_place {
     bool is_cluster;
     struct engine *engine;
     struct primary_door *door;
-    struct disk_watch *watch; // NULL: inotify is not to be had
+    struct error door_failure; // why there is none though there should be one
+    struct disk_watch *watch;  // NULL: inotify is not to be had
     struct loop_timer timer;
 };
 
@@ -174,6 +177,7 @@ static bool open_door(struct zones_place *place, struct error *err)
     place->door = primary_door_new(&options, err);
     if (!place->door)
         return error_prefix(err, "--primary-listen: ");
+    error_clear(&place->door_failure);
     if (primary_door_is_ipv4_fallback(place->door))
         log_line(place->process->log, LOG_WARN,
                  "this machine has no IPv6; zones are served over IPv4 alone", LOG_END);
@@ -183,9 +187,19 @@ static bool open_door(struct zones_place *place, struct error *err)
 
 // ---- following the file -------------------------------------------------------------------------
 
-static void use(struct zones_place *place, struct zones_config *config)
+static void open_door_later(struct zones_place *place)
 {
     struct error err;
+    if (open_door(place, &err))
+        return;
+    if (strcmp(err.text, place->door_failure.text) != 0)
+        log_line(place->process->log, LOG_ERROR, "zones cannot be served",
+                 LOG_TEXT("error", err.text), LOG_END);
+    place->door_failure = err;
+}
+
+static void use(struct zones_place *place, struct zones_config *config)
+{
     struct zones_config *old = place->config;
     place->config = config;
     place->shown = config;
@@ -193,9 +207,7 @@ static void use(struct zones_place *place, struct zones_config *config)
         primary_door_set_config(place->door, config);
     engine_set_zones(place->engine, config);
     zones_config_free(old);
-    if (!open_door(place, &err))
-        log_line(place->process->log, LOG_ERROR, "zones cannot be served",
-                 LOG_TEXT("error", err.text), LOG_END);
+    open_door_later(place);
 }
 
 static void look(struct zones_place *place)
@@ -249,6 +261,7 @@ static void tick(void *context)
 {
     struct zones_place *place = context;
     look(place);
+    open_door_later(place);
     watch_folders(place);
     loop_timer_set(place->process->world.loop, &place->timer, LOOK_MS);
 }
@@ -326,6 +339,18 @@ void zones_place_reload(struct zones_place *place)
 {
     if (place->path && place->engine)
         look(place);
+}
+
+size_t zones_place_checks(const struct zones_place *place, struct store_check *out, size_t capacity)
+{
+    const char *trouble = place->door_failure.text[0] ? place->door_failure.text : NULL;
+    if (!capacity || (!place->door && !trouble))
+        return 0;
+    if (place->door)
+        trouble = primary_door_trouble(place->door);
+    *out =
+        (struct store_check){.name = "primary", .is_ok = !trouble, .text = trouble ? trouble : ""};
+    return 1;
 }
 
 void zones_place_write_metrics(const struct zones_place *place, struct buffer *out)

@@ -4,6 +4,7 @@
 #include "commands/process.h"
 #include "dns/zones_config.h"
 #include "engine/engine.h"
+#include "store/store.h"
 
 // The zones configuration of `signpost run` (its file, followed as it changes) and the hidden
 // primary that its servers ask. Resident, one a process.
@@ -19,10 +20,14 @@ struct zones_place *zones_place_new(struct process_world *process,
 void zones_place_free(struct zones_place *place); // accepts NULL; after the engine
 // What settings point to: behind it the configuration of now, or NULL.
 const struct zones_config *const *zones_place_config(const struct zones_place *place);
-// Opens the door once there is a group of servers. Fails with the address that cannot be listened
-// at.
+// Opens the door once there is a group of servers. Fails with the address that will never be
+// listened at; one that is taken or not there is tried again, and a check fails meanwhile.
 bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_cluster,
                       struct error *err);
 void zones_place_close(struct zones_place *place);  // the door; before the engine
 void zones_place_reload(struct zones_place *place); // SIGHUP
+// Lines of /readyz: `primary`, once there is a group of servers. Texts live until the next turn of
+// the loop.
+size_t zones_place_checks(const struct zones_place *place, struct store_check *out,
+                          size_t capacity);
 void zones_place_write_metrics(const struct zones_place *place, struct buffer *out);
