@@ -39,7 +39,7 @@ struct zones_place {
     const struct zones_config *shown;
     uint8_t seen[32]; // digest of what was read last, keys included
     struct digest_state *reading;
-    bool is_good;
+    struct error fault; // of what was read last; no text: there was none
     bool is_cluster;
     struct engine *engine;
     struct primary_door *door;
@@ -70,10 +70,11 @@ static bool read_secret(void *context, const char *file, struct buffer *out, str
     return true;
 }
 
-static void add_fault(struct buffer *out, const char *path, const struct finding *finding)
+static void add_finding(struct buffer *out, const char *path, struct arena *arena,
+                        const struct finding *finding)
 {
-    buffer_printf(out, "%s%s:%u:%u: %s%s%s", out->len ? "; " : "", path, finding->line,
-                  finding->column, finding->path, finding->path[0] ? ": " : "", finding->text);
+    buffer_printf(out, "%s%s:%u:%u: %s", out->len ? "; " : "", path, finding->line, finding->column,
+                  finding_text(arena, finding));
 }
 
 // The first few faults, or the warnings, as one text.
@@ -83,7 +84,7 @@ static void list_findings(const struct zones_place *place, const struct findings
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].level == level && count++ < 3)
-            add_fault(out, place->path, &findings->items[i]);
+            add_finding(out, place->path, findings->arena, &findings->items[i]);
 }
 
 static void warn(const struct zones_place *place, const struct findings *findings)
@@ -210,24 +211,35 @@ static void use(struct zones_place *place, struct zones_config *config)
     open_door_later(place);
 }
 
+static void log_wrong(const struct zones_place *place)
+{
+    log_line(place->process->log, LOG_WARN,
+             "zones configuration is left aside; the one before stays in use",
+             LOG_TEXT("error", place->fault.text), LOG_END);
+}
+
+static void log_in_use(const struct zones_place *place)
+{
+    log_line(place->process->log, LOG_INFO, "zones configuration is in use",
+             LOG_TEXT("file", place->path), LOG_END);
+}
+
 static void look(struct zones_place *place)
 {
     struct zones_config *config = NULL;
     bool is_news;
-    struct error err;
-    bool was_good = place->is_good;
-    place->is_good = read_config(place, &config, &is_news, &err);
-    if (place->is_good && is_news) {
+    struct error fault = {0};
+    struct error before = place->fault;
+    bool is_good = read_config(place, &config, &is_news, &fault);
+    place->fault = fault;
+    if (is_good && is_news)
         use(place, config);
-        log_line(place->process->log, LOG_INFO, "zones configuration is in use",
-                 LOG_TEXT("file", place->path), LOG_END);
-    } else if (place->is_good) {
+    else
         zones_config_free(config);
-    } else if (was_good || is_news) {
-        log_line(place->process->log, LOG_ERROR,
-                 "zones configuration is left aside; the one before stays",
-                 LOG_TEXT("error", err.text), LOG_END);
-    }
+    if (is_good && (is_news || before.text[0]))
+        log_in_use(place);
+    else if (!is_good && strcmp(fault.text, before.text) != 0)
+        log_wrong(place);
 }
 
 static void watch_folders(struct zones_place *place)
@@ -279,9 +291,9 @@ struct zones_place *zones_place_new(struct process_world *process,
     if (!place->path)
         return place;
     place->folder = disk_folder_of(place->path);
-    place->is_good = read_config(place, &place->config, &is_news, err);
+    bool is_good = read_config(place, &place->config, &is_news, err);
     place->shown = place->config;
-    if (place->is_good)
+    if (is_good)
         return place;
     error_prefix(err, "--zones-config: ");
     zones_place_free(place);
@@ -341,16 +353,36 @@ void zones_place_reload(struct zones_place *place)
         look(place);
 }
 
-size_t zones_place_checks(const struct zones_place *place, struct store_check *out, size_t capacity)
+static bool check_primary(const struct zones_place *place, struct store_check *out)
 {
-    const char *trouble = place->door_failure.text[0] ? place->door_failure.text : NULL;
-    if (!capacity || (!place->door && !trouble))
-        return 0;
+    const char *trouble = place->door_failure.text;
+    if (!place->door && !trouble[0])
+        return false;
     if (place->door)
         trouble = primary_door_trouble(place->door);
-    *out =
-        (struct store_check){.name = "primary", .is_ok = !trouble, .text = trouble ? trouble : ""};
-    return 1;
+    *out = (struct store_check){.name = "primary", .is_ok = !trouble, .text = trouble};
+    return true;
+}
+
+static bool check_config(const struct zones_place *place, struct store_check *out)
+{
+    if (!place->path)
+        return false;
+    *out = (struct store_check){.name = "zones-config",
+                                .is_ok = !place->fault.text[0],
+                                .is_advice = true,
+                                .text = place->fault.text};
+    return true;
+}
+
+size_t zones_place_checks(const struct zones_place *place, struct store_check *out, size_t capacity)
+{
+    size_t count = 0;
+    if (count < capacity)
+        count += check_config(place, &out[count]);
+    if (count < capacity)
+        count += check_primary(place, &out[count]);
+    return count;
 }
 
 void zones_place_write_metrics(const struct zones_place *place, struct buffer *out)
@@ -359,7 +391,7 @@ void zones_place_write_metrics(const struct zones_place *place, struct buffer *o
         return;
     metric_write_head(out, "signpost_zones_config_ok", "gauge",
                       "1 when the zones configuration could be used as it was read last.");
-    buffer_printf(out, "signpost_zones_config_ok %d\n", place->is_good);
+    buffer_printf(out, "signpost_zones_config_ok %d\n", !place->fault.text[0]);
     if (place->door)
         primary_door_write_metrics(place->door, out);
 }

@@ -26,7 +26,8 @@ bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_
                       struct error *err);
 void zones_place_close(struct zones_place *place);  // the door; before the engine
 void zones_place_reload(struct zones_place *place); // SIGHUP
-// Lines of /readyz: `primary`, once there is a group of servers. Texts live until the next turn of
+// Lines of /readyz: `zones-config`, which never makes the whole unready as the configuration before
+// stays in use, and `primary`, once there is a group of servers. Texts live until the next turn of
 // the loop.
 size_t zones_place_checks(const struct zones_place *place, struct store_check *out,
                           size_t capacity);

@@ -1,4 +1,4 @@
-"""The hidden primary of `signpost run`: where it listens."""
+"""The hidden primary of `signpost run`: where it listens, and its configuration as it changes."""
 
 import socket
 
@@ -16,6 +16,7 @@ class Primary:
         self.path = path
         self.port = harness.free_port()
         self.health = harness.free_port()
+        self.metrics = harness.free_port()
         self.config = path / "zones.yaml"
         self.config.write_text(CONFIG)
         (path / "manifests").mkdir()
@@ -29,7 +30,7 @@ class Primary:
         self.program = self.programs.start("run", [
             SIGNPOST, "run", "--dir", self.path / "manifests", "--zones-config", self.config,
             *listen, "--health-probe-bind-address", f"{LOOPBACK}:{self.health}",
-            "--metrics-bind-address", "0", "--log-format", "json"])
+            "--metrics-bind-address", f"{LOOPBACK}:{self.metrics}", "--log-format", "json"])
         return self
 
     def ready(self, path="/readyz/primary?verbose"):
@@ -78,3 +79,50 @@ def test_a_group_that_comes_later_opens_the_port(primary):
     assert primary.ready()[0] == 404
     primary.config.write_text(CONFIG)
     primary.wait_ready(200, "[+]primary ok")
+
+
+# ---- the configuration --------------------------------------------------------------------------
+
+WRONG = CONFIG + "claims:\n- {names: example.org.}\n"
+
+
+def count(primary, text):
+    return len(primary.program.lines(text))
+
+
+def test_a_wrong_configuration_ends_the_start_with_its_place(primary):
+    primary.config.write_text(WRONG)
+    assert primary.start().program.wait() == 2
+    place = f"{primary.config}:3:4: claims[0].names: expected a list"
+    assert f"--zones-config: {place}" in primary.program.log()
+    primary.config.write_text("groups: [\n")
+    assert primary.start().program.wait() == 2
+    assert f"--zones-config: {primary.config}:2:1: " in primary.program.log()
+
+
+def test_a_configuration_that_becomes_wrong_is_left_aside_until_it_is_right(primary):
+    primary.start().wait_ready(200, "ok")
+    assert harness.metric(primary.metrics, "signpost_zones_config_ok") == 1
+    primary.config.write_text(WRONG)
+    wait_until(lambda: count(primary, "is left aside"), "it is told", programs=[primary.program])
+    line = primary.program.lines("is left aside")[0]
+    assert line["level"] == "WARN" and f"{primary.config}:3:4: " in line["error"]
+    assert harness.metric(primary.metrics, "signpost_zones_config_ok") == 0
+    status, text = primary.ready("/readyz?verbose")
+    assert status == 200 and f"[-]zones-config failed: {primary.config}:3:4: " in text
+    assert "[+]primary ok" in text
+    primary.config.write_text(CONFIG)
+    wait_until(lambda: count(primary, "configuration is in use"), "it is told",
+               programs=[primary.program])
+    assert harness.metric(primary.metrics, "signpost_zones_config_ok") == 1
+    assert "[+]zones-config ok" in primary.ready("/readyz?verbose")[1]
+    assert count(primary, "is left aside") == 1
+
+
+def test_a_configuration_that_goes_and_comes_back_is_told(primary):
+    primary.start().wait_ready(200, "ok")
+    primary.config.rename(primary.path / "away.yaml")
+    wait_until(lambda: count(primary, "is left aside"), "it is told", programs=[primary.program])
+    (primary.path / "away.yaml").rename(primary.config)
+    wait_until(lambda: count(primary, "configuration is in use"), "it is told",
+               programs=[primary.program])
