@@ -92,6 +92,8 @@ void forest_settle(struct forest *forest, const struct forest_told *told);
 // After a settle. False: it is not there.
 bool forest_zone(const struct forest *forest, struct arena *arena, const struct object *object,
                  struct forest_zone *out);
+// What forest_zone() tells as `ready`, at no cost that grows with the zone.
+enum reason forest_zone_ready(const struct forest *forest, const struct object *object);
 bool forest_record(const struct forest *forest, struct arena *arena, const struct object *object,
                    struct forest_record *out);
 // Whose record it is, at no cost; NULL: no zone's.

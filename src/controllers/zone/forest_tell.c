@@ -144,6 +144,15 @@ static const char *text_of_node(const struct teller *teller)
 
 // ---- is it ready? -------------------------------------------------------------------------------
 
+// Of one that is accepted; the compiler's fault with its text.
+static enum reason ready_of(const struct node *node, struct buffer *text)
+{
+    if (node->ready_fault)
+        return node->ready_fault;
+    enum zone_reason fault = zone_compiler_fault(node->compiler, text);
+    return fault == ZONE_FINE ? REASON_COMPILED : reason_of(fault);
+}
+
 static void tell_ready(const struct teller *teller, struct forest_zone *out)
 {
     const struct node *node = teller->node;
@@ -152,13 +161,10 @@ static void tell_ready(const struct teller *teller, struct forest_zone *out)
     out->ready_text = out->accepted_text;
     if (out->accepted != REASON_ACCEPTED)
         return;
-    out->ready = node->ready_fault;
-    out->ready_text = arena_copy_text(teller->arena, teller->errors->ready.text);
-    if (node->ready_fault)
-        return;
-    enum zone_reason fault = zone_compiler_fault(node->compiler, &text);
-    out->ready = fault == ZONE_FINE ? REASON_COMPILED : reason_of(fault);
-    out->ready_text = fault == ZONE_FINE ? "the zone is compiled" : keep_text(teller->arena, &text);
+    out->ready = ready_of(node, &text);
+    out->ready_text = node->ready_fault ? arena_copy_text(teller->arena, teller->errors->ready.text)
+                      : out->ready == REASON_COMPILED ? "the zone is compiled"
+                                                      : keep_text(teller->arena, &text);
 }
 
 // ---- warnings of a zone -------------------------------------------------------------------------
@@ -325,6 +331,15 @@ bool forest_zone(const struct forest *forest, struct arena *arena, const struct 
     tell_ready(&teller, out);
     tell_warnings(&teller, out);
     return true;
+}
+
+enum reason forest_zone_ready(const struct forest *forest, const struct object *object)
+{
+    AUTO_BUFFER text = {0};
+    const struct node *node = node_find(forest, node_key_of(object));
+    if (!node || !node->object || node->now.reason != REASON_ACCEPTED)
+        return REASON_NOT_ACCEPTED;
+    return ready_of(node, &text);
 }
 
 bool forest_record(const struct forest *forest, struct arena *arena, const struct object *object,

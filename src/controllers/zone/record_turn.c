@@ -37,14 +37,12 @@ struct home {
 
 static struct home home_of(const struct turn *turn)
 {
-    struct forest_zone zone;
     struct zone_spec spec;
     struct zone_status ours;
     const struct object *object = turn->view.zone;
-    bool is_there = forest_zone(zones_forest(turn->zones), turn->arena, object, &zone);
     zone_unpack(turn->arena, object_spec(object), object_ours(object), &spec, &ours);
     return (struct home){
-        .ready = is_there ? zone.ready : REASON_NOT_ACCEPTED,
+        .ready = forest_zone_ready(zones_forest(turn->zones), object),
         .has_group = zones_group(turn->zones, spec.servers) != NULL,
         .was_served = ours.nameserver_count > 0,
     };

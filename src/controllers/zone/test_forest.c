@@ -151,6 +151,7 @@ static void write_zone(struct buffer *out, const struct forest *forest, struct a
     struct forest_zone zone;
     assert_true(forest_zone(forest, arena, object, &zone));
     assert_int_equal(zone.is_live, zone.compiler != NULL);
+    assert_int_equal(forest_zone_ready(forest, object), zone.ready);
     if (zone.has_fqdn)
         dname_write(out, zone.fqdn);
     else
