@@ -320,7 +320,7 @@ static int tell(struct import *import)
     return import->report->counts[REPORT_ERROR] ? 1 : 0;
 }
 
-static int convert(const struct invocation *invocation, const struct zone *zone, const char *source,
+static int convert(const struct invocation *invocation, const struct zone *zone, struct spot place,
                    struct report *report)
 {
     struct zone_soa soa;
@@ -331,7 +331,7 @@ static int convert(const struct invocation *invocation, const struct zone *zone,
         .ttl_s = zone_soa(zone)->ttl_s,
         .namespace_ = option_text(invocation, "namespace"),
         .report = report,
-        .place = {source, 1, 1},
+        .place = place,
     };
     zone_soa_read(zone_soa(zone), &soa);
     write_zone_name(&import);
@@ -343,6 +343,18 @@ static int convert(const struct invocation *invocation, const struct zone *zone,
     return code;
 }
 
+// What a server serves need not be what would be served here.
+static struct zone *fetch(const struct invocation *invocation, const char *server,
+                          struct dname apex, struct report *report, struct error *err)
+{
+    CLEANUP(zone) struct zone *served = zone_source_fetch(invocation, server, apex, err);
+    if (!served)
+        return NULL;
+    CLEANUP(zone_input) struct zone_input *input = zone_input_new(apex, report);
+    zone_input_take(input, served, server);
+    return zone_input_zone(input);
+}
+
 static int import_from(const struct invocation *invocation, struct dname apex)
 {
     const char *path = option_text(invocation, "zonefile");
@@ -351,9 +363,9 @@ static int import_from(const struct invocation *invocation, struct dname apex)
     struct error err;
     CLEANUP(zone)
     struct zone *zone = path ? zone_source_load(path, apex, &report, &err)
-                             : zone_source_fetch(invocation, server, apex, &err);
-    int code = zone ? convert(invocation, zone, path ? path : server, &report)
-                    : command_fail(2, "%s", err.text);
+                             : fetch(invocation, server, apex, &report, &err);
+    struct spot place = path ? (struct spot){path, 1, 1} : (struct spot){server, 0, 0};
+    int code = zone ? convert(invocation, zone, place, &report) : command_fail(2, "%s", err.text);
     report_done(&report);
     return code;
 }

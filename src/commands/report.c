@@ -79,8 +79,10 @@ static void write_place(struct buffer *out, const struct spot *place, bool has_c
     if (!*place->path)
         return;
     text_clean(&path, text_of(place->path), SHOWN_OCTETS_MAX);
-    buffer_printf(out, "%s%s:%u:%u:%s ", has_colour ? "\033[1m" : "", buffer_text(&path).at,
-                  place->line, place->column, has_colour ? "\033[0m" : "");
+    buffer_printf(out, "%s%s:", has_colour ? "\033[1m" : "", buffer_text(&path).at);
+    if (place->line)
+        buffer_printf(out, "%u:%u:", place->line, place->column);
+    buffer_printf(out, "%s ", has_colour ? "\033[0m" : "");
 }
 
 static void write_line(struct buffer *out, const struct report_line *line, bool has_colour)
@@ -130,8 +132,9 @@ void report_write_json(struct buffer *out, struct report *report)
         buffer_printf(out, "%s{\"level\": \"%s\"", i ? ",\n " : "\n ", levels[line->level].name);
         if (*line->place.path) {
             write_member(out, "file", line->place.path);
-            buffer_printf(out, ", \"line\": %u, \"column\": %u", line->place.line,
-                          line->place.column);
+            if (line->place.line)
+                buffer_printf(out, ", \"line\": %u, \"column\": %u", line->place.line,
+                              line->place.column);
         }
         write_member(out, "object", line->object);
         write_member(out, "reason", line->reason);

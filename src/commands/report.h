@@ -16,7 +16,7 @@ enum report_level { REPORT_ERROR, REPORT_WARNING, REPORT_INFO, REPORT_LEVELS };
 
 struct spot {
     const char *path; // "": of an object that is in no file
-    uint32_t line;
+    uint32_t line;    // 0: of no line
     uint32_t column;
 };
 

@@ -19,7 +19,7 @@ struct tag {
     struct zone_record *record;
     uint32_t line;
     uint16_t file;   // the one that was named is 0
-    uint16_t column; // at most 65535
+    uint16_t column; // at most 65535; 0: of what a server gave
 };
 struct input_file {
     const char *shown; // in the report's arena
@@ -35,6 +35,7 @@ struct zone_input {
     uint8_t apex_octets[DNAME_MAX];
     struct dname apex;
     struct report *report;
+    bool is_served; // what a server gave: lines and columns are not told
     struct zone_compiler *compiler;
     struct arena *tags;
     struct input_file *files;
@@ -78,9 +79,15 @@ static void write_object(struct buffer *out, struct dname owner, uint16_t type)
     buffer_printf(out, " %s", rr_type_write(type, number));
 }
 
-static struct spot spot_of(const struct zone_file_entry *entry)
+static struct spot spot_at(const struct zone_input *input, const char *file, uint32_t line,
+                           uint32_t column)
 {
-    return (struct spot){entry->file, entry->line, entry->column};
+    return input->is_served ? (struct spot){file, 0, 0} : (struct spot){file, line, column};
+}
+
+static struct spot spot_of(const struct zone_input *input, const struct zone_file_entry *entry)
+{
+    return spot_at(input, entry->file, entry->line, entry->column);
 }
 
 static void refuse(struct zone_input *input, const struct zone_file_entry *entry,
@@ -88,7 +95,7 @@ static void refuse(struct zone_input *input, const struct zone_file_entry *entry
 {
     AUTO_BUFFER object = {0};
     write_object(&object, entry->owner, entry->type);
-    report_add_about(input->report, REPORT_ERROR, spot_of(entry), object.at,
+    report_add_about(input->report, REPORT_ERROR, spot_of(input, entry), object.at,
                      arena_copy_text(input->report->arena, reason), text);
 }
 
@@ -96,7 +103,7 @@ static void take_fault(void *context, const char *file, uint32_t line, uint32_t 
                        const struct error *error)
 {
     struct zone_input *input = context;
-    report_add_about(input->report, REPORT_ERROR, (struct spot){file, line, column}, NULL,
+    report_add_about(input->report, REPORT_ERROR, spot_at(input, file, line, column), NULL,
                      arena_copy_text(input->report->arena, error->reason), error->text);
 }
 
@@ -117,7 +124,10 @@ static int compare_age(const void *a, const void *b)
 static void write_name(const void *at, struct buffer *out)
 {
     const struct tag *tag = at;
-    buffer_printf(out, "the record of line %u", tag->line);
+    if (tag->column)
+        buffer_printf(out, "the record of line %u", tag->line);
+    else
+        buffer_add_text(out, "another record");
 }
 
 static const struct zone_compiler_ops ops = {compare_age, write_name, NULL};
@@ -135,7 +145,7 @@ static bool is_of_signer(uint16_t type)
 static void pass_over(struct zone_input *input, const struct zone_file_entry *entry)
 {
     if (!input->signed_count++)
-        input->signed_at = spot_of(entry);
+        input->signed_at = spot_of(input, entry);
 }
 
 static uint16_t file_number(const struct zone_input *input, const char *file)
@@ -151,7 +161,9 @@ static struct tag *make_tag(struct zone_input *input, const struct zone_file_ent
     struct tag *tag = arena_new_of(input->tags, struct tag);
     tag->line = entry->line;
     tag->file = file_number(input, entry->file);
-    tag->column = entry->column < UINT16_MAX ? (uint16_t)entry->column : UINT16_MAX;
+    tag->column = input->is_served             ? 0
+                  : entry->column < UINT16_MAX ? (uint16_t)entry->column
+                                               : UINT16_MAX;
     return tag;
 }
 
@@ -190,7 +202,7 @@ static void take_soa(struct zone_input *input, const struct zone_file_entry *ent
     struct rrset *soa = rrset_new(entry->owner, RR_SOA, ttl_s, &rdata, 1);
     if (!input->soa) {
         input->soa = soa;
-        input->soa_at = spot_of(entry);
+        input->soa_at = spot_of(input, entry);
         return;
     }
     if (!rrset_equal(soa, input->soa))
@@ -256,6 +268,16 @@ static const struct input_file *find_file(const struct zone_input *input, const 
     return NULL;
 }
 
+static const struct input_file *add_file(struct zone_input *input, const char *shown,
+                                         const char *real, struct buffer text)
+{
+    input->octets += text.len;
+    mem_reserve(&input->files, &input->file_capacity, input->file_count + 1);
+    input->files[input->file_count] = (struct input_file){
+        arena_copy_text(input->report->arena, shown), mem_copy_text(real), text};
+    return &input->files[input->file_count++];
+}
+
 // Of each one a single copy stays, however often it is included.
 static const struct input_file *open_file(struct zone_input *input, const char *shown,
                                           const char *real, struct error *err)
@@ -266,11 +288,7 @@ static const struct input_file *open_file(struct zone_input *input, const char *
     struct buffer text = {0};
     if (!disk_read(&text, real, FILE_OCTETS_MAX - input->octets, err))
         return NULL;
-    input->octets += text.len;
-    mem_reserve(&input->files, &input->file_capacity, input->file_count + 1);
-    input->files[input->file_count] = (struct input_file){
-        arena_copy_text(input->report->arena, shown), mem_copy_text(real), text};
-    return &input->files[input->file_count++];
+    return add_file(input, shown, real, text);
 }
 
 static bool check_include(const struct zone_input *input, const char *real, struct error *err)
@@ -334,7 +352,7 @@ static void tell(struct zone_input *input, const struct tag *tag, enum report_le
     AUTO_BUFFER object = {0};
     AUTO_BUFFER text = {0};
     uint8_t octets[DNAME_MAX];
-    struct spot place = {input->files[tag->file].shown, tag->line, tag->column};
+    struct spot place = spot_at(input, input->files[tag->file].shown, tag->line, tag->column);
     write_object(&object, zone_record_owner(input->compiler, tag->record, octets),
                  zone_record_type(tag->record));
     zone_compiler_explain(input->compiler, tag->record, reason, &text);
@@ -406,7 +424,7 @@ static void tell_fault(struct zone_input *input)
     if (reason != ZONE_FINE)
         tell_zone(input, REPORT_ERROR, reason, buffer_text(&text).at);
     if (input->put_count > ZONE_RECORDS_MAX)
-        tell_zone(input, REPORT_ERROR, ZONE_TOO_LARGE, "the file has more than 1,000,000 records");
+        tell_zone(input, REPORT_ERROR, ZONE_TOO_LARGE, "there are more than 1,000,000 records");
     if (input->soa)
         return;
     dname_write(&object, input->apex);
@@ -420,7 +438,7 @@ static void tell_signed(struct zone_input *input)
     if (!input->signed_count)
         return;
     buffer_printf(&text,
-                  "the file is signed: %zu of its records are its signer's (RRSIG, NSEC, "
+                  "the zone is signed: %zu of its records are its signer's (RRSIG, NSEC, "
                   "NSEC3, NSEC3PARAM, ZONEMD) and were passed over",
                   input->signed_count);
     report_add_about(input->report, REPORT_INFO, input->signed_at, NULL, NULL, text.at);
@@ -468,9 +486,16 @@ void zone_input_free(struct zone_input *input)
     free(input);
 }
 
-bool zone_input_read(struct zone_input *input, const char *path, struct error *err)
+static void read_all(struct zone_input *input, const struct input_file *file)
 {
     const struct zone_file_calls calls = {take_entry, take_fault, include, input};
+    input->soa_at = spot_at(input, file->shown, 1, 1);
+    zone_file_read(buffer_text(&file->text), file->shown, input->apex, &calls);
+    judge(input);
+}
+
+bool zone_input_read(struct zone_input *input, const char *path, struct error *err)
+{
     autofree char *real = disk_real_path(path, err);
     if (!real)
         return false;
@@ -478,10 +503,16 @@ bool zone_input_read(struct zone_input *input, const char *path, struct error *e
     const struct input_file *file = open_file(input, path, real, err);
     if (!file)
         return false;
-    input->soa_at = (struct spot){file->shown, 1, 1};
-    zone_file_read(buffer_text(&file->text), file->shown, input->apex, &calls);
-    judge(input);
+    read_all(input, file);
     return true;
+}
+
+void zone_input_take(struct zone_input *input, const struct zone *zone, const char *server)
+{
+    struct buffer text = {0};
+    zone_write_file(&text, zone);
+    input->is_served = true;
+    read_all(input, add_file(input, server, server, text));
 }
 
 size_t zone_input_unreadable(const struct zone_input *input)

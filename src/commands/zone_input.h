@@ -10,9 +10,9 @@
 #include "commands/report.h"
 #include "dns/zone_compiler.h"
 
-// A zone file with what it includes, in a compiler of its own: what `zone check`, `zone render`,
-// `zone diff` and `import zone` begin with. Its SOA is the zone's frame; DNSSEC records of a signed
-// file (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over.
+// A zone file with what it includes, or a zone of a server, in a compiler of its own: what `zone
+// check`, `zone render`, `zone diff` and `import zone` begin with. Its SOA is the zone's frame;
+// DNSSEC records of a signed file (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over.
 //
 //     struct zone_input *input = zone_input_new(apex, &report);
 //     if (!zone_input_read(input, "shop.zone", &err))
@@ -33,6 +33,8 @@ DEFINE_CLEANUP(zone_input, zone_input_free)
 // Once. Reads, compiles, and reports all that is wrong or odd. $INCLUDE reaches the file's folder
 // and those in it. False: the file itself cannot be read.
 bool zone_input_read(struct zone_input *input, const char *path, struct error *err);
+// The same of a zone as a server gave it; the server stands for the place of what is reported.
+void zone_input_take(struct zone_input *input, const struct zone *zone, const char *server);
 size_t zone_input_unreadable(const struct zone_input *input); // files that are included
 size_t zone_input_file_count(const struct zone_input *input);
 size_t zone_input_entry_count(const struct zone_input *input); // those passed over too

@@ -18,7 +18,7 @@ extern const struct option zone_source_options[ZONE_SOURCE_OPTION_COUNT];
 // the zone is told on stderr, in one line. NULL: err says why it cannot be read (exit 2).
 struct zone *zone_source_read(const struct invocation *invocation, const char *source,
                               struct dname apex, struct error *err);
-// From that server by AXFR.
+// From that server by AXFR, as it is.
 struct zone *zone_source_fetch(const struct invocation *invocation, const char *server,
                                struct dname apex, struct error *err);
 // From all these manifests together, or without any from the configured store.

@@ -126,7 +126,7 @@ def test_what_a_signer_made_is_passed_over_with_one_line(tmp_path):
                   "@ ZONEMD 1 1 1 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
                   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n")
     assert status == 0
-    assert len(lines) == 1 and lines[0].startswith("z:6:1: info: the file is signed: 4 ")
+    assert len(lines) == 1 and lines[0].startswith("z:6:1: info: the zone is signed: 4 ")
 
 
 def test_files_of_the_folder_are_included(tmp_path):
@@ -612,6 +612,21 @@ def test_a_zone_comes_from_a_server(tmp_path, knot):
     status, objects, _ = imported(tmp_path, "--from-server", f"{LOOPBACK}:{knot.port}",
                                   *knot.words)
     assert status == 0 and len(objects) == 3001
+
+
+def test_what_a_server_serves_is_checked_before_it_is_imported(programs, tmp_path):
+    server = Transferring(programs, tmp_path, zone="example.org")
+    write(tmp_path, HEAD + "x A 192.0.2.3\nwww CNAME x\nm MX 10 www\n"
+                           "@ 0 NSEC3PARAM 1 0 0 -\n", "zone.db")
+    server.start()
+    source = f"{LOOPBACK}:{server.port}"
+    status, objects, err = imported(tmp_path, "--from-server", source, "--tsig-name", "signpost",
+                                    "--tsig-secret-file", server.secret_file)
+    assert status == 1
+    assert set(objects) == {"example.org", "x.example.org-a", "www.example.org-cname"}
+    assert f"{source}: m.example.org. MX: MXTargetIsAlias: " in err
+    assert "by another record (CNAME)" in err
+    assert f"{source}: info: the zone is signed: 1 of its records" in err
 
 
 def test_a_server_that_refuses_is_exit_2(tmp_path, knot):
