@@ -32,13 +32,24 @@ static void note(struct facts *facts, struct zone_record *record)
         facts->cname = record;
 }
 
+static uint32_t asks_flag(const struct zone_node *node, const struct zone_record *record)
+{
+    if (record->type == RR_DS)
+        return NODE_ASKS;
+    if (!(record->flags & RECORD_LINKED))
+        return 0;
+    if (record->type == RR_NS)
+        return node->parent ? NODE_ASKS_NS : 0;
+    return record->type == RR_MX || record->type == RR_SRV ? NODE_ASKS : 0;
+}
+
 static struct facts read_facts(const struct zone_compiler *compiler, const struct zone_node *node)
 {
     struct facts facts = {0};
     const struct zone_record *by = NULL;
     struct zone_rivals rivals = {.is_apex = node == compiler->apex};
     for (struct zone_record *record = node->records; record; record = record->next) {
-        facts.flags |= glue_flag(record);
+        facts.flags |= glue_flag(record) | asks_flag(node, record);
         if (record->type == RR_NS)
             facts.flags |= NODE_HAS_NS;
         if (node->flags & NODE_IS_CHILD && zone_record_is_foreign(record))
@@ -89,7 +100,8 @@ static void renew(struct zone_compiler *compiler, struct zone_node *node)
         mark_look(compiler, node);
     node->kind = (uint8_t)kind;
     node->winner = winner;
-    node->flags &= ~(uint32_t)(NODE_FACTS | NODE_HAS_NS | NODE_FORCED | NODE_OWN);
+    node->flags &=
+        ~(uint32_t)(NODE_FACTS | NODE_HAS_NS | NODE_ASKS_NS | NODE_ASKS | NODE_FORCED | NODE_OWN);
     node->flags |= facts.flags;
     zone_node_mark(&compiler->touched, node, NODE_TOUCHED);
     zone_node_mark(&compiler->eval, node, NODE_EVAL);
@@ -122,8 +134,7 @@ static void hide_below(struct zone_compiler *compiler, struct zone_node *top)
 static void see(struct zone_compiler *compiler, struct zone_node *node)
 {
     bool was_seen = node->flags & NODE_SEEN;
-    bool is_seen = node == compiler->apex ||
-                   (!node->occluder && (node->flags & NODE_HAS_DATA || node->kind == NODE_CHILD));
+    bool is_seen = node == compiler->apex || (!node->occluder && node->flags & NODE_HAS_DATA);
     if (is_seen == was_seen)
         return;
     node->flags ^= NODE_SEEN;
@@ -149,7 +160,8 @@ static void enforce(struct zone_compiler *compiler, struct zone_node *node)
         bool is_copied =
             node->kind == NODE_CHILD && !node->occluder && record->flags & RECORD_GIVEN;
         bool was_active = record->flags & RECORD_ACTIVE;
-        if (!link || record->type != RR_NS || was_active == (is_place || is_copied))
+        bool is_active = !record->fault && (is_place || is_copied);
+        if (!link || record->type != RR_NS || was_active == is_active)
             continue;
         record->flags ^= RECORD_ACTIVE;
         link->target->glue_refs += was_active ? UINT32_MAX : 1u;
@@ -190,13 +202,6 @@ static void tell_look(struct zone_compiler *compiler, struct zone_node *node)
 
 // ---- settling -----------------------------------------------------------------------------------
 
-static void unmark(struct zone_nodes *list, uint32_t flag)
-{
-    for (size_t i = 0; i < list->count; i++)
-        list->at[i]->flags &= ~flag;
-    list->count = 0;
-}
-
 static void settle_names(struct zone_compiler *compiler)
 {
     for (size_t i = 0; i < compiler->own.count; i++)
@@ -212,9 +217,9 @@ static void settle_names(struct zone_compiler *compiler)
     for (size_t i = 0; i < compiler->look.count; i++)
         tell_look(compiler, compiler->look.at[i]);
     compiler->own.count = compiler->structure.count = 0;
-    unmark(&compiler->touched, NODE_TOUCHED);
-    unmark(&compiler->flipped, NODE_FLIPPED);
-    unmark(&compiler->look, NODE_LOOK);
+    zone_nodes_unmark(&compiler->touched, NODE_TOUCHED);
+    zone_nodes_unmark(&compiler->flipped, NODE_FLIPPED);
+    zone_nodes_unmark(&compiler->look, NODE_LOOK);
 }
 
 static void fade(struct zone_compiler *compiler)
@@ -230,13 +235,16 @@ static void fade(struct zone_compiler *compiler)
 void zone_compiler_settle(struct zone_compiler *compiler, zone_told *told, void *context)
 {
     zone_frame_settle(compiler);
-    settle_names(compiler);
-    zone_alias_settle(compiler);
+    zone_rounds_start(compiler);
+    do {
+        settle_names(compiler);
+        zone_alias_settle(compiler);
+    } while (zone_rounds_next(compiler));
     for (size_t i = 0; i < compiler->eval.count; i++)
         zone_judge(compiler, compiler->eval.at[i], told, context);
     if (compiler->eval.count)
         zone_output_as_child(compiler);
-    unmark(&compiler->eval, NODE_EVAL);
+    zone_nodes_unmark(&compiler->eval, NODE_EVAL);
     fade(compiler);
     zone_nodes_relax(compiler);
 }

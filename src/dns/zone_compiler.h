@@ -13,6 +13,9 @@
 // out what servers would refuse, record by record, never the zone for one of them, and says of each
 // why. Resident, one per zone. What changed is worked out again, with the names that depend on it;
 // the outcome is the same, octet by octet, as that of a new compiler that was given all at once.
+// What is out counts as not there: a cut without NS is none, and what lies below it is judged; a
+// name without records does not exist; who lost to it comes in. What that changes is judged again,
+// in so many rounds as it takes, up to 32; a record that is out once stays out.
 //
 //     struct zone_compiler *compiler = zone_compiler_new(apex, &ops);
 //     zone_compiler_set_frame(compiler, &frame);

@@ -314,6 +314,19 @@ static bool commit(struct zone_compiler *compiler, const struct zone_verdict *ve
     return is_other && !(flags & RECORD_GIVEN);
 }
 
+// The reason stays; what there is to tell of it is as it is now.
+static void judge_barred(const struct zone_compiler *compiler, struct zone_verdict *verdict)
+{
+    const struct zone_link *link = zone_record_link(verdict->record);
+    if (!link)
+        return;
+    struct zone_look look = zone_look(compiler, link->target);
+    if (verdict->reason == ZONE_MISSING_GLUE)
+        verdict->detail = look.kind;
+    else if (verdict->reason != ZONE_CNAME_LOOP)
+        verdict->rival = zone_look_alias(look);
+}
+
 static void judge_record(const struct zone_compiler *compiler, const struct zone_node *node,
                          struct zone_rivals *rivals, struct zone_verdict *verdict)
 {
@@ -321,6 +334,8 @@ static void judge_record(const struct zone_compiler *compiler, const struct zone
     verdict->reason = (uint8_t)judge_place(node, rivals, record, &verdict->rival);
     if (verdict->reason == ZONE_OCCLUDED_BY_DELEGATION)
         verdict->detail = node->occluder ? node->occluder->hash : node->hash;
+    if (record->flags & RECORD_BARRED)
+        judge_barred(compiler, verdict);
     if (!verdict->reason && (record->flags & RECORD_LINKED || node->flags & NODE_IN_LOOP))
         judge_target(compiler, verdict);
 }
@@ -335,14 +350,20 @@ static size_t collect(struct zone_compiler *compiler, const struct zone_node *no
     return count;
 }
 
-void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
-                void *context)
+size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *node)
 {
     struct zone_rivals rivals = {.is_apex = node == compiler->apex};
     size_t count = collect(compiler, node);
     for (size_t i = 0; i < count; i++)
         judge_record(compiler, node, &rivals, &compiler->verdicts[i]);
     judge_company(compiler, node, count);
+    return count;
+}
+
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
+                void *context)
+{
+    size_t count = zone_judge_look(compiler, node);
     judge_sets(compiler, count);
     for (size_t i = 0; i < count; i++) {
         struct zone_verdict *verdict = &compiler->verdicts[i];

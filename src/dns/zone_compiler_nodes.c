@@ -190,12 +190,21 @@ void zone_node_mark(struct zone_nodes *list, struct zone_node *node, uint32_t fl
     zone_nodes_push(list, node);
 }
 
+void zone_nodes_unmark(struct zone_nodes *list, uint32_t flag)
+{
+    for (size_t i = 0; i < list->count; i++)
+        list->at[i]->flags &= ~flag;
+    list->count = 0;
+}
+
 static const size_t lists[] = {
     offsetof(struct zone_compiler, own),     offsetof(struct zone_compiler, eval),
     offsetof(struct zone_compiler, look),    offsetof(struct zone_compiler, touched),
     offsetof(struct zone_compiler, flipped), offsetof(struct zone_compiler, structure),
     offsetof(struct zone_compiler, via),     offsetof(struct zone_compiler, aliases),
     offsetof(struct zone_compiler, walked),  offsetof(struct zone_compiler, fading),
+    offsetof(struct zone_compiler, ns_due),  offsetof(struct zone_compiler, rest_due),
+    offsetof(struct zone_compiler, due),     offsetof(struct zone_compiler, barred),
 };
 
 static struct zone_nodes *list_at(const struct zone_compiler *compiler, size_t i)
@@ -235,7 +244,8 @@ static void take_out(struct zone_compiler *compiler, struct zone_node *node)
 void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node)
 {
     enum {
-        LISTED = NODE_OWN | NODE_EVAL | NODE_LOOK | NODE_TOUCHED | NODE_VIA_DNAME | NODE_FADING,
+        LISTED = NODE_OWN | NODE_EVAL | NODE_LOOK | NODE_TOUCHED | NODE_VIA_DNAME | NODE_FADING |
+                 NODE_BARRED,
         HELD = LISTED | NODE_IS_CHILD | NODE_HELD,
     };
     while (node->parent && !node->records && !node->referrers && !node->first_child &&

@@ -17,6 +17,19 @@
 //  6. each record by all of these                            zone_judge
 //
 // 2 to 5 are kept at the nodes; of each change the strata above tell the nodes that it touches.
+//
+// What 6 puts out is not in the zone: a cut without NS is none, a name without records does not
+// exist, who lost to it comes in. So it goes in rounds (zone_compiler_rounds.c). A round goes
+// through 2 to 5, then puts out the first of these that there are, all of them at once, as if they
+// had never been put:
+//
+//     the members of loops; NS records of cuts, for their targets; the others, for their targets
+//     or for want of company
+//
+// and the next round starts with what is left. What is out stays out, though what was in its way
+// goes later: so it ends. The last round puts nothing out, or is the ROUNDS_MAXth: then what it
+// finds is out as well, but the names are as if it were there. A settle takes back what rounds of
+// the one before put out, or it would depend on the way that the records came.
 
 enum zone_node_kind {
     NODE_PLAIN,
@@ -46,6 +59,12 @@ enum zone_node_flag {
     NODE_HELD = 1 << 17,   // the zone does not know yet what changed
     NODE_WALKED = 1 << 18, // marks of a search for loops
     NODE_ON_PATH = 1 << 19,
+    NODE_ASKS_NS = 1 << 20,  // has NS records of a cut, with targets in the zone
+    NODE_ASKS = 1 << 21,     // has other records that targets or company may put out
+    NODE_NS_DUE = 1 << 22,   // listed: the former are to be judged
+    NODE_REST_DUE = 1 << 23, // listed: the latter are
+    NODE_DUE = 1 << 24,      // listed: to be judged when the rounds are over
+    NODE_BARRED = 1 << 25,   // listed: rounds put records out here
 };
 enum {
     NODE_FACTS = NODE_HAS_ADDRESS | NODE_HAS_OWN_GLUE | NODE_HAS_GIVEN_GLUE | NODE_HAS_DATA,
@@ -84,6 +103,7 @@ enum zone_record_flag {
     RECORD_COUNTED = 1 << 8, // kept, the first of equal ones
     RECORD_OUT = 1 << 9,     // counted as excluded
     RECORD_TOLD = 1 << 10,   // one of a child that the zone's warnings name
+    RECORD_BARRED = 1 << 11, // put out by a round, which is its fault
 };
 
 struct zone_record {
@@ -100,7 +120,7 @@ struct zone_record {
     uint16_t warnings;
     uint16_t own_warnings; // that it has by itself
     uint16_t flags;
-    uint8_t fault; // that it has by itself
+    uint8_t fault; // that it has by itself, or for which a round put it out
     uint8_t reason;
     uint8_t rdata[]; // then struct zone_link, if it is linked
 };
@@ -174,6 +194,11 @@ struct zone_compiler {
     struct zone_nodes aliases; // that may have come into a loop
     struct zone_nodes walked;
     struct zone_nodes fading;
+    struct zone_nodes ns_due;
+    struct zone_nodes rest_due;
+    struct zone_nodes due;
+    struct zone_nodes barred;
+    uint32_t round;
     struct zone_verdict *verdicts;
     size_t verdict_capacity;
     struct zone_verdict **order;
@@ -228,6 +253,7 @@ struct dname zone_node_name(const struct zone_compiler *compiler, const struct z
 // Lists it, once.
 void zone_node_mark(struct zone_nodes *list, struct zone_node *node, uint32_t flag);
 void zone_nodes_push(struct zone_nodes *list, struct zone_node *node);
+void zone_nodes_unmark(struct zone_nodes *list, uint32_t flag); // empties it
 // The next one of all below `top`, parents first; `is_over`: none below `at`.
 struct zone_node *zone_node_after(const struct zone_node *top, struct zone_node *at, bool is_over);
 // It and those above it go if nothing holds them.
@@ -309,6 +335,17 @@ static inline bool zone_record_is_foreign(const struct zone_record *record)
 }
 void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
                 void *context);
+// What zone_judge would find: so many of compiler->verdicts, without what equal records and TTLs
+// come to.
+size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *node);
+
+// ---- zone_compiler_rounds.c ---------------------------------------------------------------------
+
+// Takes back what rounds put out, if there is anything to settle.
+void zone_rounds_start(struct zone_compiler *compiler);
+// Ends a round, after strata 2 to 5. False: there is no other, and `eval` has all whose records the
+// rounds touched.
+bool zone_rounds_next(struct zone_compiler *compiler);
 
 // ---- zone_compiler_frame.c ----------------------------------------------------------------------
 

@@ -200,8 +200,10 @@ static void tell_alias(const struct telling *telling)
         return;
     struct zone_look look = zone_look(telling->compiler, link->target);
     add_target(telling);
-    tell(telling, " is an alias, by ");
-    add_record(telling, zone_look_alias(look));
+    const struct zone_record *alias = zone_look_alias(look);
+    tell(telling, alias ? " is an alias, by " : " is an alias, by one that is out itself");
+    if (alias)
+        add_record(telling, alias);
     tell(telling, ": point at the name that has the addresses");
 }
 

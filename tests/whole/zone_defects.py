@@ -146,6 +146,7 @@ DEFECTS = {
     "loop through a DNAME": _at("x CNAME y.d\nd DNAME e\ny.e CNAME x\n", "CNAMELoop"),
     "DNAME to below itself": _at("x DNAME a.x\n", "CNAMELoop"),
     "loop of DNAMEs": _at("x DNAME y\ny DNAME x\n", "CNAMELoop"),
+    "loop of CNAMEs beside other data": _at("x CNAME y\ny CNAME x\nx A 192.0.2.3\n", "CNAMELoop"),
     "CNAME to nothing": _at("x CNAME none\n", "w DanglingTarget"),
     "two DNAMEs": _at("x DNAME example.net.\nx DNAME example.com.\n", "DuplicateSingleton"),
     "data below a DNAME": _at("x DNAME example.net.\na.x A 192.0.2.3\n", "OccludedByDNAME"),
@@ -169,6 +170,11 @@ DEFECTS = {
                                             "NSTargetIsAlias"),
     "name server of a cut is below a DNAME": _at(
         "x NS a.d\nx NS ns1\nx NS ns2\nd DNAME example.net.\n", "NSTargetIsAlias"),
+    "cut whose name servers are all out": _at(
+        "x NS a\nx TXT t\na CNAME ns1\nb.x MX 10 c.x\nc.x CNAME ns1\n", "NSTargetIsAlias",
+        "MXTargetIsAlias"),
+    "cuts whose name servers lie below each other": _at(
+        "x NS ns.y\ny NS ns.z\nz NS none\n", "MissingGlue"),
     "name server is an address": _at("x NS 192.0.2.3\nx NS ns1\nx NS ns2\n", "NSTargetIsAddress"),
     "name server is an address with a dot": _at("x NS 192.0.2.3.\nx NS ns1\nx NS ns2\n",
                                                 "NSTargetIsAddress"),
@@ -204,6 +210,8 @@ DEFECTS = {
     "mail server is an address with a dot": _at("x MX 10 192.0.2.3.\n", "MXTargetIsAddress"),
     "server of SRV without address": _at("_a._tcp SRV 0 0 1 none\n", "w TargetHasNoAddress"),
     "server of SRV is an alias": _at("_a._tcp SRV 0 0 1 y\ny CNAME ns1\n", "SRVTargetIsAlias"),
+    "mail server is an alias where nothing is left": _at(
+        "x MX 10 a.y\n*.y CNAME ns1\na.y MX 10 b\nb CNAME ns1\n", "MXTargetIsAlias"),
     "null MX and another": _at("x MX 0 .\nx MX 10 ns1\n", "NullMXConflict"),
     "alias of HTTPS to itself": _at("x HTTPS 0 x\n", "SVCBSelfAlias"),
     "target that looks absolute": _at("x CNAME www.example.net\n", "w DanglingTarget",
