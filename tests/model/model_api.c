@@ -391,6 +391,12 @@ struct model_api *model_api_new(struct model_server *server, const char *url, st
     return api;
 }
 
+void model_api_set_loop(struct model_api *api, struct loop *loop)
+{
+    must(!api->first);
+    api->loop = loop;
+}
+
 void model_api_free(struct model_api *api)
 {
     if (!api)

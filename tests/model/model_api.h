@@ -22,6 +22,9 @@
 struct model_api;
 // Requests for other hosts than that of `url` go to `next`; NULL: nobody answers there.
 struct model_api *model_api_new(struct model_server *server, const char *url, struct http *next);
+// Who calls is a process of its own, with that loop: there replies and events arrive. Before the
+// first call. (Each process has a model_api, all have one server.)
+void model_api_set_loop(struct model_api *api, struct loop *loop);
 void model_api_free(struct model_api *api); // before server and `next`
 struct http *model_api_http(struct model_api *api);
 

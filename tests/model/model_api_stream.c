@@ -115,7 +115,7 @@ static void take_due(struct model_stream *stream, int64_t now_ms, struct buffer 
 static void add_bookmark(struct http_call *call, int64_t now_ms, struct buffer *out)
 {
     struct model_stream *stream = call->stream;
-    if (!stream->has_bookmarks || stream->bookmark_ms > now_ms)
+    if (!stream->has_bookmarks || stream->is_met || stream->bookmark_ms > now_ms)
         return;
     uint64_t now = model_server_version(call->api->server);
     if (!stream->first && now > stream->told)

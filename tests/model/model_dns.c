@@ -11,8 +11,11 @@ enum { WAY_MS = 1 };
 
 struct dns_call {
     struct model_dns *dns;
+    const struct model_dnsnet *net;
+    struct loop *loop; // its sender's
     struct dns_call *next;
-    struct loop_timer timer;
+    struct loop_timer way;   // to the server
+    struct loop_timer timer; // of the reply
     struct hostport server;
     char *octets;
     size_t len;
@@ -86,6 +89,35 @@ struct model_past *model_dns_past(struct model_dns *dns, struct dname apex)
     return past;
 }
 
+void model_dns_witness(struct model_dns *dns, const struct zone *zone)
+{
+    AUTO_BUFFER name = {0};
+    struct model_past *past = model_dns_past(dns, zone_apex(zone));
+    struct model_serial seen = {.serial = zone_serial(zone)};
+    zone_digest(zone, seen.digest);
+    for (size_t i = 0; i < past->count; i++) {
+        if (past->serials[i].serial != seen.serial)
+            continue;
+        if (memcmp(past->serials[i].digest, seen.digest, sizeof seen.digest) != 0)
+            model_dns_break(dns, "serial %u of %s stands for two contents", seen.serial,
+                            model_dns_text(&name, zone_apex(zone)));
+        return;
+    }
+    mem_reserve(&past->serials, &past->capacity, past->count + 1);
+    past->serials[past->count++] = seen;
+}
+
+void model_dns_guard(struct dnsnet *net, bool (*may_send)(void *context), void *context)
+{
+    ((struct model_dnsnet *)net)->may_send = may_send;
+    ((struct model_dnsnet *)net)->context = context;
+}
+
+void model_dns_excuse(struct dnsnet *net, bool is_excused)
+{
+    ((struct model_dnsnet *)net)->is_excused = is_excused;
+}
+
 // ---- what goes wrong ----------------------------------------------------------------------------
 
 void model_dns_fault(struct model_dns *dns, unsigned skip, enum model_dns_fault fault)
@@ -123,7 +155,8 @@ static void unlink_call(struct dns_call *call)
     while (*at != call)
         at = &(*at)->next;
     *at = call->next;
-    loop_timer_cancel(call->dns->loop, &call->timer);
+    loop_timer_cancel(call->dns->loop, &call->way);
+    loop_timer_cancel(call->loop, &call->timer);
 }
 
 static void call_free(struct dns_call *call)
@@ -144,8 +177,7 @@ static void call_done(void *context)
 
 static void end_later(struct dns_call *call, int64_t delay_ms)
 {
-    call->timer.call = call_done;
-    loop_timer_set(call->dns->loop, &call->timer, delay_ms);
+    loop_timer_set(call->loop, &call->timer, delay_ms);
 }
 
 static void time_out(struct dns_call *call)
@@ -177,11 +209,12 @@ static void arrive(void *context)
         return;
     }
     bool is_heard = server->mood != MOOD_SILENT && !(is_met && fault == DNS_FAILS);
+    call->dns->is_excused = call->net->is_excused;
     bool is_answered =
         is_heard &&
         model_secondary_hear(server, (struct text){call->octets, call->len}, &call->answer);
     if (is_met && fault == DNS_SILENCE)
-        loop_stop(call->dns->loop);
+        loop_stop(call->loop);
     if (!is_answered || is_met) {
         call->answer.len = 0;
         time_out(call);
@@ -194,9 +227,14 @@ static void arrive(void *context)
 static struct dns_call *net_send(struct dnsnet *net, const struct dns_request *request,
                                  dns_done *done, void *context)
 {
-    struct model_dns *dns = ((struct model_dnsnet *)net)->dns;
+    const struct model_dnsnet *own = (struct model_dnsnet *)net;
+    struct model_dns *dns = own->dns;
     struct dns_call *call = mem_new_of(struct dns_call);
+    if (own->may_send && !own->may_send(own->context))
+        model_dns_break(dns, "a message is sent while another process leads");
     call->dns = dns;
+    call->net = own;
+    call->loop = own->loop;
     call->next = dns->calls;
     call->server = request->server;
     call->octets = mem_copy(request->octets.at, request->octets.len);
@@ -204,9 +242,10 @@ static struct dns_call *net_send(struct dnsnet *net, const struct dns_request *r
     call->timeout_ms = request->timeout_ms;
     call->done = done;
     call->context = context;
-    call->timer = (struct loop_timer){.call = arrive, .context = call};
+    call->way = (struct loop_timer){.call = arrive, .context = call};
+    call->timer = (struct loop_timer){.call = call_done, .context = call};
     dns->calls = call;
-    loop_timer_set(dns->loop, &call->timer, WAY_MS);
+    loop_timer_set(dns->loop, &call->way, WAY_MS);
     return call;
 }
 
@@ -219,7 +258,9 @@ static void net_cancel(struct dnsnet *net, struct dns_call *call)
 
 static void net_free(struct dnsnet *net)
 {
-    (void)net;
+    struct model_dnsnet *own = (struct model_dnsnet *)net;
+    if (own != &own->dns->net)
+        free(own);
 }
 
 static const struct dnsnet_ops net_ops = {net_send, net_cancel, net_free};
@@ -229,13 +270,20 @@ struct dnsnet *model_dns_net(struct model_dns *dns)
     return &dns->net.net;
 }
 
+struct dnsnet *model_dns_net_new(struct model_dns *dns, struct loop *loop)
+{
+    struct model_dnsnet *net = mem_new_of(struct model_dnsnet);
+    *net = (struct model_dnsnet){.net = {&net_ops}, .dns = dns, .loop = loop};
+    return &net->net;
+}
+
 // ---- life ---------------------------------------------------------------------------------------
 
 struct model_dns *model_dns_new(struct loop *loop)
 {
     struct model_dns *dns = mem_new_of(struct model_dns);
     dns->loop = loop;
-    dns->net = (struct model_dnsnet){{&net_ops}, dns};
+    dns->net = (struct model_dnsnet){.net = {&net_ops}, .dns = dns, .loop = loop};
     return dns;
 }
 
@@ -306,8 +354,9 @@ void model_dns_set_config(struct model_dns *dns, const struct zones_config *conf
         }
 }
 
-void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door)
+void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door,
+                           struct loop *loop)
 {
     must(at < MODEL_PRIMARIES);
-    dns->primaries[at] = door;
+    dns->primaries[at] = (struct model_primary){door, loop};
 }

@@ -17,23 +17,33 @@
 //     struct model_dns *dns = model_dns_new(loop);
 //     world.dns = model_dns_net(dns);
 //     model_dns_set_config(dns, config);
-//     model_dns_set_primary(dns, 0, door);
+//     model_dns_set_primary(dns, 0, door, loop);
 
 struct model_dns;
 
 struct model_dns *model_dns_new(struct loop *loop);
 void model_dns_free(struct model_dns *dns);          // all who send have left; accepts NULL
 struct dnsnet *model_dns_net(struct model_dns *dns); // dnsnet_free leaves the servers
+// For a process with a loop of its own, where replies arrive.
+struct dnsnet *model_dns_net_new(struct model_dns *dns, struct loop *loop);
 // The servers of that configuration, which lives longer; one of the same name keeps what it has.
 void model_dns_set_config(struct model_dns *dns, const struct zones_config *config);
 enum { MODEL_PRIMARIES = 2 };
-// Whom they ask, in this order; NULL: nobody listens there.
-void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door);
+// Whom they ask, in this order; NULL: nobody listens there. The loop is that of its process.
+void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door,
+                           struct loop *loop);
 
 // ---- what is seen -------------------------------------------------------------------------------
 
 // What the primary did that no primary may do, or NULL.
 const char *model_dns_breach(const struct model_dns *dns);
+// That content under that serial was to be had from some primary, whether anybody fetched it or
+// not.
+void model_dns_witness(struct model_dns *dns, const struct zone *zone);
+// What is sent there while that says no is a breach: somebody else is the one to talk.
+void model_dns_guard(struct dnsnet *net, bool (*may_send)(void *context), void *context);
+// Who sends there may not know yet what others told: its NOTIFY may have a serial before that.
+void model_dns_excuse(struct dnsnet *net, bool is_excused);
 // What was sent to the servers and transferred by them, a line each:
 //     "1000012 NOTIFY ns1 shop.example. 2026010100", "1000013 AXFR ns1 shop.example. 2026010100"
 void model_dns_write_log(const struct model_dns *dns, struct buffer *out);

@@ -53,11 +53,19 @@ enum { MODEL_DNS_FAULTS = 64 };
 struct model_dnsnet {
     struct dnsnet net;
     struct model_dns *dns;
+    struct loop *loop; // of who sends
+    bool is_excused;
+    bool (*may_send)(void *context); // NULL: whenever it likes
+    void *context;
+};
+struct model_primary {
+    struct primary_door *door; // NULL: nobody listens
+    struct loop *loop;
 };
 struct model_dns {
     struct loop *loop;
     struct model_dnsnet net;
-    struct primary_door *primaries[MODEL_PRIMARIES];
+    struct model_primary primaries[MODEL_PRIMARIES];
     struct model_secondary *servers;
     struct model_past *pasts;
     struct dns_call *calls;
@@ -68,6 +76,7 @@ struct model_dns {
     struct model_planned faults[MODEL_DNS_FAULTS];
     size_t fault_count;
     uint16_t last_id;
+    bool is_excused; // who sent the message that arrives
     char *breach;
 };
 

@@ -324,6 +324,26 @@ static void what_goes_first_is_not_held_and_comes_before_all_that_is_ready(void 
     assert_string_equal(story->seen, "bCa");
 }
 
+static void stopped_process_finds_all_due_and_what_goes_first_at_its_head(void **state)
+{
+    struct story *story = *state;
+    set(story, 'a', 1000);
+    set(story, 'b', 5000);
+    story->entries['b' - 'a'].timer.goes_first = true;
+    set(story, 'c', 90000);
+    assert_false(virtual_loop_has_due(story->loop));
+    virtual_loop_stall(story->loop, 60000);
+    assert_true(virtual_loop_has_due(story->loop));
+    run_until(story, 60000);
+    assert_string_equal(story->seen, "ba");
+    assert_int_equal(story->last_ms, 60000);
+    assert_false(virtual_loop_has_due(story->loop));
+    loop_defer(story->loop, deferred, &story->entries[2]);
+    assert_true(virtual_loop_has_due(story->loop));
+    run_until(story, 90000);
+    assert_string_equal(story->seen, "baCc");
+}
+
 static void signal_makes_the_call_that_watches_it(void **state)
 {
     struct story *story = *state;
@@ -410,6 +430,7 @@ int main(void)
         LOOP_TEST(wall_clock_moves_along_and_jumps_alone),
         LOOP_TEST(suspend_moves_both_clocks_and_holds_delays),
         LOOP_TEST(what_goes_first_is_not_held_and_comes_before_all_that_is_ready),
+        LOOP_TEST(stopped_process_finds_all_due_and_what_goes_first_at_its_head),
         LOOP_TEST(signal_makes_the_call_that_watches_it),
         LOOP_TEST(stop_ends_a_run_and_the_next_goes_on),
         LOOP_TEST(stop_before_run_counts),

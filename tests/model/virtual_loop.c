@@ -419,6 +419,25 @@ void virtual_loop_suspend(struct loop *loop, int64_t delta_ms)
     move_clock(self, self->mono_ms + delta_ms);
 }
 
+void virtual_loop_stall(struct loop *loop, int64_t delta_ms)
+{
+    struct virtual_loop *self = of(loop);
+    must(delta_ms >= 0);
+    move_clock(self, self->mono_ms + delta_ms);
+    for (size_t i = 0; i < self->heap_count; i++)
+        if (self->heap[i]->timer->goes_first && self->heap[i]->due_ms <= self->mono_ms)
+            self->heap[i]->due_ms = 0;
+    for (size_t i = 0; i < self->heap_count; i++)
+        heap_rise(self, i, self->heap[i]);
+}
+
+bool virtual_loop_has_due(const struct loop *loop)
+{
+    const struct virtual_loop *self = of_const(loop);
+    return self->waiting.count || self->next < self->running.count ||
+           (self->heap_count && self->heap[0]->due_ms <= self->mono_ms);
+}
+
 bool virtual_loop_signal(struct loop *loop, int number)
 {
     const struct virtual_loop *self = of(loop);

@@ -50,6 +50,14 @@ void virtual_loop_jump_wall(struct loop *loop, int64_t delta_ms);
 // The machine sleeps: both clocks move, delays don't run on.
 void virtual_loop_suspend(struct loop *loop, int64_t delta_ms);
 
+// The process is stopped (SIGSTOP) while time goes on: what became due meanwhile waits, what goes
+// first is at the head of it.
+void virtual_loop_stall(struct loop *loop, int64_t delta_ms);
+
+// Is there anything to be run before the clock moves? For several loops, each a process, on one
+// time: whoever drives them runs each until the same moment, as long as any has something due.
+bool virtual_loop_has_due(const struct loop *loop);
+
 // Makes the call that watches this signal; false when none does. Not from within a call of the
 // loop.
 bool virtual_loop_signal(struct loop *loop, int number);

@@ -233,32 +233,34 @@ void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTRO
         settings[i] = settings_of(stage, stage->controllers[i]);
 }
 
-static void open_door(struct stage *stage)
+struct primary_door *stage_door_new(const struct stage *stage, struct loop *loop,
+                                    struct engine *engine)
 {
-    const struct primary_door_options options = {.loop = stage->loop,
+    const struct primary_door_options options = {.loop = loop,
                                                  .random = stage->random,
                                                  .log = stage->log,
-                                                 .published = engine_published(stage->engine)};
-    stage->door = primary_door_new(&options, NULL);
-    primary_door_set_config(stage->door, stage->zones.config);
-    model_dns_set_primary(stage->dns, 0, stage->door);
-    engine_set_zones(stage->engine, stage->zones.config);
+                                                 .published = engine_published(engine)};
+    struct primary_door *door = primary_door_new(&options, NULL);
+    primary_door_set_config(door, stage->zones.config);
+    engine_set_zones(engine, stage->zones.config);
+    return door;
 }
 
-static void open_engine(struct stage *stage)
+struct engine *stage_engine_new(const struct stage *stage, const struct world *world,
+                                struct store *store)
 {
     const void *settings[STAGE_CONTROLLERS_MAX];
     stage_settings(stage, settings);
-    stage->engine = engine_new(&(struct engine_options){.world = &stage->world,
-                                                        .log = stage->log,
-                                                        .store = stage->store,
-                                                        .controllers = stage->controllers,
-                                                        .settings = settings,
-                                                        .controller_count = stage->controller_count,
-                                                        .providers = providers,
-                                                        .provider_count = provider_count,
-                                                        .sync_period_ms = stage->sync_period_ms,
-                                                        .drops_memos = stage->drops_memos});
+    return engine_new(&(struct engine_options){.world = world,
+                                               .log = stage->log,
+                                               .store = store,
+                                               .controllers = stage->controllers,
+                                               .settings = settings,
+                                               .controller_count = stage->controller_count,
+                                               .providers = providers,
+                                               .provider_count = provider_count,
+                                               .sync_period_ms = stage->sync_period_ms,
+                                               .drops_memos = stage->drops_memos});
 }
 
 bool stage_start(struct stage *stage, struct error *err)
@@ -273,14 +275,15 @@ bool stage_start(struct stage *stage, struct error *err)
     if (!stage->inner)
         return false;
     stage->store = tap_store_new(stage->inner, noted, stage);
-    open_engine(stage);
-    open_door(stage);
+    stage->engine = stage_engine_new(stage, &stage->world, stage->store);
+    stage->door = stage_door_new(stage, stage->loop, stage->engine);
+    model_dns_set_primary(stage->dns, 0, stage->door, stage->loop);
     return engine_start(stage->engine, err);
 }
 
 void stage_kill(struct stage *stage)
 {
-    model_dns_set_primary(stage->dns, 0, NULL);
+    model_dns_set_primary(stage->dns, 0, NULL, NULL);
     primary_door_free(stage->door);
     stage->door = NULL;
     engine_free(stage->engine);

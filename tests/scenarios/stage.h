@@ -107,6 +107,13 @@ void stage_kill(struct stage *stage);  // the lease stays
 // The clock moves on; what dies on the way is started again.
 bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
 
+// The parts of a process, for those that play beside it (replica.h). They take the zones
+// configuration of now.
+struct engine *stage_engine_new(const struct stage *stage, const struct world *world,
+                                struct store *store);
+struct primary_door *stage_door_new(const struct stage *stage, struct loop *loop,
+                                    struct engine *engine);
+
 // What a dry run beside it would send, and what is in the way of the rest: a line for each, sorted.
 //     "+ www.example.com A 192.0.2.1", "- www.example.com A", "! DNSRecord default/late Conflict"
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err);
