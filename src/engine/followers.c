@@ -78,7 +78,8 @@ struct followed {
     struct server_view *views;
     size_t count;
     struct loop_timer timer;
-    bool is_heard; // `heard` is due
+    bool is_heard;  // `heard` is due
+    bool is_hushed; // no NOTIFY
 };
 
 struct followers {
@@ -229,7 +230,8 @@ static void talk_again(struct follower *follower, enum talk_type type)
     struct talk *talk = &follower->talks[type];
     int64_t now_ms = loop_mono_ms(follower->zone->followers->loop);
     if (type == TALK_NOTIFY)
-        talk->next_ms = follower->has_come ? 0 : now_ms + notify_delay(talk);
+        talk->next_ms =
+            follower->has_come || follower->zone->is_hushed ? 0 : now_ms + notify_delay(talk);
     else if (follower->server->probe)
         talk->next_ms = now_ms + probe_delay(follower, talk);
 }
@@ -523,7 +525,7 @@ static void announce(struct followed *zone)
         end_talk(&follower->talks[TALK_NOTIFY]);
         follower->has_come = false;
         follower->talks[TALK_NOTIFY].times = follower->talks[TALK_PROBE].times = 0;
-        follower->talks[TALK_NOTIFY].next_ms = now_ms;
+        follower->talks[TALK_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
         follower->talks[TALK_PROBE].next_ms = follower->server->probe ? now_ms + PROBE_FIRST_MS : 0;
     }
     take_fetches(zone);
@@ -599,10 +601,11 @@ void followers_tell(struct followers *followers, const char *group, const struct
 {
     struct followed *followed = find(followers, zone_apex(zone));
     bool is_known = followed && is_same_group(followed, group);
-    if (is_known && followed->serial == zone_serial(zone))
+    if (is_known && followed->serial == zone_serial(zone) && !followed->is_hushed)
         return;
     if (!followed)
         followed = followed_new(followers, zone_apex(zone));
+    followed->is_hushed = false;
     set_version(followed, zone);
     if (!is_known) {
         free(followed->group);
@@ -611,6 +614,19 @@ void followers_tell(struct followers *followers, const char *group, const struct
     }
     announce(followed);
     say_heard(followed);
+}
+
+void followers_hush(struct followers *followers, struct dname apex)
+{
+    struct followed *zone = find(followers, apex);
+    if (!zone || zone->is_hushed)
+        return;
+    zone->is_hushed = true;
+    for (size_t i = 0; i < zone->count; i++) {
+        end_talk(&zone->items[i].talks[TALK_NOTIFY]);
+        zone->items[i].talks[TALK_NOTIFY].next_ms = 0;
+    }
+    schedule(zone);
 }
 
 void followers_forget(struct followers *followers, struct dname apex)

@@ -28,6 +28,8 @@ void followers_lead(struct followers *followers, bool is_leading);
 
 // A version is served: its servers are to know. The same serial again is no news.
 void followers_tell(struct followers *followers, const char *group, const struct zone *zone);
+// Nothing of it may be answered: its servers are not told of it until a version is served again.
+void followers_hush(struct followers *followers, struct dname apex);
 void followers_forget(struct followers *followers, struct dname apex);
 // A server has come: told no more, and asked soon what it answers.
 void followers_see(struct followers *followers, const struct published_sign *sign);

@@ -202,10 +202,12 @@ static void serve(struct engine *engine, struct served *served,
 static void hold(struct engine *engine, const struct served *served,
                  const struct publication *publication)
 {
-    if (publication->what == PUBLISH_UNAVAILABLE)
+    if (publication->what == PUBLISH_UNAVAILABLE) {
         published_hold(engine->published, served->apex, publication->group, PUBLISHED_HELD);
-    else if (publication->is_frozen && newest(engine, served->apex))
+        followers_hush(engine->followers, served->apex);
+    } else if (publication->is_frozen && newest(engine, served->apex)) {
         published_hold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
+    }
 }
 
 // Another key had the name: what it had served ends.

@@ -21,7 +21,8 @@ struct turn {
     struct zone_status ours;
     struct zone_status status; // as it is to be
     const struct zones_group *group;
-    struct server_view *servers; // as many as the snapshot has
+    const struct zone *published; // that is answered, as the store has it
+    struct server_view *servers;  // as many as the snapshot has
 };
 
 static int64_t now_s(const struct turn *turn)
@@ -157,17 +158,18 @@ static bool is_served_kind(const struct turn *turn)
 // Was it served, and is kept from it by its own fault? Then the last good version stays.
 static bool is_frozen(const struct turn *turn)
 {
-    bool was_served = turn->in->published || turn->ours.nameserver_count;
+    bool was_served = turn->published || turn->ours.nameserver_count;
     if (!turn->view.is_live)
-        return turn->in->published && zone_is_own_fault(turn->view.accepted);
+        return turn->published && zone_is_own_fault(turn->view.accepted);
     return was_served && turn->view.ready != REASON_COMPILED;
 }
 
-// After a restart the last good version may be had from status.entries.
+// The last good version that is not here, after a restart or another's lead, may be had from
+// status.entries.
 static void recall(struct turn *turn)
 {
     struct zone_status whole;
-    if (!is_frozen(turn) || turn->in->published || !turn->ours.entries_complete)
+    if (!is_frozen(turn) || turn->published || !turn->ours.entries_complete)
         return;
     if (!turn->in->was_read) {
         turn->out->wants_whole = true;
@@ -187,12 +189,12 @@ static void recall(struct turn *turn)
 static void publish(struct turn *turn)
 {
     struct publication *publication = &turn->out->publication;
-    bool is_recalled = is_frozen(turn) && !turn->in->published;
+    bool is_recalled = is_frozen(turn) && !turn->published;
     const struct zone *zone = is_served_kind(turn) || is_recalled ? stored_zone(turn) : NULL;
     if (!turn->view.has_fqdn || (!turn->view.is_live && !is_frozen(turn)))
         return;
     publication->what = zone                                      ? PUBLISH_ZONE
-                        : turn->in->published                     ? PUBLISH_KEEP
+                        : turn->published                         ? PUBLISH_KEEP
                         : is_served_kind(turn) || is_frozen(turn) ? PUBLISH_UNAVAILABLE
                                                                   : PUBLISH_NOTHING;
     publication->was_served = turn->ours.nameserver_count > 0;
@@ -302,8 +304,7 @@ static void set_ready(struct turn *turn)
         turn->view.accepted == REASON_ACCEPTED ? turn->view.ready_text : "the zone is not accepted";
     set(turn, "Ready", reason == REASON_COMPILED ? CONDITION_TRUE : CONDITION_FALSE, reason,
         zone_ready_text(turn->arena, text, is_frozen(turn),
-                        turn->in->published || turn->out->publication.zone ||
-                            turn->out->wants_whole));
+                        turn->published || turn->out->publication.zone || turn->out->wants_whole));
 }
 
 static void set_warned(struct turn *turn)
@@ -358,11 +359,21 @@ static void recall_servers(struct turn *turn)
     zone_life_recall_fetches(&turn->ours, turn->servers, count);
 }
 
+// Another process has led and written a serial since: what is here is old, and is not to be had for
+// new until the store's content is here as well.
+static const struct zone *published_of(const struct turn *turn)
+{
+    const struct zone *zone = turn->in->published;
+    bool is_old = zone && turn->ours.has_serial && zone_serial(zone) != turn->ours.serial;
+    return is_old ? NULL : zone;
+}
+
 static bool turn_init(struct turn *turn)
 {
     const struct object *subject = turn->in->subject;
     zone_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->spec, &turn->ours);
     recall_servers(turn);
+    turn->published = published_of(turn);
     turn->life = zones_life(turn->zones, subject);
     turn->group = zones_group(turn->zones, turn->spec.servers);
     return turn->life && forest_zone(zones_forest(turn->zones), turn->arena, subject, &turn->view);
