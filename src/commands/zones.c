@@ -27,7 +27,8 @@ const struct option zones_options[ZONES_OPTION_COUNT] = {
      .type = OPTION_TEXT,
      .placeholder = "DIR",
      .doc = "Write every zone that is served as a master file there, too: NAME.zone, replaced at "
-            "once as a whole."},
+            "once as a whole, and removed when the zone is not served any more. Files of others "
+            "stay; two processes with different zones need a folder each."},
 };
 
 struct zones_place {

@@ -81,6 +81,7 @@ static void withdraw(struct engine *engine, struct served *served)
     followers_forget(engine->followers, served->apex);
     published_remove(engine->published, served->apex);
     served_free(engine, served);
+    zone_files_tidy(engine);
 }
 
 const struct served *publish_find(const struct engine *engine, struct dname apex)

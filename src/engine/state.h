@@ -367,6 +367,7 @@ struct engine {
     int64_t led_since_ms; // mono
     struct loop_timer zone_file_timer;
     struct error zone_file_fault; // of the last write, told once
+    bool are_zone_files_untidy;
     struct overview_state *overviews;
     size_t overview_count;
     bool *kind_synced; // per controller kind and gather kind, see kinds
@@ -474,6 +475,9 @@ void zone_files_new(struct engine *engine);
 void zone_files_free(struct engine *engine);
 // A version of it is served.
 void zone_files_want(struct engine *engine, struct served *served);
+// Zones may have gone since their files were written: those files go soon, once the first pass has
+// told which zones there are.
+void zone_files_tidy(struct engine *engine);
 
 // catalogs.c
 void catalogs_new(struct engine *engine);

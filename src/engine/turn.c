@@ -633,6 +633,7 @@ static void slice(void *context)
     if (engine->is_first_pass_due && !queue_depth(engine->queue) && overviews_are_settled(engine)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
+        zone_files_tidy(engine);
         engine_release(engine);
     }
     engine_maybe_stopped(engine);

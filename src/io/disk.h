@@ -79,6 +79,8 @@ static inline bool disk_make_folder(struct disk *disk, const char *path, mode_t 
 // (EFBIG), and so is what is no regular file. The content is added to `out`, with one allocation,
 // so that a secret leaves no copies; on failure `out` keeps its old content.
 bool disk_read(struct buffer *out, const char *path, size_t limit, struct error *err);
+// Only the first `octets` of a file of any size.
+bool disk_read_head(struct buffer *out, const char *path, size_t octets, struct error *err);
 struct disk_stat {
     uint64_t device;
     uint64_t inode;

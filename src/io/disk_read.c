@@ -101,6 +101,20 @@ bool disk_read(struct buffer *out, const char *path, size_t limit, struct error 
     return false;
 }
 
+bool disk_read_head(struct buffer *out, const char *path, size_t octets, struct error *err)
+{
+    struct stat stat_of_file;
+    AUTO_FD fd = open_regular(path, &stat_of_file, err);
+    if (fd < 0)
+        return false;
+    buffer_reserve(out, octets + 1);
+    ssize_t got = pread(fd, out->at + out->len, octets, 0);
+    if (got < 0)
+        return disk_fail(err, errno, "read", path);
+    cut_back(out, out->len + (size_t)got);
+    return true;
+}
+
 bool disk_stat(const char *path, struct disk_stat *out, struct error *err)
 {
     struct stat found;

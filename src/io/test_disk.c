@@ -308,6 +308,19 @@ static void file_over_the_limit_is_refused_and_nothing_is_added(void **state)
     assert_string_equal(out.at, "before");
 }
 
+static void the_head_of_a_larger_file_is_read(void **state)
+{
+    struct place *place = *state;
+    AUTO_BUFFER out = {0};
+    buffer_add_text(&out, "before ");
+    put(place, "a", "12345");
+    assert_true(disk_read_head(&out, in(place, "a"), 3, &place->err));
+    assert_string_equal(out.at, "before 123");
+    assert_true(disk_read_head(&out, in(place, "a"), 9, &place->err));
+    assert_string_equal(out.at, "before 12312345");
+    assert_false(disk_read_head(&out, place->folder, 9, &place->err));
+}
+
 static void file_that_claims_no_size_is_read_up_to_the_limit(void **state)
 {
     struct place *place = *state;
@@ -479,6 +492,7 @@ int main(void)
         DISK_TEST(folder_below_a_file_cannot_be_made),
         DISK_TEST(file_of_just_the_limit_is_read),
         DISK_TEST(file_over_the_limit_is_refused_and_nothing_is_added),
+        DISK_TEST(the_head_of_a_larger_file_is_read),
         DISK_TEST(file_that_claims_no_size_is_read_up_to_the_limit),
         DISK_TEST(empty_file_reads_as_empty),
         DISK_TEST(pipes_and_folders_are_not_read),
