@@ -13,6 +13,9 @@
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
 
+// Of what `signpost run` has still to see.
+#define NOT_YET "9999-12-31T23:59:59Z"
+
 struct entry {
     const struct object *object; // owned
     struct spot place;
@@ -25,6 +28,7 @@ struct zone_manifests {
     struct forest *forest;
     struct check_set set;
     struct manifest_files files;
+    const struct zone_ages *ages; // or NULL
     struct entry *entries;
     size_t count;
     size_t capacity;
@@ -92,16 +96,26 @@ static void tell_broken(struct zone_manifests *zones, const struct document *doc
     manifest_files_tell_syntax(&zones->files, zones->path, &err);
 }
 
+static void date(const struct zone_manifests *zones, struct arena *arena, struct document *document)
+{
+    const struct object_ref_key key = {document->kind, document->namespace_, document->name};
+    const char *created = zone_ages_find(zones->ages, &key);
+    if (zones->ages)
+        value_put_text(arena, document->tree, "metadata.creationTimestamp",
+                       created ? created : NOT_YET);
+}
+
 static void take_document(void *context, struct arena *arena, struct document *document)
 {
     struct zone_manifests *zones = context;
-    (void)arena;
     if (document->state == DOCUMENT_UNKNOWN || (document->kind && !is_ours(document->kind)))
         return;
     if (document->state == DOCUMENT_BROKEN || !document->kind)
         tell_broken(zones, document);
-    else if (is_first(zones, document))
+    else if (is_first(zones, document)) {
+        date(zones, arena, document);
         zone_manifests_put(zones, document, zones->path);
+    }
 }
 
 static void read_file(struct zone_manifests *zones, const struct manifest_file *file)
@@ -119,6 +133,11 @@ static void read_file(struct zone_manifests *zones, const struct manifest_file *
                                            .is_draft = true};
     if (!documents_read(&source, take_document, zones, &err))
         manifest_files_tell_syntax(&zones->files, file->shown, &err);
+}
+
+void zone_manifests_date(struct zone_manifests *zones, const struct zone_ages *ages)
+{
+    zones->ages = ages;
 }
 
 size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count)

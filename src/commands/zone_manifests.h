@@ -6,11 +6,13 @@
 #include "base/memory.h"
 #include "commands/option.h"
 #include "commands/report.h"
+#include "commands/zone_ages.h"
 #include "dns/zone.h"
 #include "store/folder/document.h"
 
 // The Zones and Records of manifests as one: which zone has which record, and what each comes to,
-// as `signpost run` would say. Objects without a creationTimestamp are of one age.
+// as `signpost run` would say. Objects without a creationTimestamp are of one age, unless
+// zone_manifests_date tells more.
 //
 //     struct zone_manifests *zones = zone_manifests_new(invocation, &report, &err);
 //     zone_manifests_put(zones, document, "web.yaml");
@@ -23,6 +25,9 @@ struct zone_manifests *zone_manifests_new(const struct invocation *invocation,
                                           struct report *report, struct error *err);
 void zone_manifests_free(struct zone_manifests *zones);
 DEFINE_CLEANUP(zone_manifests, zone_manifests_free)
+// When the objects of manifests that are read from now on were seen first, whatever they say
+// themselves; those that were not are the youngest. Borrowed.
+void zone_manifests_date(struct zone_manifests *zones, const struct zone_ages *ages);
 // A good document; one that is no Zone or Record is passed over. `path` is borrowed.
 void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
                         const char *path);

@@ -68,19 +68,35 @@ static bool read_cluster(struct reading *reading, struct place *place, struct er
     return !reading->has_failed;
 }
 
+static bool read_folder(struct reading *reading, const struct invocation *invocation,
+                        struct error *err)
+{
+    static const struct store_kind wanted[] = {{.kind = &zone_kind}, {.kind = &record_kind}};
+    const struct folder_options options = {.dir = option_text(invocation, "dir"),
+                                           .state_dir = option_text(invocation, "state-dir"),
+                                           .kinds = wanted,
+                                           .kind_count = COUNT_OF(wanted)};
+    CLEANUP(zone_ages) struct zone_ages *ages = zone_ages_read(&options, err);
+    if (!ages)
+        return false;
+    zone_manifests_date(reading->zones, ages);
+    reading->found->unreadable_count = zone_manifests_read(reading->zones, &options.dir, 1);
+    zone_manifests_date(reading->zones, NULL);
+    return true;
+}
+
 bool zone_store_read(struct zone_manifests *zones, const struct invocation *invocation,
                      struct zone_store *found, struct error *err)
 {
     struct zone_store store = {0};
     struct reading reading = {.zones = zones, .found = &store};
-    const char *dir = option_text(invocation, "dir");
     struct place place;
     bool is_read = true;
     if (!place_find(&place, invocation, err))
         return false;
     store.is_cluster = place.is_cluster;
     if (!place.is_cluster) {
-        store.unreadable_count = zone_manifests_read(zones, &dir, 1);
+        is_read = read_folder(&reading, invocation, err);
     } else {
         if (!process_world_init(&reading.process, invocation, err))
             return false;

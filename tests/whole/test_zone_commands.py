@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import LOOPBACK, Knot, kubeconfig_text, run
+from harness import LOOPBACK, Knot, Site, flow, kubeconfig_text, run, stamp, wait_until
 
 SOA = "@ IN SOA ns1 noc 7 7200 3600 1209600 300\n"
 HEAD = "$TTL 1h\n" + SOA + "@ NS ns1\n@ NS ns2.example.net.\nns1 A 192.0.2.1\n"
@@ -652,3 +652,36 @@ def test_a_server_that_refuses_is_exit_2(tmp_path, knot):
 def test_a_transfer_that_cannot_be_asked_for_is_exit_2(tmp_path, words, text):
     status, out, err = run("zone", "render", "example.org", "--from-server", *words, cwd=tmp_path)
     assert (status, out) == (2, "") and text in err
+
+
+# ---- the folder that is running -----------------------------------------------------------------
+
+def test_of_a_folder_that_runs_the_older_record_stays(programs, tmp_path):
+    running = Site(programs, tmp_path)
+    running.write("zone.yaml", flow(made("Zone", "z", domainName="example.org.", delegations=[
+        {"records": [{"pattern": "*"}]}], nameservers=[{"name": "ns1.example.net."}])))
+    running.write("old.yaml", flow(made("Record", "old", domainName="www", type="CNAME",
+                                        rdata="old.example.net.", zoneRef={"name": "z"})))
+    running.start()
+    running.wait(lambda: running.condition("default/old", "Record", "Accepted")[0] == "True",
+                 "the first one is there")
+    born = running.statuses()["Record default/old"]["metadata"]["creationTimestamp"]
+    wait_until(lambda: stamp() > born, "the next one is younger")
+    running.write("new.yaml", flow(made("Record", "new", domainName="www", type="CNAME",
+                                        rdata="new.example.net.", zoneRef={"name": "z"})))
+    running.wait(lambda: running.condition("default/new", "Record", "Conflicted")[0] == "True",
+                 "the second one is in its way")
+    running.write("later.yaml", flow(made("Record", "a", domainName="www", type="CNAME",
+                                          rdata="later.example.net.", zoneRef={"name": "z"})))
+
+    def aliases(*words):
+        return [line for line in render(tmp_path, "example.org", *words)[1] if "CNAME" in line]
+    assert "old.example.net." in "".join(aliases("--dir", running.folder))
+    assert "later.example.net." in "".join(aliases(running.folder))
+    status, out, _ = run("zone", "check", "--dir", running.folder)
+    assert status == 1 and "old" in out
+
+
+def made(kind, name, **spec):
+    return {"apiVersion": "kubi.zone/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": "default"}, "spec": spec}
