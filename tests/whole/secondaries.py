@@ -296,6 +296,8 @@ def record_text(name, kind, rdata, domain=None, ttl=None):
 class Primary(harness.Site):
     """`signpost run` on a folder with one Zone, and the servers that follow it."""
 
+    more_groups = ()
+
     def __init__(self, programs, folder, kinds=tuple(KINDS), is_keyed=True, catalog=None):
         super().__init__(programs, folder)
         self.port = free_port()
@@ -328,6 +330,7 @@ class Primary(harness.Site):
         group["transferFrom"] = [READER]
         if self.catalog:
             group["catalog"] = self.catalog
+        config["groups"] += self.more_groups
         config["keys"] = [key for key in config["keys"] if key["name"][:-1] in ours
                           and ours[key["name"][:-1]].secret]
         replace(self.config, flow(config))

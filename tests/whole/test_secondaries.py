@@ -330,31 +330,6 @@ def test_after_hundreds_of_random_changes_all_servers_have_what_the_records_say(
     assert len(farm.fetch()) == len(base)
 
 
-def test_whoever_is_killed_while_records_change_all_are_equal_in_the_end(farm):
-    changes = Changes(farm, seed=6)
-    contents = {}
-    away = None
-    for step in range(12):
-        for _ in range(changes.random.randrange(1, 9)):
-            changes.change()
-        if away:
-            farm.servers[away].start()
-        away = changes.random.choice(list(farm.servers))
-        farm.servers[away].kill()
-        if step % 4 == 2:
-            farm.kill()
-            farm.start()
-        zone = farm.fetch()
-        assert contents.setdefault(zone.serial, zone) == zone, "one serial, one content"
-        assert zone.serial == max(contents)
-    farm.servers[away].start()
-    settle(farm, "end of kills")
-    ours = farm.fetch()
-    assert changes.expected() <= ours
-    for kind, server in farm.servers.items():
-        assert server.fetch().differences(ours) == [], kind
-
-
 def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_path):
     listed = secondaries.Primary(programs, tmp_path, kinds=secondaries.CATALOGS,
                                  catalog="catalog.signpost.invalid.")
