@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/must.h"
+#include "bench/overheard.h"
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "commands/settings.h"
@@ -209,9 +210,7 @@ static const struct sort {
 // ---- the bench ----------------------------------------------------------------------------------
 
 struct bench {
-    struct store_ops ops; // first: the store's own, with two of them overheard
-    const struct store_ops *own;
-    struct store_sink engine_sink;
+    struct overheard overheard;
     struct process_world process;
     struct store *store;
     struct engine *engine;
@@ -232,84 +231,19 @@ struct bench {
     size_t count;
 };
 
-static struct bench *bench_of(struct store *store)
-{
-    return (struct bench *)(uintptr_t)store->ops;
-}
-
 static void overhear_event(void *context, const struct store_event *event)
 {
     struct bench *bench = context;
+    (void)event;
     if (!bench->event_us)
         bench->event_us = now_us();
-    bench->engine_sink.event(bench->engine_sink.context, event);
 }
 
-static void pass_batch_end(void *context)
+static void overhear_apply(void *context)
 {
     struct bench *bench = context;
-    bench->engine_sink.batch_end(bench->engine_sink.context);
-}
-
-static void pass_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
-{
-    struct bench *bench = context;
-    bench->engine_sink.synced(bench->engine_sink.context, kind, is_synced, why);
-}
-
-static void pass_leading(void *context, bool is_leading)
-{
-    struct bench *bench = context;
-    bench->engine_sink.leading(bench->engine_sink.context, is_leading);
-}
-
-static void pass_writable(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.writable(bench->engine_sink.context);
-}
-
-static void pass_known(void *context, const struct object_ref_key *key)
-{
-    struct bench *bench = context;
-    bench->engine_sink.known(bench->engine_sink.context, key);
-}
-
-static void pass_fenced(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.fenced(bench->engine_sink.context);
-}
-
-static void pass_room(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.room(bench->engine_sink.context);
-}
-
-static bool overhear_start(struct store *store, const struct store_sink *sink, struct error *err)
-{
-    struct bench *bench = bench_of(store);
-    const struct store_sink mine = {.event = overhear_event,
-                                    .batch_end = pass_batch_end,
-                                    .synced = pass_synced,
-                                    .known = pass_known,
-                                    .leading = pass_leading,
-                                    .fenced = pass_fenced,
-                                    .writable = pass_writable,
-                                    .room = pass_room,
-                                    .context = bench};
-    bench->engine_sink = *sink;
-    return bench->own->start(store, &mine, err);
-}
-
-static void overhear_apply(struct store *store, const struct store_apply *apply, store_done *done,
-                           void *context)
-{
-    struct bench *bench = bench_of(store);
     if (!bench->ahead_us)
         bench->ahead_us = now_us();
-    bench->own->apply(store, apply, done, context);
 }
 
 // ---- one change after the other -----------------------------------------------------------------
@@ -414,11 +348,9 @@ static bool open_store(struct bench *bench, struct error *err)
     bench->store = folder_new(&bench->process.world, &options, bench->process.log, err);
     if (!bench->store)
         return false;
-    bench->own = bench->store->ops;
-    bench->ops = *bench->own;
-    bench->ops.start = overhear_start;
-    bench->ops.apply = overhear_apply;
-    bench->store->ops = &bench->ops;
+    bench->overheard =
+        (struct overheard){.event = overhear_event, .apply = overhear_apply, .context = bench};
+    overheard_begin(&bench->overheard, bench->store);
     return true;
 }
 

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/must.h"
+#include "bench/overheard.h"
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "commands/settings.h"
@@ -177,9 +178,7 @@ static void asker_start(struct asker *asker)
 enum run_type { RUN_SETTLE, RUN_ONE, RUN_ALL, RUN_BURST };
 
 struct bench {
-    struct store_ops ops; // first: the store's own, overheard
-    const struct store_ops *own;
-    struct store_sink engine_sink;
+    struct overheard overheard;
     struct process_world process;
     struct world world;
     struct zones_place *place;
@@ -202,11 +201,6 @@ struct bench {
     int64_t period_us;
     int64_t begun_us;
 };
-
-static struct bench *bench_of(const struct store *store)
-{
-    return (struct bench *)(uintptr_t)store->ops;
-}
 
 // ---- Records ------------------------------------------------------------------------------------
 
@@ -287,65 +281,6 @@ static void overhear_event(void *context, const struct store_event *event)
     if (event->object->kind == &record_kind && old && bench->heard < bench->made &&
         old->generation != event->object->generation)
         hear_change(bench);
-    bench->engine_sink.event(bench->engine_sink.context, event);
-}
-
-static void pass_batch_end(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.batch_end(bench->engine_sink.context);
-}
-
-static void pass_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
-{
-    struct bench *bench = context;
-    bench->engine_sink.synced(bench->engine_sink.context, kind, is_synced, why);
-}
-
-static void pass_leading(void *context, bool is_leading)
-{
-    struct bench *bench = context;
-    bench->engine_sink.leading(bench->engine_sink.context, is_leading);
-}
-
-static void pass_writable(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.writable(bench->engine_sink.context);
-}
-
-static void pass_known(void *context, const struct object_ref_key *key)
-{
-    struct bench *bench = context;
-    bench->engine_sink.known(bench->engine_sink.context, key);
-}
-
-static void pass_fenced(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.fenced(bench->engine_sink.context);
-}
-
-static void pass_room(void *context)
-{
-    struct bench *bench = context;
-    bench->engine_sink.room(bench->engine_sink.context);
-}
-
-static bool overhear_start(struct store *store, const struct store_sink *sink, struct error *err)
-{
-    struct bench *bench = bench_of(store);
-    const struct store_sink mine = {.event = overhear_event,
-                                    .batch_end = pass_batch_end,
-                                    .synced = pass_synced,
-                                    .known = pass_known,
-                                    .leading = pass_leading,
-                                    .fenced = pass_fenced,
-                                    .writable = pass_writable,
-                                    .room = pass_room,
-                                    .context = bench};
-    bench->engine_sink = *sink;
-    return bench->own->start(store, &mine, err);
 }
 
 // ---- changing -----------------------------------------------------------------------------------
@@ -511,10 +446,8 @@ static void open_store(struct bench *bench)
     bench->api = model_api_new(bench->server, MODEL_CLUSTER_URL, bench->process.world.http);
     bench->world.http = model_api_http(bench->api);
     bench->store = model_cluster_new(&bench->world, rows, count, NULL, bench->process.log);
-    bench->own = bench->store->ops;
-    bench->ops = *bench->own;
-    bench->ops.start = overhear_start;
-    bench->store->ops = &bench->ops;
+    bench->overheard = (struct overheard){.event = overhear_event, .context = bench};
+    overheard_begin(&bench->overheard, bench->store);
 }
 
 static bool open_engine(struct bench *bench, const struct invocation *invocation, struct error *err)
