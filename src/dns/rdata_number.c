@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/when.h"
+#include "dns/period.h"
 #include "dns/rdata_private.h"
 #include "dns/rr_type.h"
 
@@ -84,42 +85,6 @@ bool rdata_u32_read(struct rdata_reader *reader)
     return true;
 }
 
-static uint32_t unit_seconds(char unit)
-{
-    switch (unit | 0x20) {
-    case 'w':
-        return 604800;
-    case 'd':
-        return 86400;
-    case 'h':
-        return 3600;
-    case 'm':
-        return 60;
-    case 's':
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-// 1w2d3h4m5s: a number before each unit.
-static bool to_period(struct text text, uint64_t *out)
-{
-    uint64_t number;
-    *out = 0;
-    for (size_t begin = 0, i = 0; i < text.len; i++) {
-        if (rdata_is_digit(text.at[i]))
-            continue;
-        uint32_t unit = unit_seconds(text.at[i]);
-        struct text digits = {text.at + begin, i - begin};
-        if (!unit || !to_number(digits, &number) || number > UINT32_MAX || *out > UINT32_MAX)
-            return false;
-        *out += number * unit;
-        begin = i + 1;
-    }
-    return text.len && !rdata_is_digit(text.at[text.len - 1]);
-}
-
 bool rdata_period_read(struct rdata_reader *reader)
 {
     const struct rdata_word *word = rdata_next_plain(reader, "a number of seconds");
@@ -127,7 +92,7 @@ bool rdata_period_read(struct rdata_reader *reader)
     uint32_t number = 0;
     if (!word)
         return false;
-    if (to_period(word->text, &seconds) && seconds <= UINT32_MAX)
+    if (period_read(word->text, &seconds) && seconds <= UINT32_MAX)
         number = (uint32_t)seconds;
     else if (!rdata_number(reader, word->text, UINT32_MAX, &number))
         return false;

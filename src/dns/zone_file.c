@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "dns/period.h"
 #include "dns/rr_type.h"
 #include "dns/zone_file_private.h"
 
@@ -20,54 +21,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static uint32_t unit_s(char unit)
-{
-    switch (unit | 0x20) {
-    case 'w':
-        return 7 * 24 * 3600;
-    case 'd':
-        return 24 * 3600;
-    case 'h':
-        return 3600;
-    case 'm':
-        return 60;
-    case 's':
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-enum { TTL_DIGITS_MAX = 10 };
-
-// "3600", or "1h30m".
-static bool read_seconds(struct text text, uint64_t *seconds)
-{
-    const char *at = text.at;
-    const char *end = text.at + text.len;
-    uint64_t sum = 0;
-    while (at < end) {
-        const char *from = at;
-        uint64_t number = 0;
-        while (at < end && is_digit(*at) && at - from < TTL_DIGITS_MAX)
-            number = number * 10 + (uint64_t)(*at++ - '0');
-        if (at == from || (at == end && from > text.at))
-            return false;
-        uint32_t unit = at == end ? 1 : unit_s(*at++);
-        if (!unit)
-            return false;
-        sum += number * unit;
-        if (sum > UINT32_MAX)
-            sum = (uint64_t)UINT32_MAX + 1;
-    }
-    *seconds = sum;
-    return text.len > 0;
-}
-
 static bool read_ttl(struct zone_file_reader *reader, struct text text, uint32_t *ttl_s)
 {
     uint64_t seconds;
-    if (!read_seconds(text, &seconds)) {
+    if (!period_read(text, &seconds)) {
         zone_file_tell(reader, text.at, "InvalidTTL",
                        "expected a TTL, such as 3600 or 1h30m, found %.*s", shown(text), text.at);
         return false;
