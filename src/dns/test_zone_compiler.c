@@ -808,14 +808,52 @@ static void cds_at_the_apex_needs_dnskey(void **state)
     start(&bench);
     size_t cds = add(&bench, "@ CDS 1 8 1 0000000000000000000000000000000000000000");
     size_t key = add(&bench, "@ CDNSKEY 257 3 8 AwEAAcw=");
+    size_t below = add(&bench, "a CDS 1 8 1 0000000000000000000000000000000000000000");
+    add(&bench, "@ DNSKEY 257 3 13 AwEAAcw=");
     run(&bench);
     expect_out(&bench, cds, ZONE_CDS_WITHOUT_DNSKEY, NULL,
-               "there is no DNSKEY record at the apex that it could belong to: add it as well");
+               "there is no DNSKEY record of algorithm 8 at the apex that it could belong to: add "
+               "it as well");
     assert_int_equal(bench.things[key].outcome.reason, ZONE_CDS_WITHOUT_DNSKEY);
+    expect_fine(&bench, below);
     add(&bench, "@ DNSKEY 257 3 8 AwEAAcw=");
     run(&bench);
     expect_fine(&bench, cds);
     expect_fine(&bench, key);
+    stop(&bench);
+}
+
+static void cds_that_deletes_stands_alone(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench);
+    size_t null = add(&bench, "@ CDS 0 0 0 00");
+    size_t same = add(&bench, "@ CDS 0 0 0 00");
+    size_t null_key = add(&bench, "@ CDNSKEY 0 3 0 AA==");
+    run(&bench);
+    expect_fine(&bench, null); // a signer brings the key
+    expect_warned(&bench, same, ZONE_DUPLICATE, "the same record is there already");
+    expect_fine(&bench, null_key);
+    size_t cds = add(&bench, "@ CDS 1 8 1 0000000000000000000000000000000000000000");
+    size_t key = add(&bench, "@ DNSKEY 257 3 8 AwEAAcw=");
+    run(&bench);
+    expect_fine(&bench, key);
+    expect_out(&bench, cds, ZONE_DUPLICATE_SINGLETON, &bench.things[null],
+               "what asks the zone above for nothing any more stands alone (RFC 8078): team/a "
+               "(CDS) was there before");
+    bench.things[cds].age = 0;
+    drop(&bench, null);
+    drop(&bench, same);
+    run(&bench);
+    expect_fine(&bench, cds);
+    size_t late = add(&bench, "@ CDS 0 0 0 00");
+    run(&bench);
+    assert_int_equal(bench.things[late].outcome.reason, ZONE_DUPLICATE_SINGLETON);
+    drop(&bench, key);
+    run(&bench);
+    assert_int_equal(bench.things[cds].outcome.reason, ZONE_CDS_WITHOUT_DNSKEY);
+    expect_fine(&bench, late); // what it lost to is out
     stop(&bench);
 }
 
@@ -1477,6 +1515,7 @@ int main(void)
         cmocka_unit_test(a_loop_by_a_dname_is_seen_at_its_other_end),
         cmocka_unit_test(dnames_that_lead_to_each_other_are_a_loop),
         cmocka_unit_test(cds_at_the_apex_needs_dnskey),
+        cmocka_unit_test(cds_that_deletes_stands_alone),
         cmocka_unit_test(names_that_hosts_cannot_have_are_warned_of),
         cmocka_unit_test(an_asterisk_in_the_middle_is_warned_of),
         cmocka_unit_test(spf_belongs_into_one_txt),

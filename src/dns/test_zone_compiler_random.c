@@ -45,7 +45,10 @@ static const struct {
     {"DNAME", "", true},
     {"PTR", "", true},
     {"CDS", "1 8 1 0000000000000000000000000000000000000000", false},
+    {"CDS", "0 0 0 00", false},
+    {"CDNSKEY", "257 3 13 AwEAAcw=", false},
     {"DNSKEY", "257 3 8 AwEAAcw=", false},
+    {"DNSKEY", "257 3 13 AwEAAcw=", false},
     {"SPF", "x", false},
     {"NSEC", "a.shop.example. A", false},
 };

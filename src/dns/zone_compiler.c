@@ -34,7 +34,7 @@ static void note(struct facts *facts, struct zone_record *record)
 
 static uint32_t asks_flag(const struct zone_node *node, const struct zone_record *record)
 {
-    if (record->type == RR_DS)
+    if (record->type == RR_DS || record->type == RR_CDS || record->type == RR_CDNSKEY)
         return NODE_ASKS;
     if (!(record->flags & RECORD_LINKED))
         return 0;

@@ -33,35 +33,60 @@ static enum zone_reason meet_dname(struct zone_rivals *rivals, const struct zone
     return ZONE_FINE;
 }
 
-static enum zone_reason meet_mx(struct zone_rivals *rivals, const struct zone_record *record,
-                                const struct zone_record **by)
+// Of the types of which one record can say that there is none: then it stands alone.
+struct lone_type {
+    uint16_t type;
+    bool is_of_apex;
+    enum zone_reason reason;
+};
+static const struct lone_type lone_types[] = {
+    {RR_MX, false, ZONE_NULL_MX_CONFLICT},
+    {RR_CDS, true, ZONE_DUPLICATE_SINGLETON},
+    {RR_CDNSKEY, true, ZONE_DUPLICATE_SINGLETON},
+};
+
+static bool is_null(const struct zone_record *record)
 {
-    bool is_null = zone_record_is_null_mx(record);
-    const struct zone_record **kin = is_null ? &rivals->null_mx : &rivals->mx;
-    const struct zone_record *foe = is_null ? rivals->mx : rivals->null_mx;
-    if (!foe && is_null && *kin && !zone_record_equal(*kin, record))
+    return record->type == RR_MX ? zone_record_is_null_mx(record) : !zone_record_algorithm(record);
+}
+
+static enum zone_reason meet_kin(struct zone_rivals *rivals, const struct zone_record *record,
+                                 size_t type, const struct zone_record **by)
+{
+    bool is_null_one = is_null(record);
+    const struct zone_record **kin =
+        is_null_one ? &rivals->kin[type].null : &rivals->kin[type].other;
+    const struct zone_record *foe = is_null_one ? rivals->kin[type].other : rivals->kin[type].null;
+    if (!foe && is_null_one && *kin && !zone_record_equal(*kin, record))
         foe = *kin;
     if (foe)
-        return lose(by, foe, ZONE_NULL_MX_CONFLICT);
+        return lose(by, foe, lone_types[type].reason);
     if (!*kin)
         *kin = record;
+    return ZONE_FINE;
+}
+
+static enum zone_reason meet_other(struct zone_rivals *rivals, const struct zone_record *record,
+                                   const struct zone_record **by)
+{
+    if (record->type == RR_DNAME)
+        return meet_dname(rivals, record, by);
+    for (size_t i = 0; i < COUNT_OF(lone_types); i++)
+        if (record->type == lone_types[i].type && (rivals->is_apex || !lone_types[i].is_of_apex))
+            return meet_kin(rivals, record, i, by);
     return ZONE_FINE;
 }
 
 enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_record *record,
                                   const struct zone_record **by)
 {
-    enum zone_reason reason = ZONE_FINE;
     if (record->fault)
         return record->fault;
     if (record->type == RR_CNAME)
         return meet_cname(rivals, record, by);
     if (rivals->cname)
         return lose(by, rivals->cname, ZONE_CNAME_CONFLICT);
-    if (record->type == RR_DNAME)
-        reason = meet_dname(rivals, record, by);
-    else if (record->type == RR_MX)
-        reason = meet_mx(rivals, record, by);
+    enum zone_reason reason = meet_other(rivals, record, by);
     if (!reason && !rivals->other)
         rivals->other = record;
     return reason;
@@ -166,31 +191,40 @@ static void judge_target(const struct zone_compiler *compiler, struct zone_verdi
 
 struct company {
     bool has_ns;
-    bool has_dnskey;
+    uint64_t algorithms[4]; // of DNSKEY records, a bit each
 };
 
-static bool is_alone(const struct zone_node *node, uint16_t type, const struct company *company)
+static void note_company(struct company *company, const struct zone_record *record)
 {
-    if (type == RR_DS)
+    uint8_t algorithm = record->type == RR_DNSKEY ? zone_record_algorithm(record) : 0;
+    company->has_ns |= record->type == RR_NS;
+    company->algorithms[algorithm / 64] |= (uint64_t)1 << algorithm % 64;
+}
+
+// What DS and, at the apex, CDS and CDNSKEY need: of the latter servers want to see the key.
+static bool is_alone(const struct zone_node *node, const struct zone_record *record,
+                     const struct company *company)
+{
+    if (record->type == RR_DS)
         return !node->parent || !company->has_ns;
-    return !node->parent && !company->has_dnskey;
+    if (node->parent || (record->type != RR_CDS && record->type != RR_CDNSKEY))
+        return false;
+    uint8_t algorithm = zone_record_algorithm(record);
+    return algorithm && !(company->algorithms[algorithm / 64] >> algorithm % 64 & 1);
 }
 
 static void judge_company(struct zone_compiler *compiler, const struct zone_node *node,
                           size_t count)
 {
     struct company company = {0};
-    for (size_t i = 0; i < count; i++) {
-        const struct zone_verdict *verdict = &compiler->verdicts[i];
-        company.has_ns |= !verdict->reason && verdict->record->type == RR_NS;
-        company.has_dnskey |= !verdict->reason && verdict->record->type == RR_DNSKEY;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!compiler->verdicts[i].reason)
+            note_company(&company, compiler->verdicts[i].record);
     for (size_t i = 0; i < count; i++) {
         struct zone_verdict *verdict = &compiler->verdicts[i];
-        uint16_t type = verdict->record->type;
-        bool is_needy = type == RR_DS || type == RR_CDS || type == RR_CDNSKEY;
-        if (is_needy && !verdict->reason && is_alone(node, type, &company))
-            verdict->reason = type == RR_DS ? ZONE_DS_WITHOUT_NS : ZONE_CDS_WITHOUT_DNSKEY;
+        if (!verdict->reason && is_alone(node, verdict->record, &company))
+            verdict->reason =
+                verdict->record->type == RR_DS ? ZONE_DS_WITHOUT_NS : ZONE_CDS_WITHOUT_DNSKEY;
     }
 }
 

@@ -280,6 +280,9 @@ bool zone_record_equal(const struct zone_record *a, const struct zone_record *b)
 // The older ones first; given ones are older than all.
 void zone_record_sort(struct zone_compiler *compiler, struct zone_node *node);
 bool zone_record_is_null_mx(const struct zone_record *record);
+// CDS and CDNSKEY: what it asks the zone above to point at; 0: nothing any more (RFC 8078 4).
+// DNSKEY: of the key.
+uint8_t zone_record_algorithm(const struct zone_record *record);
 bool zone_record_is_spf(const struct zone_record *record);
 static inline bool zone_record_is_address(const struct zone_record *record)
 {
@@ -322,8 +325,11 @@ struct zone_rivals {
     const struct zone_record *cname;
     const struct zone_record *other;
     const struct zone_record *dname;
-    const struct zone_record *mx;
-    const struct zone_record *null_mx;
+    // Of MX, CDS and CDNSKEY: one that says that there is none, and others.
+    struct {
+        const struct zone_record *null;
+        const struct zone_record *other;
+    } kin[3];
     bool is_apex;
 };
 enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_record *record,

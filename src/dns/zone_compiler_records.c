@@ -47,6 +47,12 @@ bool zone_record_is_null_mx(const struct zone_record *record)
     return record->rdata_len == 3 && record->rdata[2] == 0;
 }
 
+uint8_t zone_record_algorithm(const struct zone_record *record)
+{
+    size_t at = record->type == RR_CDS ? 2 : 3;
+    return at < record->rdata_len ? record->rdata[at] : 0;
+}
+
 // Strings one after the other, as a reader of SPF takes them.
 bool zone_record_is_spf(const struct zone_record *record)
 {

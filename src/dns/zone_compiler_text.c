@@ -163,7 +163,10 @@ static void tell_cname_conflict(const struct telling *telling)
 
 static void tell_singleton(const struct telling *telling)
 {
-    tell(telling, "multiple RRs of singleton type: ");
+    bool is_dname = telling->record->type == RR_DNAME;
+    tell(telling, is_dname ? "multiple RRs of singleton type: "
+                           : "what asks the zone above for nothing any more stands alone (RFC "
+                             "8078): ");
     add_record(telling, rival_of(telling));
     tell(telling, " was there before");
 }
@@ -238,7 +241,10 @@ static void tell_ds(const struct telling *telling)
 
 static void tell_cds(const struct telling *telling)
 {
-    tell(telling, "there is no DNSKEY record at the apex that it could belong to: add it as well");
+    buffer_printf(telling->out,
+                  "there is no DNSKEY record of algorithm %u at the apex that it could belong to: "
+                  "add it as well",
+                  zone_record_algorithm(telling->record));
 }
 
 static void tell_loop(const struct telling *telling)

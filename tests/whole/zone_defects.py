@@ -2,7 +2,7 @@
 
 import collections
 
-from zone_generator import HEAD, HEX32
+from zone_generator import APEX_KEY, HEAD, HEX32
 
 # `found`: reasons, a warning's behind "w "; "i": the info that a signer's records are passed over.
 # `whole`: nothing of the zone is served, and `text` is all of it.
@@ -221,6 +221,13 @@ DEFECTS = {
     # ---- the rest
     "CDS without DNSKEY": _at(f"@ CDS 1 8 2 {HEX32}\n", "CDSWithoutDNSKEY"),
     "CDNSKEY without DNSKEY": _at("@ CDNSKEY 257 3 13 " + "A" * 86 + "==\n", "CDSWithoutDNSKEY"),
+    "CDS of an algorithm without DNSKEY": _at(
+        APEX_KEY + f"@ CDS 1 8 2 {HEX32}\n", "CDSWithoutDNSKEY"),
+    "CDS that deletes beside another": _at(
+        APEX_KEY + f"@ CDS 0 0 0 00\n@ CDS 1 13 2 {HEX32}\n", "DuplicateSingleton"),
+    "CDNSKEY that deletes beside another": _at(
+        APEX_KEY + "@ CDNSKEY 0 3 0 AA==\n" + APEX_KEY.replace("DNSKEY", "CDNSKEY"),
+        "DuplicateSingleton"),
     "the same record twice": _at("x A 192.0.2.3\nx A 192.0.2.3\n"),
     "policy of type SPF": _at("x SPF \"v=spf1 -all\"\n", "w UseTXTForSPF"),
     "two SPF policies": _at("x TXT \"v=spf1 -all\"\nx TXT \"v=spf1 mx -all\"\n", "w MultipleSPF"),

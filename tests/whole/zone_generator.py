@@ -170,7 +170,8 @@ FEATURES = {
     "DS of an unknown digest": TWO_NS + "{l} DS {n16} 8 9 abcd\n",
     "DNSKEY of an unknown algorithm": "@ DNSKEY 257 3 99 {b64}\n",
     "DNSKEY of unknown flags": "@ DNSKEY 258 3 13 " + "A" * 86 + "==\n",
-    "CDS of another key": APEX_KEY + f"@ CDS 1 8 2 {HEX32}\n",
+    "CDS of another key": APEX_KEY + f"@ CDS 1 13 2 {HEX32}\n",
+    "CDS that deletes": "@ CDS 0 0 0 00\n@ CDNSKEY 0 3 0 AA==\n",
     "TLSA of unknown numbers": f"_443._tcp.{{l}} TLSA 4 2 9 {HEX32}\n",
     "TLSA without a port": f"{{l}} TLSA 3 1 1 {HEX32}\n",
     "CERT of an unknown type": "{l} CERT 99 {n16} 8 {b64}\n",
@@ -183,7 +184,8 @@ FEATURES = {
 
 # Lines at the apex that exclude each other, or that only one zone in some shall have.
 ALONE = ("CDS", "CDNSKEY", "DNSKEY", "DNSKEY of a new algorithm",
-         "DNSKEY of an unknown algorithm", "DNSKEY of unknown flags", "CDS of another key")
+         "DNSKEY of an unknown algorithm", "DNSKEY of unknown flags", "CDS of another key",
+         "CDS that deletes")
 
 # Which tools do not take a feature, legal as it is, and why.
 _NEW = "validns does not know it"
@@ -210,8 +212,6 @@ LIMITS = {
     "DS of an unknown digest": ("knot validns", "want one that they know; the registry grows"),
     "DNSKEY of an unknown algorithm": ("validns", "wants one that it knows; the registry grows"),
     "DNSKEY of unknown flags": ("validns", "RFC 4034 2.1.1: a reader ignores them"),
-    "CDS of another key": ("named validns", "named wants one CDS of each algorithm to fit a key; "
-                           "RFC 7344 4.1 lets the parent judge; " + _NEW),
     "TLSA of unknown numbers": ("validns", "wants those that it knows; the registry grows"),
     "TLSA without a port": ("validns", "RFC 6698 3 says where to look, not where it may stand"),
     "CERT of an unknown type": ("validns", "wants one that it knows; the registry grows"),
@@ -222,7 +222,8 @@ LIMITS = {
     "short DHCID": ("validns", "RFC 4701 leaves it opaque"),
     "delegation with one server": ("validns", "wants two at each delegation; that is its child's"),
     **{name: ("validns", _NEW) for name in (
-        "APL", "empty APL", "CAA", "CAA at the apex", "CDS", "CDNSKEY", "CSYNC",
+        "APL", "empty APL", "CAA", "CAA at the apex", "CDS", "CDS of another key", "CDS that deletes",
+        "CDNSKEY", "CSYNC",
         "CSYNC of rare types", "EUI48", "EUI64", "HTTPS", "HTTPS at the apex",
         "HTTPS alias with parameters", "SVCB", "SVCB that is not offered", "KEY", "OPENPGPKEY",
         "SMIMEA", "URI")},
@@ -246,7 +247,7 @@ MENDED = {
 MISREAD = ("relative origin", "relative gateway", "quoted owner")
 
 # Which servers refuse a zone as a whole where Signpost does not.
-STRICTER = {"named": ("CDS of another key", "AFSDB of no host", "HTTPS of no host"),
+STRICTER = {"named": ("AFSDB of no host", "HTTPS of no host"),
             "knot": ("DS of an unknown digest",)}
 
 
