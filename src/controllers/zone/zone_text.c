@@ -117,8 +117,8 @@ static void list_nameservers(struct entries *entries, const struct rrset *ns)
                 text_of(zone_name_text(entries->arena, name));
 }
 
-void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
-                      struct zone_status *out)
+size_t zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
+                        struct zone_status *out)
 {
     const struct rrset *ns = zone_find(zone, zone_apex(zone), RR_NS);
     size_t total = zone_record_count(zone);
@@ -131,7 +131,8 @@ void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit
     out->entries = arena_new_array(arena, struct zone_status_entry, entries.capacity + 1);
     if (out->entries_complete)
         add_all(&entries, zone);
-    if (entries.octets > ENTRIES_OCTETS_MAX)
+    size_t octets = entries.octets;
+    if (octets > ENTRIES_OCTETS_MAX)
         out->entries_complete = false;
     if (!out->entries_complete) {
         out->entry_count = 0;
@@ -140,6 +141,7 @@ void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit
             set_add(&entries, ns);
     }
     list_nameservers(&entries, ns);
+    return octets;
 }
 
 // The text of entries has the SOA's numbers in parentheses.
@@ -216,17 +218,26 @@ static void warn(struct forest_zone *view, enum reason reason, const char *text)
         view->warnings[view->warning_count++] = (struct forest_warning){reason, text};
 }
 
-void zone_entries_warn(const struct zone_status *status, size_t limit, struct forest_zone *view)
+void zone_entries_warn(const struct zone_status *status, size_t limit, size_t octets,
+                       struct forest_zone *view)
 {
+    size_t total = (size_t)status->entries_total;
     if (!status->has_serial)
         return;
-    if (!status->entries_complete)
+    if (!status->entries_complete && total > limit)
         warn(view, REASON_ENTRIES_TRUNCATED,
              "the zone is too large for status.entries, which has its SOA and NS alone: read it by "
              "a zone transfer, or raise --status-entries");
-    else if ((size_t)status->entries_total * 100 >= limit * NEAR_PERCENT)
+    else if (!status->entries_complete)
+        warn(view, REASON_ENTRIES_TRUNCATED,
+             "the zone takes more than 64 KiB in status.entries, which has its SOA and NS alone: "
+             "read it by a zone transfer");
+    else if (total * 100 >= limit * NEAR_PERCENT)
         warn(view, REASON_ENTRIES_NEAR_LIMIT,
              "status.entries is nearly full; above --status-entries it has SOA and NS alone");
+    else if (octets * 100 >= (size_t)ENTRIES_OCTETS_MAX * NEAR_PERCENT)
+        warn(view, REASON_ENTRIES_NEAR_LIMIT,
+             "status.entries is nearly full; above 64 KiB it has SOA and NS alone");
 }
 
 // ---- texts --------------------------------------------------------------------------------------

@@ -11,15 +11,17 @@ const char *zone_name_text(struct arena *arena, struct dname name); // with its 
 bool zone_is_own_fault(enum reason accepted);
 
 // entries, entryCount, entriesComplete, nameservers: all of the zone up to `limit` entries and 64
-// KiB of JSON, above that its SOA and apex NS alone.
-void zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
-                      struct zone_status *out);
+// KiB of JSON, above that its SOA and apex NS alone. Returns the octets that the whole list takes
+// as JSON, as far as it was looked at: 0 when it has too many entries.
+size_t zone_entries_put(struct arena *arena, const struct zone *zone, size_t limit,
+                        struct zone_status *out);
 // The zone that complete entries stand for, the caller's; NULL: they do not hang together, or the
 // hash is another.
 struct zone *zone_entries_read(struct arena *arena, struct dname apex,
                                const struct zone_status *status);
-// Adds EntriesTruncated, or EntriesNearLimit from 80 % on.
-void zone_entries_warn(const struct zone_status *status, size_t limit, struct forest_zone *view);
+// Adds EntriesTruncated, or EntriesNearLimit from 80 % of either limit on.
+void zone_entries_warn(const struct zone_status *status, size_t limit, size_t octets,
+                       struct forest_zone *view);
 
 // Why the zone's servers do not all answer it, from status.servers; or REASON_PUBLISHED.
 enum reason zone_programmed(const struct zone_status *status, bool has_group);

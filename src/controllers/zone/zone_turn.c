@@ -23,6 +23,7 @@ struct turn {
     const struct zones_group *group;
     const struct zone *published; // that is answered, as the store has it
     struct server_view *servers;  // as many as the snapshot has
+    size_t entry_octets;          // of the entries that this turn puts; 0: of none
 };
 
 static int64_t now_s(const struct turn *turn)
@@ -93,14 +94,18 @@ static void keep_content(struct turn *turn)
     status->nameserver_count = turn->ours.nameserver_count;
 }
 
+static size_t entry_limit(const struct turn *turn)
+{
+    return (size_t)zones_settings(turn->zones)->status_entries;
+}
+
 static void put_content(struct turn *turn, const struct zone_content *content)
 {
     struct zone_status *status = &turn->status;
     status->hash = text_in(turn, content->hash);
     status->has_serial = true;
     status->serial = zone_serial(content->zone);
-    zone_entries_put(turn->arena, content->zone,
-                     (size_t)zones_settings(turn->zones)->status_entries, status);
+    turn->entry_octets = zone_entries_put(turn->arena, content->zone, entry_limit(turn), status);
 }
 
 static void tell_change(struct turn *turn, const struct zone_content *content)
@@ -307,10 +312,22 @@ static void set_ready(struct turn *turn)
                         turn->published || turn->out->publication.zone || turn->out->wants_whole));
 }
 
+// Those that stay as they are stored are not here; the zone that they stand for may be.
+static size_t entry_octets(const struct turn *turn)
+{
+    struct zone_status as_stored = {.entry_count = 0};
+    if (turn->entry_octets)
+        return turn->entry_octets;
+    const struct zone *zone = stored_zone(turn);
+    if (!zone)
+        zone = turn->published;
+    return zone ? zone_entries_put(turn->arena, zone, entry_limit(turn), &as_stored) : 0;
+}
+
 static void set_warned(struct turn *turn)
 {
     struct forest_zone *view = &turn->view;
-    zone_entries_warn(&turn->status, (size_t)zones_settings(turn->zones)->status_entries, view);
+    zone_entries_warn(&turn->status, entry_limit(turn), entry_octets(turn), view);
     if (!view->warning_count)
         return;
     set(turn, "Warned", CONDITION_TRUE, view->warnings[0].reason,
