@@ -134,7 +134,7 @@ struct kind {
     // alone counts as the same. Or NULL.
     const char *bulk_status;
     // Its status is written ahead of what stands on it: in a folder it is on the disk to stay
-    // before it counts.
+    // before it counts, in a cluster it goes before all other writes.
     bool is_status_ahead;
     const char *const *condition_types; // those in status that are ours, the others are kept
     const struct field *fields;

@@ -370,7 +370,7 @@ struct controller {
     // NULL-terminated, or NULL. Those that name the same overview share it.
     const struct controller *const *companions;
     bool is_default; // runs unless --controllers says otherwise
-    bool is_urgent;  // its keys have their turns before those of others
+    bool is_urgent;  // its keys have their turns before those of others, however many writes wait
     bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
     // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
     // nor a lane. Nothing of this outlives the process: who must remove for certain has a

@@ -249,7 +249,8 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
         if (key->is_writing)
             key->is_dirty = true;
         else
-            queue_add(engine->queue, aged[i].id, level, loop_mono_ms(engine->loop));
+            queue_add(engine->queue, aged[i].id, key_level(engine, aged[i].id, level),
+                      loop_mono_ms(engine->loop));
     }
     free(aged);
     engine_schedule(engine);

@@ -129,14 +129,24 @@ struct key_extra *key_extra(struct key *key)
     return key->extra;
 }
 
+static bool is_urgent(const struct engine *engine, uint32_t id)
+{
+    return engine->controllers[engine->keys[id].controller].controller->is_urgent;
+}
+
+enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level)
+{
+    return level == QUEUE_USER && is_urgent(engine, id) ? QUEUE_URGENT : level;
+}
+
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
 {
     struct key *key = &engine->keys[id];
-    bool is_urgent = engine->controllers[key->controller].controller->is_urgent;
+    bool is_early = key->is_seen || is_urgent(engine, id);
     if (key->is_writing)
         key->is_dirty = true;
     else
-        queue_add(engine->queue, id, key->is_seen || is_urgent ? level : QUEUE_BACKGROUND,
+        queue_add(engine->queue, id, is_early ? key_level(engine, id, level) : QUEUE_BACKGROUND,
                   loop_mono_ms(engine->loop));
     engine_schedule(engine);
 }

@@ -452,6 +452,8 @@ void key_forget_refusal(struct key *key);
 // What a turn sees of the object: NULL when it is gone, unless its finalizer was lost.
 const struct object *key_subject(const struct key *key);
 void key_drop_memo(struct engine *engine, struct key *key);
+// Of an urgent controller's key better than that of others.
+enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_free(struct engine *engine);
 

@@ -574,18 +574,32 @@ static void ring_backoffs(struct engine *engine)
 }
 
 // Turns that would lead to more writes wait for those that wait already.
-static bool is_stalled(const struct engine *engine)
+static bool is_stalled(const struct engine *engine, bool is_urgent)
 {
-    return engine->options.store && store_is_full(engine->options.store);
+    return engine->options.store && store_is_full(engine->options.store, is_urgent);
+}
+
+static bool next_key(struct engine *engine, uint32_t *id)
+{
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    if (!is_stalled(engine, false))
+        return queue_pop(engine->queue, now_ms, id);
+    return !is_stalled(engine, true) && queue_pop_urgent(engine->queue, now_ms, id);
+}
+
+static bool may_go_on(const struct engine *engine)
+{
+    return !is_stalled(engine, false) ||
+           (!is_stalled(engine, true) && queue_has_urgent(engine->queue));
 }
 
 static void take_turns(struct engine *engine)
 {
     int64_t begun_ms = loop_mono_ms(engine->loop);
     uint32_t id;
-    for (int i = 0; i < SLICE_KEYS && !is_stalled(engine); i++) {
+    for (int i = 0; i < SLICE_KEYS; i++) {
         overviews_settle(engine);
-        if (!queue_pop(engine->queue, loop_mono_ms(engine->loop), &id))
+        if (!next_key(engine, &id))
             return;
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
@@ -626,7 +640,7 @@ static void slice(void *context)
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
     bool is_due = next_ms <= now_ms; // and told to go on by the store, if that is full
-    if (is_due && !is_stalled(engine))
+    if (is_due && may_go_on(engine))
         engine_schedule(engine);
     else if (!is_due && next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);

@@ -308,9 +308,9 @@ static const char *dry_unreadable(const struct store *store, const struct object
     return store_unreadable(of_const(store)->below, key);
 }
 
-static bool dry_is_full(const struct store *store)
+static bool dry_is_full(const struct store *store, bool is_urgent)
 {
-    return store_is_full(of_const(store)->below);
+    return store_is_full(of_const(store)->below, is_urgent);
 }
 
 static void dry_flush(struct store *store)

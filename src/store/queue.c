@@ -11,7 +11,7 @@
 #define NO_ID UINT32_MAX
 #define NO_TIME INT64_MAX
 
-enum { RISE_MS = 60000, SHRINK_FROM = 4096 };
+enum { RISE_MS = 60000, SHRINK_FROM = 4096, LINES = QUEUE_BACKGROUND };
 
 // An id that people wait for or that has a timer. The others cost nothing: after a flood the slots
 // go back. Background work comes in floods and stands in a backlog.
@@ -22,6 +22,7 @@ struct entry {
     uint32_t added_ms; // wraps around
     int64_t timer_ms;  // NO_TIME: none
     bool is_due;
+    uint8_t level; // of the line that it is due in
 };
 
 // Slots in order of coming.
@@ -42,7 +43,7 @@ struct queue {
     uint32_t live;
     uint32_t free;
     struct table by_id;
-    struct line line;
+    struct line lines[LINES]; // by level
     uint32_t line_depth;
     struct backlog background;
     uint64_t adds;
@@ -77,7 +78,8 @@ struct queue *queue_new(void)
     queue->free = NO_ID;
     queue->by_id.ops = &slot_ops;
     queue->by_id.context = queue;
-    queue->line = (struct line){NO_ID, NO_ID};
+    for (size_t i = 0; i < LINES; i++)
+        queue->lines[i] = (struct line){NO_ID, NO_ID};
     return queue;
 }
 
@@ -110,7 +112,7 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
         mem_reserve(&queue->entries, &queue->capacity, (size_t)queue->used + 1);
         slot = queue->used++;
     }
-    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, false};
+    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, false, QUEUE_USER};
     table_add(&queue->by_id, id_hash(id), slot);
     queue->live++;
     return slot;
@@ -122,7 +124,7 @@ static void slot_put_back(struct queue *queue, uint32_t slot)
     if (entry->is_due || entry->timer_ms != NO_TIME)
         return;
     table_remove(&queue->by_id, id_hash(entry->id), slot);
-    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, false};
+    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, false, QUEUE_USER};
     queue->free = slot;
     queue->live--;
 }
@@ -130,7 +132,7 @@ static void slot_put_back(struct queue *queue, uint32_t slot)
 static void line_remove(struct queue *queue, uint32_t slot)
 {
     struct entry *entry = &queue->entries[slot];
-    struct line *line = &queue->line;
+    struct line *line = &queue->lines[entry->level];
     if (entry->previous == NO_ID)
         line->first = entry->next;
     else
@@ -144,11 +146,12 @@ static void line_remove(struct queue *queue, uint32_t slot)
     queue->line_depth--;
 }
 
-static void line_append(struct queue *queue, uint32_t slot)
+static void line_append(struct queue *queue, uint32_t slot, enum queue_level level)
 {
     struct entry *entry = &queue->entries[slot];
-    struct line *line = &queue->line;
+    struct line *line = &queue->lines[level];
     entry->is_due = true;
+    entry->level = (uint8_t)level;
     entry->next = NO_ID;
     entry->previous = line->last;
     if (line->last == NO_ID)
@@ -159,14 +162,19 @@ static void line_append(struct queue *queue, uint32_t slot)
     queue->line_depth++;
 }
 
-static void add_for_user(struct queue *queue, uint32_t id, int64_t now_ms)
+static void add_to_line(struct queue *queue, uint32_t id, enum queue_level level, int64_t now_ms)
 {
     uint32_t slot = slot_get(queue, id);
-    if (queue->entries[slot].is_due)
+    bool was_due = queue->entries[slot].is_due;
+    if (was_due && queue->entries[slot].level <= level)
         return;
-    queue->entries[slot].added_ms = (uint32_t)now_ms;
-    queue->adds += !backlog_remove(&queue->background, id);
-    line_append(queue, slot);
+    if (was_due) {
+        line_remove(queue, slot);
+    } else {
+        queue->entries[slot].added_ms = (uint32_t)now_ms;
+        queue->adds += !backlog_remove(&queue->background, id);
+    }
+    line_append(queue, slot, level);
 }
 
 static void add_in_background(struct queue *queue, uint32_t id, int64_t now_ms)
@@ -181,10 +189,10 @@ static void add_in_background(struct queue *queue, uint32_t id, int64_t now_ms)
 
 void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t now_ms)
 {
-    if (level == QUEUE_USER)
-        add_for_user(queue, id, now_ms);
-    else
+    if (level == QUEUE_BACKGROUND)
         add_in_background(queue, id, now_ms);
+    else
+        add_to_line(queue, id, level, now_ms);
 }
 
 static bool alarm_before(const struct alarm *a, const struct alarm *b)
@@ -302,24 +310,40 @@ static void shrink(struct queue *queue)
 // Background work rises: once it waited for long it goes before what came later.
 static bool goes_first(const struct queue *queue, const struct backlog_item *item, int64_t now_ms)
 {
-    if (queue->line.first == NO_ID)
+    uint32_t first = queue->lines[QUEUE_USER].first;
+    if (first == NO_ID)
         return true;
-    uint32_t other_ms = queue->entries[queue->line.first].added_ms;
+    uint32_t other_ms = queue->entries[first].added_ms;
     return (uint32_t)now_ms - item->added_ms > RISE_MS && (int32_t)(item->added_ms - other_ms) <= 0;
 }
 
-static void pop_user(struct queue *queue, int64_t now_ms, uint32_t *id)
+static void pop_from(struct queue *queue, enum queue_level level, int64_t now_ms, uint32_t *id)
 {
-    uint32_t slot = queue->line.first;
+    uint32_t slot = queue->lines[level].first;
     *id = queue->entries[slot].id;
     queue->last_wait_ms = (uint32_t)now_ms - queue->entries[slot].added_ms;
     line_remove(queue, slot);
     slot_put_back(queue, slot);
 }
 
-bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
+bool queue_has_urgent(const struct queue *queue)
+{
+    return queue->lines[QUEUE_URGENT].first != NO_ID;
+}
+
+bool queue_pop_urgent(struct queue *queue, int64_t now_ms, uint32_t *id)
 {
     alarms_ring(queue, now_ms);
+    if (!queue_has_urgent(queue))
+        return false;
+    pop_from(queue, QUEUE_URGENT, now_ms, id);
+    return true;
+}
+
+bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
+{
+    if (queue_pop_urgent(queue, now_ms, id))
+        return true;
     const struct backlog_item *item = backlog_first(&queue->background);
     if (!queue_depth(queue)) {
         shrink(queue);
@@ -330,7 +354,7 @@ bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id)
         queue->last_wait_ms = (uint32_t)now_ms - item->added_ms;
         backlog_remove(&queue->background, *id);
     } else {
-        pop_user(queue, now_ms, id);
+        pop_from(queue, QUEUE_USER, now_ms, id);
     }
     return true;
 }

@@ -7,6 +7,7 @@
 // start-up work. An id stands in it once, however often it is added. Ids are small and dense.
 
 enum queue_level {
+    QUEUE_URGENT,     // all else waits for it; few ids
     QUEUE_USER,       // somebody waits for it
     QUEUE_BACKGROUND, // first list, resync; rises after 60 s of waiting
 };
@@ -22,6 +23,8 @@ void queue_cancel_timer(struct queue *queue, uint32_t id);
 void queue_forget(struct queue *queue, uint32_t id); // neither due nor timed any more
 // Next due id; false when none is.
 bool queue_pop(struct queue *queue, int64_t now_ms, uint32_t *id);
+bool queue_pop_urgent(struct queue *queue, int64_t now_ms, uint32_t *id); // only of that level
+bool queue_has_urgent(const struct queue *queue);
 uint32_t queue_depth(const struct queue *queue);       // due ones
 uint64_t queue_adds(const struct queue *queue);        // ids that became due since the beginning
 int64_t queue_last_wait_ms(const struct queue *queue); // how long the id popped last was due

@@ -37,7 +37,7 @@ struct store_sink {
     void (*fenced)(void *context);
     // Writes that failed for want of room, say, work again: those that wait may be tried at once.
     void (*writable)(void *context);
-    // store_is_full() is false again.
+    // store_is_full() is false again, if only of urgent writes.
     void (*room)(void *context);
     void *context;
 };
@@ -111,7 +111,7 @@ struct store_ops {
     bool (*knows)(const struct store *store, const struct object_ref_key *key);
     const char *(*unreadable)(const struct store *store, const struct object_ref_key *key);
     bool (*may_write)(const struct store *store);
-    bool (*is_full)(const struct store *store);
+    bool (*is_full)(const struct store *store, bool is_urgent);
     void (*leave)(struct store *store, void (*left)(void *context), void *context);
     void (*write_metrics)(const struct store *store, struct buffer *out);
 };
@@ -205,10 +205,11 @@ static inline bool store_may_write(const struct store *store)
 {
     return !store->ops->may_write || store->ops->may_write(store);
 }
-// Many writes wait: turns that lead to more had better wait until sink.room.
-static inline bool store_is_full(const struct store *store)
+// Many writes wait: turns that lead to more had better wait until sink.room. Urgent ones, statuses
+// of kinds that are written ahead, wait only for each other.
+static inline bool store_is_full(const struct store *store, bool is_urgent)
 {
-    return store->ops->is_full && store->ops->is_full(store);
+    return store->ops->is_full && store->ops->is_full(store, is_urgent);
 }
 // Gives up the right to write elsewhere, so that the next one need not wait; `left` is called once,
 // perhaps from within. All talks have ended before.

@@ -43,6 +43,43 @@ static void an_edit_overtakes_the_start_up_flood(void **state)
     queue_free(queue);
 }
 
+static void what_is_urgent_goes_before_what_people_wait_for(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id = UINT32_MAX;
+    queue_add(queue, 1, QUEUE_USER, 0);
+    queue_add(queue, 2, QUEUE_USER, 0);
+    queue_add(queue, 3, QUEUE_BACKGROUND, 0);
+    assert_false(queue_has_urgent(queue));
+    assert_false(queue_pop_urgent(queue, 0, &id));
+    queue_add(queue, 4, QUEUE_URGENT, 5);
+    queue_add(queue, 2, QUEUE_URGENT, 6); // moves up
+    queue_add(queue, 4, QUEUE_USER, 7);   // keeps its place
+    assert_int_equal(queue_depth(queue), 4);
+    assert_int_equal(queue_adds(queue), 4);
+    assert_true(queue_pop_urgent(queue, 10, &id));
+    assert_int_equal(id, 4);
+    expect_pop(queue, 10, 2);
+    assert_int_equal(queue_last_wait_ms(queue), 10);
+    assert_false(queue_has_urgent(queue));
+    expect_pop(queue, 10, 1);
+    expect_pop(queue, 10, 3);
+    assert_false(queue_pop(queue, 10, &id));
+    queue_free(queue);
+}
+
+static void what_is_urgent_goes_before_old_background_work(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    queue_add(queue, 1, QUEUE_BACKGROUND, 0);
+    queue_add(queue, 2, QUEUE_URGENT, 70000);
+    expect_pop(queue, 70000, 2);
+    expect_pop(queue, 70000, 1);
+    queue_free(queue);
+}
+
 static void background_work_rises_after_a_minute(void **state)
 {
     (void)state;
@@ -123,6 +160,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_added_many_times_comes_once),
         cmocka_unit_test(an_edit_overtakes_the_start_up_flood),
+        cmocka_unit_test(what_is_urgent_goes_before_what_people_wait_for),
+        cmocka_unit_test(what_is_urgent_goes_before_old_background_work),
         cmocka_unit_test(background_work_rises_after_a_minute),
         cmocka_unit_test(the_earlier_timer_wins),
         cmocka_unit_test(timers_ring_in_order_of_time),

@@ -98,9 +98,9 @@ static bool tap_may_write(const struct store *store)
     return store_may_write(((const struct tap_store *)store)->inner);
 }
 
-static bool tap_is_full(const struct store *store)
+static bool tap_is_full(const struct store *store, bool is_urgent)
 {
-    return store_is_full(((const struct tap_store *)store)->inner);
+    return store_is_full(((const struct tap_store *)store)->inner, is_urgent);
 }
 
 static void tap_leave(struct store *store, void (*left)(void *context), void *context)

@@ -141,9 +141,9 @@ static bool cluster_may_write(const struct store *store)
     return cluster_may_write_now(of_const(store));
 }
 
-static bool cluster_is_full(const struct store *store)
+static bool cluster_is_full(const struct store *store, bool is_urgent)
 {
-    return of_const(store)->writes.is_full;
+    return writes_are_full(of_const(store), is_urgent);
 }
 
 static void cluster_flush(struct store *store)

@@ -47,19 +47,20 @@ struct write_line {
     struct write *first;
     struct write *last;
     size_t count;
+    unsigned row; // sent since one from behind had its turn
+    bool is_full;
 };
 
-// What a talk with a provider waits for goes before what tells of one.
-enum write_rank { RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
+// What a zone's servers wait for goes before what a talk with a provider waits for, and that before
+// what only tells.
+enum write_rank { RANK_URGENT, RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
 
 struct writes {
     struct write_line waiting[RANK_COUNT];
-    unsigned ahead; // sent since one from behind had its turn
     struct write *in_flight;
     size_t in_flight_count;
     unsigned window;    // at most so many in flight
     unsigned successes; // since the window grew
-    bool is_full;
     bool is_pumping;
     double tokens;
     int64_t filled_ms;
@@ -133,6 +134,7 @@ void writes_apply(struct cluster *cluster, const struct store_apply *apply, stor
                   void *context);
 void writes_patch_status(struct cluster *cluster, const struct object *object,
                          const struct value *status, store_done *done, void *context);
+bool writes_are_full(const struct cluster *cluster, bool is_urgent);
 void writes_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
                              void *context);
 void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,

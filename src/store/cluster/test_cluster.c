@@ -50,6 +50,20 @@ static const struct kind note_kind = {
     .pack_spec = pack_data,
 };
 
+static const struct kind plan_kind = {
+    .group = GROUP,
+    .version = "v1",
+    .name = "Plan",
+    .plural = "plans",
+    .singular = "plan",
+    .is_namespaced = true,
+    .has_status = true,
+    .is_status_ahead = true,
+    .fields = note_fields,
+    .field_count = COUNT_OF(note_fields),
+    .pack_spec = pack_data,
+};
+
 static const struct field key_fields[] = {
     {.path = "data", .type = FIELD_TEXT_MAP, .flags = FIELD_SECRET},
 };
@@ -68,6 +82,7 @@ static const struct kind key_kind = {
 
 static const struct store_kind kinds[] = {
     {.kind = &note_kind, .finalizer = FINALIZER, .is_required = true},
+    {.kind = &plan_kind, .is_required = true},
     {.kind = &key_kind, .is_by_name = true, .is_required = true},
 };
 
@@ -134,7 +149,7 @@ static void on_fenced(void *context)
 static void on_room(void *context)
 {
     struct bench *bench = context;
-    assert_false(store_is_full(bench->store));
+    assert_false(store_is_full(bench->store, true));
     buffer_add_text(&bench->told, "room ");
 }
 
@@ -661,11 +676,11 @@ static void a_full_queue_tells_when_there_is_room(void **state)
     start(bench);
     for (int i = 0; i < 127; i++)
         add_finalizer(bench, note(bench, "a"));
-    assert_false(store_is_full(bench->store));
+    assert_false(store_is_full(bench->store, false));
     add_finalizer(bench, note(bench, "a"));
-    assert_true(store_is_full(bench->store));
+    assert_true(store_is_full(bench->store, false));
     pass(bench, 20);
-    assert_true(store_is_full(bench->store));
+    assert_true(store_is_full(bench->store, false));
     buffer_clear(&bench->told);
     pass(bench, MINUTE);
     assert_int_equal(bench->replies.len, 128 * strlen("ok "));
@@ -686,8 +701,24 @@ static void on_status(void *context, const struct store_reply *reply)
     buffer_add_text(&bench->replies, "s");
 }
 
+static void on_plan(void *context, const struct store_reply *reply)
+{
+    struct bench *bench = context;
+    (void)reply; // many write one state
+    buffer_add_text(&bench->replies, "p");
+}
+
+static void patch_plans(struct bench *bench, int count)
+{
+    const struct value *status = value_make(bench->arena, VALUE_MAP);
+    for (int i = 0; i < count; i++)
+        store_patch_status(bench->store,
+                           find(bench, &plan_kind, arena_printf(bench->arena, "p%d", i)), status,
+                           on_plan, bench);
+}
+
 // So many statuses, behind them so many applies, one in flight at a time.
-static void queue_both(struct bench *bench, int statuses, int applies)
+static void queue_all(struct bench *bench, int statuses, int applies)
 {
     bench->in_flight = 1;
     make(bench, "Note", "a", "");
@@ -702,6 +733,11 @@ static void queue_both(struct bench *bench, int statuses, int applies)
         store_apply(bench->store,
                     &(struct store_apply){.object = note(bench, "a"), .add_finalizer = true},
                     on_apply, bench);
+}
+
+static void queue_both(struct bench *bench, int statuses, int applies)
+{
+    queue_all(bench, statuses, applies);
     pass(bench, MINUTE);
 }
 
@@ -719,6 +755,46 @@ static void what_waits_behind_has_a_turn_now_and_then(void **state)
     expect_replies(bench, "aaaaaaaaaaaaaaasaaaaaaaaaaaaaaasaaaaaaaaaas");
 }
 
+static void what_is_written_ahead_goes_before_all_others(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 40; i++)
+        make(bench, "Plan", arena_printf(bench->arena, "p%d", i), "");
+    queue_all(bench, 3, 20);
+    patch_plans(bench, 2);
+    pass(bench, MINUTE);
+    expect_replies(bench, "ppaaaaaaaaaaaaaaasaaaaass");
+}
+
+// Each 16th is of the others.
+static void what_is_written_ahead_lets_others_through(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 40; i++)
+        make(bench, "Plan", arena_printf(bench->arena, "p%d", i), "");
+    queue_all(bench, 2, 1);
+    patch_plans(bench, 40);
+    pass(bench, MINUTE);
+    expect_replies(bench, "pppppppppppppppa"
+                          "pppppppppppppppspppppppppps");
+}
+
+static void what_is_written_ahead_waits_for_its_like_alone(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Plan", "p0", "");
+    queue_all(bench, 0, 128);
+    assert_true(store_is_full(bench->store, false));
+    assert_false(store_is_full(bench->store, true));
+    for (int i = 0; i < 128; i++)
+        patch_plans(bench, 1);
+    assert_true(store_is_full(bench->store, true));
+    buffer_clear(&bench->told);
+    pass(bench, MINUTE);
+    expect_told(bench, "room room ");
+    assert_false(store_is_full(bench->store, false));
+}
+
 static void statuses_that_wait_fill_the_queue_later(void **state)
 {
     struct bench *bench = *state;
@@ -727,10 +803,10 @@ static void statuses_that_wait_fill_the_queue_later(void **state)
     start(bench);
     const struct value *status = value_make(bench->arena, VALUE_MAP);
     for (int i = 0; i < 1024; i++) {
-        assert_false(store_is_full(bench->store));
+        assert_false(store_is_full(bench->store, false));
         store_patch_status(bench->store, note(bench, "a"), status, on_reply, bench);
     }
-    assert_true(store_is_full(bench->store));
+    assert_true(store_is_full(bench->store, false));
     buffer_clear(&bench->told);
     pass(bench, 10 * MINUTE);
     expect_told(bench, "room ");
@@ -747,7 +823,7 @@ static void a_queue_that_waits_for_a_lost_lease_has_room_again(void **state)
     for (int i = 0; i < 200; i++)
         add_finalizer(bench, note(bench, "a"));
     pass(bench, 20 * SECOND);
-    assert_false(store_is_full(bench->store));
+    assert_false(store_is_full(bench->store, false));
     expect_told(bench, "~a standby room fenced ");
 }
 
@@ -1030,6 +1106,9 @@ int main(void)
         TEST(a_full_queue_tells_when_there_is_room),
         TEST(what_a_talk_waits_for_goes_before_what_tells_of_one),
         TEST(what_waits_behind_has_a_turn_now_and_then),
+        TEST(what_is_written_ahead_goes_before_all_others),
+        TEST(what_is_written_ahead_lets_others_through),
+        TEST(what_is_written_ahead_waits_for_its_like_alone),
         TEST(statuses_that_wait_fill_the_queue_later),
         TEST(a_queue_that_waits_for_a_lost_lease_has_room_again),
         TEST(what_went_while_nobody_watched_is_lost),

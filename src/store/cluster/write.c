@@ -12,14 +12,15 @@ enum {
     LIMIT_MAX_MS = 60000, // as long as that is listened to
     LIMIT_MS = 1000,      // where the server names no time
     GROW_AFTER = 16,      // successes
-    AHEAD_MAX = 15,       // in a row, while others wait behind
+    ROW_MAX = 15,         // of a rank, while others wait behind
 };
 
 // So many wait: turns wait, too, until there is room.
 static const struct {
     size_t full;
     size_t room;
-} limits[RANK_COUNT] = {[RANK_AHEAD] = {128, 64}, [RANK_BEHIND] = {1024, 512}};
+} limits[RANK_COUNT] = {
+    [RANK_URGENT] = {128, 64}, [RANK_AHEAD] = {128, 64}, [RANK_BEHIND] = {1024, 512}};
 
 enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_PUT, WRITE_GET };
 
@@ -36,16 +37,17 @@ struct write {
     struct write *next;
     struct write *previous; // in flight
     enum write_type type;
+    enum write_rank rank;
     enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
     const struct store_kind *kind; // NULL: PUT
     const struct object *object;   // as the asker saw it; NULL: GET, PUT
     char *path;
-    char *name;         // PUT: for people
-    char *body;         // APPLY, REMOVE_FINALIZER: what is sent. STATUS, PUT: what is wanted
-    char *kept;         // PUT: names of data that stay; NULL: none
-    char *clear;        // APPLY: the merge patch of those that go; NULL: none do
-    struct error error; // READ_BACK: what the asker will hear
+    char *name;          // PUT: for people
+    char *body;          // APPLY, REMOVE_FINALIZER: what is sent. STATUS, PUT: what is wanted
+    char *kept;          // PUT: names of data that stay; NULL: none
+    char *clear;         // APPLY: the merge patch of those that go; NULL: none do
+    struct error *error; // READ_BACK: what the asker will hear; else NULL
     store_done *done;
     void *context;
     struct api_call *call;
@@ -90,6 +92,7 @@ static void write_free(struct write *write)
     free(write->body);
     free(write->kept);
     free(write->clear);
+    free(write->error);
     free(write);
 }
 
@@ -170,9 +173,12 @@ static void grow_window(struct cluster *cluster)
 // Those behind have a turn now and then, however many come ahead of them.
 static enum write_rank next_rank(const struct writes *writes)
 {
-    bool is_ahead = writes->waiting[RANK_AHEAD].first &&
-                    (writes->ahead < AHEAD_MAX || !writes->waiting[RANK_BEHIND].first);
-    return is_ahead ? RANK_AHEAD : RANK_BEHIND;
+    enum write_rank best = RANK_COUNT;
+    for (enum write_rank rank = RANK_BEHIND + 1; rank-- > RANK_URGENT;)
+        if (writes->waiting[rank].first &&
+            (best == RANK_COUNT || writes->waiting[rank].row < ROW_MAX))
+            best = rank;
+    return best == RANK_COUNT ? RANK_BEHIND : best;
 }
 
 // NULL: none.
@@ -190,19 +196,21 @@ static struct write *take_waiting(struct writes *writes)
     if (!line->first)
         line->last = NULL;
     line->count--;
-    writes->ahead = rank == RANK_AHEAD ? writes->ahead + 1 : 0;
+    line->row++;
+    for (enum write_rank better = RANK_URGENT; better < rank; better++)
+        writes->waiting[better].row = 0;
     return write;
 }
 
 static void add_waiting(struct writes *writes, struct write *write)
 {
-    struct write_line *line = &writes->waiting[forms[write->type].rank];
+    struct write_line *line = &writes->waiting[write->rank];
     if (line->last)
         line->last->next = write;
     else
         line->first = write;
     line->last = write;
-    line->count++;
+    line->is_full |= ++line->count >= limits[write->rank].full;
 }
 
 // A token bucket; 0 milliseconds: one may go now, and has been taken.
@@ -240,26 +248,24 @@ static void refuse_standby(struct write *write)
     fail(write, &error);
 }
 
-static bool is_full(const struct writes *writes)
+bool writes_are_full(const struct cluster *cluster, bool is_urgent)
 {
-    return writes->waiting[RANK_AHEAD].count >= limits[RANK_AHEAD].full ||
-           writes->waiting[RANK_BEHIND].count >= limits[RANK_BEHIND].full;
+    const struct write_line *lines = cluster->writes.waiting;
+    return is_urgent ? lines[RANK_URGENT].is_full
+                     : lines[RANK_URGENT].is_full || lines[RANK_AHEAD].is_full ||
+                           lines[RANK_BEHIND].is_full;
 }
 
-static bool has_room(const struct writes *writes)
-{
-    return writes->waiting[RANK_AHEAD].count <= limits[RANK_AHEAD].room &&
-           writes->waiting[RANK_BEHIND].count <= limits[RANK_BEHIND].room;
-}
-
+// Those that are urgent need not wait for the others' room.
 static void tell_room(struct cluster *cluster)
 {
-    struct writes *writes = &cluster->writes;
-    writes->is_full = writes->is_full || is_full(writes);
-    if (!writes->is_full || !has_room(writes))
-        return;
-    writes->is_full = false;
-    cluster->sink.room(cluster->sink.context);
+    bool was_full[] = {writes_are_full(cluster, false), writes_are_full(cluster, true)};
+    for (enum write_rank rank = RANK_URGENT; rank < RANK_COUNT; rank++)
+        if (cluster->writes.waiting[rank].count <= limits[rank].room)
+            cluster->writes.waiting[rank].is_full = false;
+    if (was_full[false] != writes_are_full(cluster, false) ||
+        was_full[true] != writes_are_full(cluster, true))
+        cluster->sink.room(cluster->sink.context);
 }
 
 static void send_waiting(struct cluster *cluster)
@@ -302,7 +308,6 @@ static void enqueue(struct write *write)
     struct cluster *cluster = write->cluster;
     struct writes *writes = &cluster->writes;
     add_waiting(writes, write);
-    writes->is_full = writes->is_full || is_full(writes);
     writes->timer.call = pump_soon;
     writes->timer.context = cluster;
     if (writes->in_flight_count < writes->window)
@@ -595,7 +600,7 @@ static bool read_back(struct write *write, const struct api_reply *reply)
 {
     if (!reply->is_fate_unknown || write->step == STEP_READ || !write->object)
         return false;
-    write->error = reply->error;
+    write->error = mem_copy(&reply->error, sizeof reply->error);
     write->step = STEP_READ_BACK;
     send_read(write);
     return true;
@@ -608,7 +613,7 @@ static void was_read_back(struct write *write, const struct value *tree)
         file_reply(write, tree, false);
         cluster->sink.batch_end(cluster->sink.context);
     }
-    fail(write, &write->error);
+    fail(write, write->error);
 }
 
 // Others wrote there: the body is made beside that, if it still is the state that was seen.
@@ -672,6 +677,7 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
     struct write *write = mem_new_of(struct write);
     *write = (struct write){.cluster = cluster,
                             .type = type,
+                            .rank = forms[type].rank,
                             .first_step = STEP_SEND,
                             .step = STEP_SEND,
                             .kind = cluster_type(cluster, key->kind),
@@ -706,6 +712,7 @@ void writes_patch_status(struct cluster *cluster, const struct object *object,
                          const struct value *status, store_done *done, void *context)
 {
     struct write *write = write_to(cluster, WRITE_STATUS, object, done, context);
+    write->rank = object->kind->is_status_ahead ? RANK_URGENT : write->rank;
     write->body = json_of(status);
     write->first_step = write->step = object->has_foreign_status ? STEP_READ : STEP_SEND;
     enqueue(write);

@@ -1,0 +1,107 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "scenarios/stage.h"
+
+// Thousands of Records came at once, and the API server is slow: their labels and statuses take it
+// half a minute. Who changes one of them meanwhile need not wait for that.
+
+enum { RECORDS = 2000, SLOW_MS = 100, MINUTE_MS = 60000 };
+
+static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
+
+static void advance(struct stage *stage, int64_t ms)
+{
+    struct error err = {0};
+    if (!stage_advance(stage, ms, &err))
+        fail_msg("%s", err.text);
+}
+
+static void write_record(struct buffer *out, int number, const char *address)
+{
+    buffer_printf(out,
+                  "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\n"
+                  "metadata: {name: host-%d}\n"
+                  "spec: {domainName: host-%d, zoneRef: {name: shop}, type: A, rdata: %s}\n",
+                  number, number, address);
+}
+
+static void save(struct stage *stage, const char *name, const struct buffer *text)
+{
+    struct error err;
+    if (!stage_write_file(stage, name, text->at, &err))
+        fail_msg("%s", err.text);
+}
+
+static void flood(struct stage *stage)
+{
+    AUTO_BUFFER text = {0};
+    for (int i = 0; i < RECORDS; i++)
+        write_record(&text, i, "192.0.2.7");
+    save(stage, "hosts.yaml", &text);
+}
+
+static void change(struct stage *stage, int number)
+{
+    AUTO_BUFFER text = {0};
+    write_record(&text, number, "192.0.2.8");
+    AUTO_BUFFER name = {0};
+    buffer_printf(&name, "host-%d.yaml", number);
+    save(stage, name.at, &text);
+}
+
+static struct stage *stage_with_zone(void)
+{
+    struct error err;
+    AUTO_BUFFER zone = {0};
+    struct stage *stage = stage_new(STAGE_CLUSTER, false);
+    assert_true(stage_set_zones(stage,
+                                "groups:\n- name: default\n  servers:\n"
+                                "  - {name: ns1, address: 192.0.2.53}\n",
+                                &err));
+    buffer_add_text(&zone, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: shop}\n"
+                           "spec:\n  domainName: shop.example.\n"
+                           "  delegations: [{records: [{pattern: '*'}]}]\n"
+                           "  nameservers: [{name: ns1, addresses: [192.0.2.53]}]\n");
+    save(stage, "shop.yaml", &zone);
+    return stage;
+}
+
+static uint32_t served(const struct stage *stage)
+{
+    uint32_t serial = 0;
+    model_secondary_serial(model_dns_find(stage->dns, "ns1"), shop, &serial);
+    return serial;
+}
+
+static void a_change_overtakes_the_statuses_of_a_flood(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_with_zone();
+    advance(stage, MINUTE_MS);
+    model_server_set_delays(stage->server, SLOW_MS, 1);
+    flood(stage);
+    advance(stage, 2000);
+    for (int number = 0; number < 20; number++) {
+        uint32_t before = served(stage);
+        change(stage, number);
+        // A slot gets free, the zone's status is written, the server fetches.
+        advance(stage, 3 * SLOW_MS);
+        assert_int_not_equal(served(stage), before);
+        advance(stage, 200);
+    }
+    stage_free(stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
