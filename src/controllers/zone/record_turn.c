@@ -43,7 +43,7 @@ static struct home home_of(const struct turn *turn)
     zone_unpack(turn->arena, object_spec(object), object_ours(object), &spec, &ours);
     return (struct home){
         .ready = forest_zone_ready(zones_forest(turn->zones), object),
-        .has_group = zones_group(turn->zones, spec.servers) != NULL,
+        .has_group = zones_group_of(turn->zones, &spec, &ours) != NULL,
         .was_served = ours.nameserver_count > 0,
     };
 }

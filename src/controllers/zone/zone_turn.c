@@ -392,7 +392,7 @@ static bool turn_init(struct turn *turn)
     recall_servers(turn);
     turn->published = published_of(turn);
     turn->life = zones_life(turn->zones, subject);
-    turn->group = zones_group(turn->zones, turn->spec.servers);
+    turn->group = zones_group_of(turn->zones, &turn->spec, &turn->ours);
     return turn->life && forest_zone(zones_forest(turn->zones), turn->arena, subject, &turn->view);
 }
 
@@ -402,6 +402,10 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
         return;
     turn.status.observed_generation = snapshot->subject->generation;
+    if (turn.group)
+        turn.status.server_group = text_in(&turn, turn.group->name);
+    else if (turn.view.accepted == REASON_UNKNOWN_SERVERS)
+        turn.status.server_group = turn.ours.server_group;
     if (turn.view.has_fqdn)
         turn.status.fqdn = text_in(&turn, zone_name_text(turn.arena, turn.view.fqdn));
     decide_content(&turn);

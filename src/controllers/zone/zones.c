@@ -189,7 +189,7 @@ static const struct zones_config *config_of(const struct zones *zones)
     return settings->config ? *settings->config : NULL;
 }
 
-const struct zones_group *zones_group(const struct zones *zones, struct text name)
+static const struct zones_group *find_group(const struct zones *zones, struct text name)
 {
     const struct zones_config *config = config_of(zones);
     return config ? zones_config_group(config, name) : NULL;
@@ -197,7 +197,15 @@ const struct zones_group *zones_group(const struct zones *zones, struct text nam
 
 static bool has_group(const void *context, struct text name)
 {
-    return zones_group(context, name) != NULL;
+    return find_group(context, name) != NULL;
+}
+
+const struct zones_group *zones_group_of(const struct zones *zones, const struct zone_spec *spec,
+                                         const struct zone_status *ours)
+{
+    const struct zones_group *group = find_group(zones, spec->servers);
+    bool is_unknown = spec->servers.at && !text_is(spec->servers, "default");
+    return group || !is_unknown ? group : find_group(zones, ours->server_group);
 }
 
 static void set_claims(struct zones *zones)

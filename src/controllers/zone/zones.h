@@ -15,8 +15,10 @@ enum { ZONE_PATIENCE_MS = 1000 };
 struct zones;
 struct forest *zones_forest(struct zones *zones);
 const struct zone_settings *zones_settings(const struct zones *zones);
-// NULL: there is none of that name.
-const struct zones_group *zones_group(const struct zones *zones, struct text name);
+// Whose servers follow the zone, or NULL. A slip in spec.servers takes it from nobody, as servers
+// drop a zone that leaves their catalog: until it names a group the one before counts.
+const struct zones_group *zones_group_of(const struct zones *zones, const struct zone_spec *spec,
+                                         const struct zone_status *ours);
 struct zone_life *zones_life(struct zones *zones, const struct object *zone);
 struct zone_life *zones_life_named(struct zones *zones, struct zone_ref ref); // NULL: not there
 struct zonefiles *zones_files(const struct zones *zones);

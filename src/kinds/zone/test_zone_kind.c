@@ -128,6 +128,7 @@ static void an_item_of_the_wrong_type_stays_in_its_list(void **state)
     "{'fqdn':'example.org.','type':'SOA','class':'IN','ttl':360,'rdata':'a b (1 2 3 4 5)'},"       \
     "{'fqdn':'example.org.','type':'NS','class':'IN','ttl':360,'rdata':'ns1.'}],"                  \
     "'entryCount':2,'excludedCount':1,'entriesComplete':true,'nameservers':['ns1.'],"              \
+    "'serverGroup':'internal',"                                                                    \
     "'servers':[{'name':'ns1','serial':0,'fetchedSerial':4294967295,'state':'Behind'},"            \
     "{'name':'ns2','state':'Refused'}],'observedGeneration':7,'conditions':["                      \
     "{'type':'Accepted','status':'True','observedGeneration':7,"                                   \
@@ -205,8 +206,8 @@ static void a_zone_without_content_has_no_numbers(void **state)
     assert_string_equal(json_of(zone_status_encode(arena, &status)),
                         "{\"fqdn\":\"a.\",\"hash\":null,\"serial\":null,\"entries\":[],"
                         "\"entryCount\":null,\"excludedCount\":null,\"entriesComplete\":null,"
-                        "\"nameservers\":null,\"servers\":null,\"observedGeneration\":1,"
-                        "\"conditions\":[]}");
+                        "\"nameservers\":null,\"serverGroup\":null,\"servers\":null,"
+                        "\"observedGeneration\":1,\"conditions\":[]}");
 }
 
 // As they stand in the guide of Kubizone and in its examples.

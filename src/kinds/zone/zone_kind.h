@@ -93,6 +93,7 @@ struct zone_status {
     int64_t excluded_count;
     struct text *nameservers;
     size_t nameserver_count;
+    struct text server_group; // absent: none
     struct zone_status_server *servers;
     size_t server_count;
     int64_t observed_generation;

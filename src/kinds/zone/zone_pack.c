@@ -164,6 +164,7 @@ void zone_pack_ours(const struct value *object, struct pack_writer *out)
     pack_signed(out, status.entries_total);
     pack_signed(out, status.excluded_count);
     pack_texts(out, status.nameservers, status.nameserver_count);
+    pack_text(out, status.server_group);
     pack_number(out, status.server_count);
     for (size_t i = 0; i < status.server_count; i++)
         pack_server(out, &status.servers[i]);
@@ -184,6 +185,7 @@ static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
     out->entries_total = unpack_signed(&in);
     out->excluded_count = unpack_signed(&in);
     out->nameservers = unpack_texts(arena, &in, &out->nameserver_count);
+    out->server_group = unpack_text(&in);
     out->server_count = unpack_number(&in);
     out->servers = arena_new_array(arena, struct zone_status_server, out->server_count + 1);
     for (size_t i = 0; i < out->server_count; i++)

@@ -93,6 +93,7 @@ const struct value *zone_status_encode(struct arena *arena, const struct zone_st
               has_content ? value_make_bool(arena, status->entries_complete)
                           : value_make(arena, VALUE_NULL));
     value_set(map, TEXT("nameservers"), nameservers_encode(arena, status));
+    value_set(map, TEXT("serverGroup"), text_or_null(arena, status->server_group));
     value_set(map, TEXT("servers"), servers_encode(arena, status));
     value_set(map, TEXT("observedGeneration"), value_make_int(arena, status->observed_generation));
     value_set(map, TEXT("conditions"), conditions_encode(arena, &status->conditions));
@@ -172,6 +173,7 @@ void zone_status_decode(struct arena *arena, const struct value *object, struct 
     out->has_serial = uint32_at(status, "serial", &out->serial);
     entries_decode(arena, list_at(status, "entries"), out);
     nameservers_decode(arena, list_at(status, "nameservers"), out);
+    out->server_group = value_text_at(status, "serverGroup");
     servers_decode(arena, list_at(status, "servers"), out);
     conditions_decode(&out->conditions, value_find(status, "conditions"), zone_condition_types);
 }

@@ -167,6 +167,10 @@ static const struct field fields[] = {
      .type = FIELD_LIST,
      .doc = "Names of the NS records of the version that is served."},
     {.path = "status.nameservers[]", .type = FIELD_TEXT, .doc = "One name."},
+    {.path = "status.serverGroup",
+     .type = FIELD_TEXT,
+     .doc = "Group of the zones configuration whose servers follow the zone; the one before while "
+            "spec.servers names none that is there."},
     {.path = "status.servers",
      .type = FIELD_LIST,
      .doc = "The servers of the group, and what each has."},
