@@ -30,7 +30,8 @@
 // SERIAL_STORY=7 plays that one alone, and tells what happens.
 
 enum { STORIES = 60, EVENTS = 40, REST_MS = 20 * 60 * 1000, REPLICAS = 2 };
-enum { SIGHT_MS = 3 * 60 * 1000 }; // a watch that was cut off is whole again after that
+// Until one that was cut off sees again; a stream that fell silent at its start may do so for long.
+enum { SIGHT_MS = 3 * 60 * 1000, SILENCE_MS = 15 * 60 * 1000 };
 
 static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
 
@@ -252,9 +253,11 @@ static void start(struct story *story)
         replica_start(&story->replicas[i]);
 }
 
-static void go_blind(struct story *story, const struct replica *replica)
+static void go_blind(struct story *story, const struct replica *replica, int64_t ms)
 {
-    story->blind_until_ms[replica->at] = now_ms(story) + SIGHT_MS;
+    int64_t until_ms = now_ms(story) + ms;
+    if (story->blind_until_ms[replica->at] < until_ms)
+        story->blind_until_ms[replica->at] = until_ms;
     model_dns_excuse(replica->net, true);
 }
 
@@ -262,7 +265,7 @@ static void go_blind(struct story *story, const struct replica *replica)
 static void wake_up(struct story *story, struct replica *replica)
 {
     if (replica->is_stopped)
-        go_blind(story, replica);
+        go_blind(story, replica, SIGHT_MS);
     replica_continue(replica);
 }
 
@@ -297,7 +300,7 @@ static void break_watch(struct story *story)
     static const char *const resources[] = {"zones", "records", NULL};
     struct replica *replica = any(story);
     model_api_meet(replica->api, resources[draw(story, 3)], faults[draw(story, COUNT_OF(faults))]);
-    go_blind(story, replica);
+    go_blind(story, replica, SIGHT_MS);
 }
 
 static void lose_api(struct story *story)
@@ -308,7 +311,23 @@ static void lose_api(struct story *story)
     change_record(story);
     advance(story, draw(story, 2) ? 1000 : 400000);
     model_api_set_down(replica->api, false);
-    go_blind(story, replica);
+    go_blind(story, replica, SIGHT_MS);
+}
+
+// The other one leads on with a zone of before, and records of now.
+static void take_over_blind(struct story *story)
+{
+    struct replica *leader = &story->replicas[replica_leads(&story->replicas[1])];
+    struct replica *other = &story->replicas[!leader->at];
+    if (!replica_leads(leader) || !other->engine || other->is_stopped)
+        return;
+    model_api_meet(other->api, "zones", STREAM_FREEZES);
+    go_blind(story, other, SILENCE_MS);
+    change_often(story);
+    advance(story, draw(story, 20));
+    change_record(story);
+    replica_kill(leader);
+    model_cluster_free_lease(story->stage->server);
 }
 
 static void jump(struct story *story)
@@ -364,6 +383,7 @@ static void take_event(struct story *story)
         fail_message,
         move_server,
         delay,
+        take_over_blind,
     };
     static const int64_t pauses_ms[] = {0, 1, 2, 3, 5, 20, 1500, 70000, 400000};
     events[draw(story, COUNT_OF(events))](story);
