@@ -185,7 +185,7 @@ static bool was_held_back(const struct turn *turn)
 {
     const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
     return !ready || ready->reason == REASON_TOO_LARGE || ready->reason == REASON_FORBIDDEN ||
-           ready->reason == REASON_VALIDATION_FAILED;
+           ready->reason == REASON_VALIDATION_FAILED || ready->reason == REASON_CONFIG_MAP_CONFLICT;
 }
 
 static bool is_news(const struct turn *turn)
@@ -294,6 +294,24 @@ static void set_ready(struct turn *turn)
                    turn->in->now_ms / 1000);
 }
 
+// Does it have a ConfigMap to write?
+static bool has_config_map(struct turn *turn)
+{
+    if (!kind_is_name(turn->spec.config_map)) {
+        add_problem(turn, REASON_INVALID_NAME, "spec.configMapName cannot name a ConfigMap");
+        return false;
+    }
+    const struct object *rival = zonefiles_rival(zones_files(turn->zones), turn->in->subject);
+    if (!rival)
+        return true;
+    add_problem(turn, REASON_CONFIG_MAP_CONFLICT,
+                arena_printf(turn->arena,
+                             "ZoneFile %.*s is older and writes ConfigMap %.*s: name another one "
+                             "in spec.configMapName",
+                             TEXT_ARGS(object_name(rival)), TEXT_ARGS(turn->spec.config_map)));
+    return false;
+}
+
 static void decide(struct turn *turn)
 {
     const struct object *subject = turn->in->subject;
@@ -301,7 +319,7 @@ static void decide(struct turn *turn)
                     &turn->ours);
     turn->parts = arena_new_array(turn->arena, struct part, turn->spec.zone_count + 1);
     turn->status.observed_generation = subject->generation;
-    if (kind_is_name(turn->spec.config_map)) {
+    if (has_config_map(turn)) {
         for (size_t i = 0; i < turn->spec.zone_count; i++)
             look_at(turn, zonefile_ref(subject, turn->spec.zones[i]));
         if (turn->is_early)
@@ -309,7 +327,6 @@ static void decide(struct turn *turn)
         write_zones(turn);
     } else {
         keep_status(turn);
-        add_problem(turn, REASON_INVALID_NAME, "spec.configMapName cannot name a ConfigMap");
     }
     set_ready(turn);
     turn->out->status = zonefile_status_encode(turn->arena, &turn->status);

@@ -24,7 +24,8 @@ struct place {
 // A ZoneFile.
 struct file {
     const struct object *object;
-    bool is_due; // it says something else now
+    char *config_map;
+    bool is_due; // it, or who else writes its ConfigMap, says something else now
 };
 
 struct zonefiles {
@@ -199,23 +200,57 @@ static struct file *file_make(struct zonefiles *files)
     return &files->files[files->file_count++];
 }
 
+static bool shares(const struct file *file, const struct file *other)
+{
+    return !strcmp(file->config_map, other->config_map) &&
+           text_equal(object_namespace(file->object), object_namespace(other->object));
+}
+
+// All that write its ConfigMap, itself included.
+static void wake_sharers(struct zonefiles *files, const struct file *of)
+{
+    for (size_t i = 0; i < files->file_count; i++)
+        files->files[i].is_due |= shares(&files->files[i], of);
+}
+
+static char *config_map_of(const struct object *object)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    return copy_of(spec_of(arena, object).config_map);
+}
+
+static bool says_the_same(const struct object *old, const struct object *now)
+{
+    return old->generation == now->generation && old->created_s == now->created_s &&
+           object_spec_hash(old) == object_spec_hash(now);
+}
+
+// Takes over what it was before; NULL in it: nothing.
+static void drop_before(struct zonefiles *files, struct file *before)
+{
+    if (!before->object)
+        return;
+    wake_sharers(files, before);
+    unlink_all(files, before->object);
+    object_unref(before->object);
+    free(before->config_map);
+}
+
 void zonefiles_put(struct zonefiles *files, const struct object *object)
 {
     struct file *file = file_find(files, object);
     if (!file)
         file = file_make(files);
-    const struct object *old = file->object;
-    file->object = object_ref(object);
-    if (old && old->generation == object->generation &&
-        object_spec_hash(old) == object_spec_hash(object)) {
-        object_unref(old);
+    if (file->object && says_the_same(file->object, object)) {
+        object_unref(file->object);
+        file->object = object_ref(object);
         return;
     }
-    file->is_due = true;
-    if (old)
-        unlink_all(files, old);
+    struct file before = *file;
+    *file = (struct file){.object = object_ref(object), .config_map = config_map_of(object)};
+    drop_before(files, &before);
     link_all(files, object);
-    object_unref(old);
+    wake_sharers(files, file);
 }
 
 void zonefiles_remove(struct zonefiles *files, const struct object *object)
@@ -223,10 +258,20 @@ void zonefiles_remove(struct zonefiles *files, const struct object *object)
     struct file *file = file_find(files, object);
     if (!file)
         return;
-    const struct object *old = file->object;
+    struct file before = *file;
     *file = files->files[--files->file_count];
-    unlink_all(files, old);
-    object_unref(old);
+    drop_before(files, &before);
+}
+
+const struct object *zonefiles_rival(const struct zonefiles *files, const struct object *object)
+{
+    const struct file *file = file_find(files, object);
+    const struct object *oldest = object;
+    for (size_t i = 0; file && i < files->file_count; i++)
+        if (shares(&files->files[i], file) &&
+            object_compare_age(files->files[i].object, oldest) < 0)
+            oldest = files->files[i].object;
+    return oldest == object ? NULL : oldest;
 }
 
 const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone)
@@ -311,8 +356,10 @@ void zonefiles_free(struct zonefiles *files)
 {
     for (uint32_t id = 0; id < files->used; id++)
         place_done(&files->places[id]);
-    for (size_t i = 0; i < files->file_count; i++)
+    for (size_t i = 0; i < files->file_count; i++) {
         object_unref(files->files[i].object);
+        free(files->files[i].config_map);
+    }
     table_done(&files->table);
     free(files->places);
     free(files->files);
