@@ -307,6 +307,23 @@ static void the_crd_has_the_columns_defaults_and_formats_of_its_predecessor(void
     assert_null(strstr(strstr(crd.at, "rdata"), "maxLength: 4096"));
 }
 
+static void columns_keep_their_names_and_order(void **state)
+{
+    (void)state;
+    AUTO_BUFFER found = {0};
+    for (size_t i = 0; i < record_kind.column_count; i++)
+        buffer_printf(&found, "%s=%s\n", record_kind.columns[i].name,
+                      record_kind.columns[i].json_path);
+    assert_string_equal(found.at,
+                        "domain name=.spec.domainName\n"
+                        "class=.spec.class\n"
+                        "type=.spec.type\n"
+                        "data=.spec.rdata\n"
+                        "fqdn=.status.fqdn\n"
+                        "parent=.metadata.labels.kubi\\.zone/parent-zone\n"
+                        "programmed=.status.conditions[?(@.type==\"Programmed\")].status\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +340,7 @@ int main(void)
         UNIT(the_schema_takes_what_conditions_tell_of),
         UNIT(the_schema_refuses_what_its_predecessor_refused),
         UNIT(the_crd_has_the_columns_defaults_and_formats_of_its_predecessor),
+        UNIT(columns_keep_their_names_and_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,6 +344,47 @@ static void the_schema_refuses_what_has_no_condition(void **state)
                             rows[i].text);
 }
 
+// So many times the item.
+static const char *list_of(const char *item, size_t count)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&out, "%s%s", i ? "," : "", item);
+    return arena_copy(arena, out.at, out.len);
+}
+
+static const char *errors_with_servers(const char *servers)
+{
+    const char *spec =
+        arena_printf(arena, "'domainName':'a.','delegations':[],'nameservers':[%s]", servers);
+    return schema_errors_of(&zone_kind, object_of(spec, "", ""));
+}
+
+static void a_zone_has_at_most_13_name_servers_of_8_addresses(void **state)
+{
+    (void)state;
+    static const char server[] = "{'name':'ns1','addresses':[%s]}";
+    const char *full = arena_printf(arena, server, list_of("'192.0.2.1'", 8));
+    assert_null(errors_with_servers(list_of(full, 13)));
+    assert_string_equal(errors_with_servers(list_of(full, 14)),
+                        "spec.nameservers: must have at most 13 entries, has 14");
+    assert_string_equal(errors_with_servers(arena_printf(arena, server, list_of("'192.0.2.1'", 9))),
+                        "spec.nameservers[0].addresses: must have at most 8 entries, has 9");
+}
+
+// As in Kubizone's CRD: whoever decodes its lists stops at an entry that lacks one.
+static void every_field_of_an_entry_is_required(void **state)
+{
+    (void)state;
+    AUTO_BUFFER found = {0};
+    for (size_t i = 0; i < zone_kind.field_count; i++) {
+        const struct field *field = &zone_kind.fields[i];
+        if (strstr(field->path, "status.entries[].") && field->flags & FIELD_REQUIRED)
+            buffer_printf(&found, "%s ", field->path + strlen("status.entries[]."));
+    }
+    assert_string_equal(found.at, "fqdn type class ttl rdata ");
+}
+
 // Path and default of each row that has one.
 static void the_crd_stores_the_defaults_of_kubizone_and_no_other(void **state)
 {
@@ -370,9 +411,15 @@ static void columns_keep_their_names_and_order(void **state)
     (void)state;
     AUTO_BUFFER found = {0};
     for (size_t i = 0; i < zone_kind.column_count; i++)
-        buffer_printf(&found, "%s,", zone_kind.columns[i].name);
-    assert_string_equal(found.at, "domain name,fqdn,hash,serial,parent,ready,programmed,");
-    assert_string_equal(zone_kind.columns[4].json_path, ".metadata.labels.kubi\\.zone/parent-zone");
+        buffer_printf(&found, "%s=%s\n", zone_kind.columns[i].name, zone_kind.columns[i].json_path);
+    assert_string_equal(found.at,
+                        "domain name=.spec.domainName\n"
+                        "fqdn=.status.fqdn\n"
+                        "hash=.status.hash\n"
+                        "serial=.status.serial\n"
+                        "parent=.metadata.labels.kubi\\.zone/parent-zone\n"
+                        "ready=.status.conditions[?(@.type==\"Ready\")].status\n"
+                        "programmed=.status.conditions[?(@.type==\"Programmed\")].status\n");
 }
 
 int main(void)
@@ -390,6 +437,8 @@ int main(void)
         UNIT(what_is_wrong_with_a_zone_by_itself_is_told),
         UNIT(the_schema_takes_what_conditions_tell_of),
         UNIT(the_schema_refuses_what_has_no_condition),
+        UNIT(a_zone_has_at_most_13_name_servers_of_8_addresses),
+        UNIT(every_field_of_an_entry_is_required),
         UNIT(the_crd_stores_the_defaults_of_kubizone_and_no_other),
         UNIT(columns_keep_their_names_and_order),
     };
