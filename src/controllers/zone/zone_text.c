@@ -401,13 +401,20 @@ void zone_notes(struct verdict *out, const struct conditions *before,
         verdict_note(out, false, EVENT_ZONE_THAWED, message_of(after, "Ready"));
 }
 
+static bool is_conflicted(const struct conditions *conditions)
+{
+    enum reason reason = reason_of(conditions, "Conflicted");
+    return reason != REASON_NONE && reason != REASON_NO_CONFLICT;
+}
+
 void record_notes(struct verdict *out, const struct conditions *before,
                   const struct conditions *after)
 {
     static const struct note_row rows[] = {
         {"Accepted", REASON_ADOPTED, false, false, false, EVENT_ADOPTED},
         {"Accepted", REASON_ADOPTED, true, true, false, EVENT_ORPHANED},
-        {"Conflicted", REASON_NO_CONFLICT, true, true, false, EVENT_EXCLUDED},
     };
     note_rows(out, rows, COUNT_OF(rows), before, after);
+    if (!is_conflicted(before) && is_conflicted(after))
+        verdict_note(out, true, EVENT_EXCLUDED, message_of(after, "Conflicted"));
 }
