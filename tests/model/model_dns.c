@@ -19,6 +19,7 @@ struct dns_call {
     struct hostport server;
     char *octets;
     size_t len;
+    bool is_tcp;
     int64_t timeout_ms;
     dns_done *done;
     void *context;
@@ -211,8 +212,8 @@ static void arrive(void *context)
     bool is_heard = server->mood != MOOD_SILENT && !(is_met && fault == DNS_FAILS);
     call->dns->is_excused = call->net->is_excused;
     bool is_answered =
-        is_heard &&
-        model_secondary_hear(server, (struct text){call->octets, call->len}, &call->answer);
+        is_heard && model_secondary_hear(server, (struct text){call->octets, call->len},
+                                         call->is_tcp, &call->answer);
     if (is_met && fault == DNS_SILENCE)
         loop_stop(call->loop);
     if (!is_answered || is_met) {
@@ -239,6 +240,7 @@ static struct dns_call *net_send(struct dnsnet *net, const struct dns_request *r
     call->server = request->server;
     call->octets = mem_copy(request->octets.at, request->octets.len);
     call->len = request->octets.len;
+    call->is_tcp = request->use_tcp;
     call->timeout_ms = request->timeout_ms;
     call->done = done;
     call->context = context;

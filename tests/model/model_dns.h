@@ -70,6 +70,8 @@ enum model_mood {
     MOOD_DOWN,      // nobody listens, nothing is asked
     MOOD_SILENT,    // hears nothing, says nothing
     MOOD_WRONG_KEY, // its key has another secret than ours
+    MOOD_STUCK,     // hears and answers, and fetches nothing
+    MOOD_FORGED,    // over UDP somebody answers in its place, of a serial far ahead
 };
 // One that is well again asks for the zones that it knows.
 void model_secondary_set_mood(struct model_secondary *server, enum model_mood mood);

@@ -25,6 +25,7 @@ struct model_secondary {
     const struct zones_server *config; // NULL: of none any more
     enum model_mood mood;
     int64_t ahead_ms;
+    bool hears_tcp; // the message that it answers
     struct model_copy *copies;
 };
 
@@ -91,5 +92,6 @@ struct model_past *model_dns_past(struct model_dns *dns, struct dname apex);
 const char *model_dns_text(struct buffer *out, struct dname apex);
 
 // A message arrives; false: it gets no answer.
-bool model_secondary_hear(struct model_secondary *server, struct text octets, struct buffer *out);
+bool model_secondary_hear(struct model_secondary *server, struct text octets, bool is_tcp,
+                          struct buffer *out);
 void model_secondary_free(struct model_secondary *server);

@@ -14,7 +14,9 @@ enum {
     RETRY_MS = 60 * 1000,
     OPCODE_NOTIFY = 4,
     HEADER_OCTETS = 12,
-    SOA_NUMBERS = 20
+    SOA_NUMBERS = 20,
+    SIGNING_STEP = 1000, // a server that signs has serials of its own
+    FORGED_STEP = 5000,
 };
 
 static const char wrong_secret[] = "YW5vdGhlciBzZWNyZXQgdGhhbiB0aGUgb25lIG9mIG91cnM=";
@@ -200,7 +202,8 @@ static void fetch(void *context)
     struct model_secondary *server = copy->server;
     struct tsig_key key = {0};
     bool is_good = false;
-    if (server->mood == MOOD_DOWN || server->mood == MOOD_SILENT || !server->config)
+    if (server->mood == MOOD_DOWN || server->mood == MOOD_SILENT || server->mood == MOOD_STUCK ||
+        !server->config)
         return;
     bool has_key = key_of(server, &key);
     for (size_t i = 0; i < MODEL_PRIMARIES && !is_good; i++)
@@ -236,6 +239,14 @@ static void write_head(struct buffer *out, const struct message *asked, struct t
     buffer_add(out, octets.at + HEADER_OCTETS, name.len + 4);
 }
 
+static uint32_t answered_serial(const struct model_copy *copy)
+{
+    const struct model_secondary *server = copy->server;
+    bool is_forged = server->mood == MOOD_FORGED && !server->hears_tcp;
+    return copy->serial + (server->config->signs ? SIGNING_STEP : 0) +
+           (is_forged ? FORGED_STEP : 0);
+}
+
 static void write_soa(struct buffer *out, const struct model_copy *copy)
 {
     static const char nobody[2 + SOA_NUMBERS] = "";
@@ -249,7 +260,7 @@ static void write_soa(struct buffer *out, const struct model_copy *copy)
     add_u32(out, 3600);
     add_u16(out, (unsigned)rdata.len);
     buffer_add(out, rdata.at, rdata.len - SOA_NUMBERS);
-    add_u32(out, copy->serial);
+    add_u32(out, answered_serial(copy));
     buffer_add(out, rdata.at + rdata.len - SOA_NUMBERS + 4, SOA_NUMBERS - 4);
 }
 
@@ -332,7 +343,8 @@ static void answer_signed(struct model_secondary *server, const struct message *
     must(tsig_sign(out, key, now_s(server), &mac, &reply_mac, &err));
 }
 
-bool model_secondary_hear(struct model_secondary *server, struct text octets, struct buffer *out)
+bool model_secondary_hear(struct model_secondary *server, struct text octets, bool is_tcp,
+                          struct buffer *out)
 {
     struct message asked;
     uint8_t name_octets[DNAME_MAX];
@@ -344,6 +356,7 @@ bool model_secondary_hear(struct model_secondary *server, struct text octets, st
     if (!message_read(arena, octets, &asked, &err) || !dname_take(rest, name_octets, &name))
         return false;
     log_arrival(server, &asked, name);
+    server->hears_tcp = is_tcp;
     if (!key_of(server, &key)) {
         answer_message(server, &asked, octets, name, out);
         return true;
