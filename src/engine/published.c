@@ -21,6 +21,7 @@ struct published {
     size_t count;
     size_t capacity;
     struct table by_apex;
+    bool is_complete;
     void (*heard)(void *context, const struct published_sign *sign);
     void *context;
 };
@@ -161,6 +162,16 @@ bool published_remove(struct published *published, struct dname apex)
     published->count--;
     entry_free(gone);
     return true;
+}
+
+void published_complete(struct published *published)
+{
+    published->is_complete = true;
+}
+
+bool published_is_complete(const struct published *published)
+{
+    return published->is_complete;
 }
 
 const struct published_zone *published_find(const struct published *published, struct dname apex)

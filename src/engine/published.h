@@ -58,6 +58,10 @@ void published_hold(struct published *published, struct dname apex, const char *
                     enum published_state state);
 bool published_remove(struct published *published, struct dname apex); // false: was not there
 
+// From now on what is not here is none of our zones; until then, nobody knows.
+void published_complete(struct published *published);
+bool published_is_complete(const struct published *published);
+
 // Borrowed until the next change of that zone. NULL: not known.
 const struct published_zone *published_find(const struct published *published, struct dname apex);
 size_t published_count(const struct published *published);

@@ -647,6 +647,7 @@ static void slice(void *context)
     if (engine->is_first_pass_due && !queue_depth(engine->queue) && overviews_are_settled(engine)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
+        published_complete(engine->published);
         zone_files_tidy(engine);
         engine_release(engine);
     }

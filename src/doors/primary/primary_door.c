@@ -81,6 +81,17 @@ static enum primary_grant grant_of(const struct published_zone *zone,
     return server ? PRIMARY_WHOLES : PRIMARY_ALL;
 }
 
+// Not heard of yet: it may be one of ours, as far as the peer may have any.
+static enum primary_grant hope_of(const struct primary_door *door, const uint8_t address[16],
+                                  const struct tsig_key *key)
+{
+    const struct zones_server *server;
+    for (size_t i = 0; door->config && i < door->config->group_count; i++)
+        if (zones_group_admits(&door->config->groups[i], address, key, &server))
+            return PRIMARY_ALL;
+    return PRIMARY_NOTHING;
+}
+
 static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
                       const struct tsig_key *key, const struct zone_history **history,
                       enum primary_grant *grant)
@@ -88,7 +99,9 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
     struct reply *reply = context;
     const struct published_zone *zone = published_find(reply->door->published, apex);
     if (!zone)
-        return false;
+        *grant = hope_of(reply->door, address, key);
+    if (!zone)
+        return !published_is_complete(reply->door->published);
     const struct zones_group *group = group_of(reply->door, zone);
     const struct zones_server *server = NULL;
     bool may = group && zones_group_admits(group, address, key, &server);
@@ -115,7 +128,9 @@ static void write_reason(const struct reply *reply, const struct primary_told *t
     else if (told->kind == PRIMARY_OTHER)
         buffer_add_text(out, "only SOA, AXFR and IXFR are answered");
     else if (!zone)
-        buffer_add_text(out, "no such zone is served");
+        buffer_add_text(out, published_is_complete(reply->door->published)
+                                 ? "no such zone is served"
+                                 : "no group of servers has such a peer");
     else if (!zone->group)
         buffer_add_text(out, "no group of servers has the zone");
     else if (server && server->key)

@@ -118,6 +118,7 @@ static int set_up(void **state)
     story->loop = loop_new();
     story->log = log_new(&sink, LOG_JSON, LOG_INFO);
     story->published = published_new(on_heard, story);
+    published_complete(story->published);
     story->config = config_new();
     story->net = dnsnet_new(story->loop);
     key_init(&story->key, "signpost.", secret_text);
@@ -280,6 +281,22 @@ static void expect_line(struct story *story, const char *part)
 {
     if (!strstr(story->lines.at, part))
         fail_msg("%s not in %s", part, story->lines.at);
+}
+
+// ---- before all zones are known ----
+
+static void until_all_zones_are_known_servers_hear_of_no_refusal(void **state)
+{
+    struct story *story = *state;
+    struct published *before = steal(story->published);
+    story->published = published_new(on_heard, story);
+    open_door(story, 0);
+    published_free(before);
+    assert_int_equal(ask_refused(story, "192.0.2.77", NULL), 2);
+    assert_int_equal(ask_refused(story, "192.0.3.77", NULL), 5);
+    expect_line(story, "no group of servers has such a peer");
+    published_complete(story->published);
+    assert_int_equal(ask_refused(story, "192.0.2.77", NULL), 5);
 }
 
 // ---- by network ----
@@ -612,6 +629,7 @@ static void a_taken_port_is_told_and_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(until_all_zones_are_known_servers_hear_of_no_refusal),
         TEST(a_server_fetches_a_zone),
         TEST(a_transfer_is_of_one_version_and_one_configuration),
         TEST(a_server_needs_its_key),
