@@ -526,6 +526,17 @@ const struct zones_group *zones_config_group(const struct zones_config *config, 
     return NULL;
 }
 
+const struct zones_group *zones_config_catalog(const struct zones_config *config, struct dname name)
+{
+    for (size_t i = 0; i < config->group_count; i++) {
+        const struct zones_group *group = &config->groups[i];
+        if (group->catalog_len &&
+            dname_equal((struct dname){group->catalog, group->catalog_len}, name))
+            return group;
+    }
+    return NULL;
+}
+
 const struct zones_key *zones_config_key(const struct zones_config *config, struct dname name)
 {
     return key_find(config, name.at, name.len);

@@ -69,6 +69,9 @@ struct zones_config *zones_config_new(const struct value *tree,
 void zones_config_free(struct zones_config *config); // secrets are cleansed
 DEFINE_CLEANUP(zones_config, zones_config_free)
 const struct zones_group *zones_config_group(const struct zones_config *config, struct text name);
+// The group whose catalog has that name, or NULL.
+const struct zones_group *zones_config_catalog(const struct zones_config *config,
+                                               struct dname name);
 const struct zones_key *zones_config_key(const struct zones_config *config, struct dname name);
 // An IPv4 address lies in networks of IPv4 alone, and ::/0 is one of IPv6.
 bool zones_network_holds(const struct zones_network *network, const uint8_t address[16]);

@@ -28,6 +28,8 @@ struct forest_settings {
     size_t fallback_count;
     // Is there a server group of that name? Of a zone that names one.
     bool (*has_group)(const void *context, struct text name);
+    // The group whose catalog has that name; NULL: none has. May be NULL.
+    const char *(*catalog_of)(const void *context, struct dname name);
     const void *context;
 };
 

@@ -123,6 +123,12 @@ static enum reason refusal(const struct forest *forest, const struct node *node)
     return REASON_NONE;
 }
 
+const char *forest_catalog_of(const struct forest *forest, const struct node *node)
+{
+    const struct forest_settings *settings = forest->settings;
+    return settings->catalog_of ? settings->catalog_of(settings->context, node_name(node)) : NULL;
+}
+
 static void settle_live(struct forest *forest, struct node *node)
 {
     struct dname name = node_name(node);
@@ -130,6 +136,8 @@ static void settle_live(struct forest *forest, struct node *node)
     node->now.enclosing = above;
     node->now.parent = above && is_listed(above, node) ? above : NULL;
     node->now.reason = (uint16_t)refusal(forest, node);
+    if (!node->now.reason && forest_catalog_of(forest, node))
+        node->now.reason = REASON_ZONE_CONFLICT;
     if (!node->now.reason && (node->now.rival = find_live(forest, name)))
         node->now.reason = REASON_ZONE_CONFLICT;
     node->now.is_live = !node->now.reason;

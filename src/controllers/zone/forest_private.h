@@ -180,6 +180,8 @@ void names_settle(struct forest *forest);
 // Before: names. Works out the rest and marks what depends on it.
 void live_settle(struct forest *forest);
 // The live zone closest to a name: that has it, or is above it. Strictly: above it.
+// The group whose catalog has the zone's name, or NULL.
+const char *forest_catalog_of(const struct forest *forest, const struct node *node);
 struct node *live_find(const struct forest *forest, struct dname name, bool is_strict);
 uint64_t live_hash(struct dname name);
 extern const struct table_ops live_ops;

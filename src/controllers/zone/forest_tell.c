@@ -105,6 +105,12 @@ static const char *tell_not_delegated(const struct teller *teller)
 
 static const char *tell_conflict(const struct teller *teller)
 {
+    const char *group = forest_catalog_of(teller->forest, teller->node);
+    if (group)
+        return arena_printf(teller->arena,
+                            "the catalog of server group %s has the name %s in the zones "
+                            "configuration: rename one of them",
+                            group, name_text(teller->arena, node_name(teller->node)));
     return arena_printf(teller->arena, "zone %s is older and has the name %s",
                         key_text(teller->arena, teller->node->now.rival),
                         name_text(teller->arena, node_name(teller->node)));

@@ -914,6 +914,30 @@ static void a_zone_that_names_servers_that_are_not_there_keeps_its_records(void 
     assert_record("a/www", "www.west. Adopted dns/west in");
 }
 
+static const char *has_catalog(const void *context, struct dname name)
+{
+    (void)context;
+    return dname_equal(name, (struct dname){(const uint8_t *)"\3cat", 5}) ? "east" : NULL;
+}
+
+static void a_zone_with_the_name_of_a_catalog_is_not_live(void **state)
+{
+    (void)state;
+    struct forest_zone view;
+    set_settings((struct forest_settings){.catalog_of = has_catalog});
+    zone("dns/cat", "'domainName':'cat.'," ALL);
+    zone("dns/below", "'domainName':'dog.cat.'," ALL);
+    settle();
+    assert_zone("dns/cat", "cat. held ZoneConflict");
+    assert_zone("dns/below", "dog.cat. live Accepted NoNameservers");
+    assert_true(
+        forest_zone(world.forest, world.arena, entry_of(&zone_kind, "dns/cat")->object, &view));
+    assert_non_null(strstr(view.accepted_text, "catalog of server group east"));
+    set_settings((struct forest_settings){.catalog_of = NULL});
+    settle();
+    assert_zone("dns/cat", "cat. live Accepted NoNameservers");
+}
+
 static struct zone_soa soa_of(const char *id)
 {
     static struct zone *content;
@@ -1465,6 +1489,7 @@ int main(void)
         TEST(a_partial_zone_cannot_take_a_name_from_below_another),
         TEST(zones_below_none_need_a_claim_where_there_are_any),
         TEST(open_claims_let_every_zone_live),
+        TEST(a_zone_with_the_name_of_a_catalog_is_not_live),
         TEST(a_zone_that_names_servers_that_are_not_there_keeps_its_records),
         TEST(a_mailbox_becomes_a_name),
         TEST(an_soa_that_cannot_be_made_is_told_and_the_name_stays_taken),

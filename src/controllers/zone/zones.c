@@ -200,6 +200,13 @@ static bool has_group(const void *context, struct text name)
     return find_group(context, name) != NULL;
 }
 
+static const char *catalog_of(const void *context, struct dname name)
+{
+    const struct zones_config *config = config_of(context);
+    const struct zones_group *group = config ? zones_config_catalog(config, name) : NULL;
+    return group ? group->name : NULL;
+}
+
 const struct zones_group *zones_group_of(const struct zones *zones, const struct zone_spec *spec,
                                          const struct zone_status *ours)
 {
@@ -240,6 +247,7 @@ static void *make(const void *settings)
         .fallbacks = fallbacks_items(zones->fallbacks),
         .fallback_count = fallbacks_count(zones->fallbacks),
         .has_group = has_group,
+        .catalog_of = catalog_of,
         .context = zones,
     };
     set_claims(zones);
