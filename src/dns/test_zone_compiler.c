@@ -1103,7 +1103,7 @@ static void names_go_with_their_last_record(void **state)
     add(&bench, "a.b.c MX 10 x.y.z.shop.example.");
     add(&bench, "b.c TXT x");
     run(&bench);
-    assert_int_equal(bench.compiler->node_count, 6);
+    assert_int_equal(bench.compiler->node_count, 3);
     struct zone *zone = zone_compiler_zone(bench.compiler, 1);
     drop(&bench, 0);
     run(&bench);
@@ -1115,6 +1115,87 @@ static void names_go_with_their_last_record(void **state)
     assert_int_equal(zone_record_count(zone), 1);
     assert_int_equal(bench.compiler->node_count, 0);
     zone_unref(zone);
+    stop(&bench);
+}
+
+static void expect_look(struct bench *bench, const char *text, enum zone_look_kind wanted)
+{
+    uint8_t octets[DNAME_MAX];
+    assert_int_equal(zone_look_name(bench->compiler, read_name(text, octets)).kind, wanted);
+}
+
+static void a_name_between_two_others_exists(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start_bare(&bench);
+    size_t deep = add(&bench, "a.b.*.c.d TXT x");
+    add(&bench, "* TXT x");
+    run(&bench);
+    assert_int_equal(bench.compiler->node_count, 2);
+    expect_look(&bench, "a.b.*.c.d", LOOK_HERE);
+    expect_look(&bench, "b.*.c.d", LOOK_BETWEEN);
+    expect_look(&bench, "d", LOOK_BETWEEN);
+    expect_look(&bench, "x", LOOK_HERE);        // the wildcard
+    expect_look(&bench, "x.d", LOOK_NOTHING);   // which is not that of d
+    expect_look(&bench, "x.c.d", LOOK_BETWEEN); // answered by a wildcard without records
+    expect_look(&bench, "x.b.*.c.d", LOOK_NOTHING);
+    expect_look(&bench, "x.a.b.*.c.d", LOOK_NOTHING);
+    drop(&bench, deep);
+    run(&bench);
+    expect_look(&bench, "x.d", LOOK_HERE);
+    stop(&bench);
+}
+
+static void names_part_where_they_differ(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start_bare(&bench);
+    size_t star = add(&bench, "a.*.c.d A 192.0.2.1");
+    size_t mx = add(&bench, "m MX 10 x.c.d.shop.example.");
+    run(&bench);
+    expect_in(&bench, star);
+    expect_warned(&bench, mx, ZONE_TARGET_HAS_NO_ADDRESS,
+                  "x.c.d.shop.example. has no address records (A or AAAA)");
+    assert_int_equal(bench.compiler->node_count, 5); // c.d, *, a, x, m
+    size_t other = add(&bench, "*.c.d A 192.0.2.1");
+    size_t upper = add(&bench, "d TXT x");
+    run(&bench);
+    expect_fine(&bench, mx);
+    expect_zone(&bench, "d.shop.example. 360 IN TXT \"x\"\n"
+                        "*.c.d.shop.example. 360 IN A 192.0.2.1\n"
+                        "a.*.c.d.shop.example. 360 IN A 192.0.2.1\n"
+                        "m.shop.example. 360 IN MX 10 x.c.d.shop.example.\n");
+    drop(&bench, upper);
+    drop(&bench, mx);
+    drop(&bench, star);
+    drop(&bench, other);
+    run(&bench);
+    expect_zone(&bench, "");
+    run(&bench);
+    assert_int_equal(bench.compiler->node_count, 0);
+    stop(&bench);
+}
+
+static void a_deep_name_is_one_node(void **state)
+{
+    (void)state;
+    struct bench bench;
+    char line[300];
+    start_bare(&bench);
+    for (size_t i = 0; i < 100; i++)
+        memcpy(line + 2 * i, "a.", 2);
+    memcpy(line + 200, "b TXT x", 8);
+    add(&bench, line);
+    memcpy(line + 50, "b.", 2);
+    add(&bench, line);
+    run(&bench);
+    assert_int_equal(bench.compiler->node_count, 3);
+    drop(&bench, 1);
+    run(&bench);
+    assert_int_equal(bench.compiler->node_count, 1); // in one piece again
+    expect_in(&bench, 0);
     stop(&bench);
 }
 
@@ -1529,6 +1610,9 @@ int main(void)
         cmocka_unit_test(a_zone_that_is_too_large_is_not_served),
         cmocka_unit_test(rdata_that_is_in_the_zone_is_counted),
         cmocka_unit_test(names_go_with_their_last_record),
+        cmocka_unit_test(a_name_between_two_others_exists),
+        cmocka_unit_test(names_part_where_they_differ),
+        cmocka_unit_test(a_deep_name_is_one_node),
         cmocka_unit_test(the_zones_own_fields_are_warned_of),
         cmocka_unit_test(mname_is_the_first_name_server_unless_it_is_given),
         cmocka_unit_test(the_vector_for_hashes_comes_out),

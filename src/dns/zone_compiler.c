@@ -83,7 +83,7 @@ static struct zone_record *winner_of(enum zone_node_kind kind, const struct fact
 // What is found there is of no interest where nothing points to and no wildcard answers.
 static void mark_look(struct zone_compiler *compiler, struct zone_node *node)
 {
-    if (node->referrers || dname_label_is_star(node->label))
+    if (node->referrers || zone_node_is_star(node))
         zone_node_mark(&compiler->look, node, NODE_LOOK);
 }
 
@@ -193,7 +193,7 @@ static void tell_look(struct zone_compiler *compiler, struct zone_node *node)
 {
     struct zone_node *top = node->parent;
     tell_referrers(compiler, node);
-    if (!top || !dname_label_is_star(node->label) || !compiler->link_count)
+    if (!top || !zone_node_is_star(node) || !compiler->link_count)
         return;
     for (struct zone_node *at = top; at; at = zone_node_after(top, at, false))
         if (at->referrers && !at->visible)

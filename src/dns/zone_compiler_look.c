@@ -22,7 +22,7 @@ static struct zone_look look_wildcard(const struct zone_compiler *compiler,
 {
     while (!node->visible)
         node = node->parent;
-    const struct zone_node *star = zone_node_child(compiler, node, (const uint8_t *)"\1*");
+    const struct zone_node *star = zone_node_star(compiler, node);
     if (!star || !star->visible)
         return (struct zone_look){LOOK_NOTHING, NULL};
     return (struct zone_look){is_cut(star) ? LOOK_CUT : LOOK_HERE, star};
@@ -41,13 +41,15 @@ struct zone_look zone_look(const struct zone_compiler *compiler, const struct zo
 
 struct zone_look zone_look_name(const struct zone_compiler *compiler, struct dname name)
 {
-    bool is_it;
-    const struct zone_node *node = zone_node_nearest(compiler, name, &is_it);
-    if (is_it)
+    struct zone_near near = zone_node_nearest(compiler, name);
+    const struct zone_node *node = near.node;
+    if (near.is_it && !near.between)
         return zone_look(compiler, node);
     if (node->occluder || node->kind)
         return look_under(node->occluder ? node->occluder : node);
-    return look_wildcard(compiler, node);
+    if (!near.between || !near.between->visible)
+        return look_wildcard(compiler, node);
+    return (struct zone_look){near.is_it || near.is_at_star ? LOOK_BETWEEN : LOOK_NOTHING, NULL};
 }
 
 static const struct zone_record *cname_at(const struct zone_node *node)

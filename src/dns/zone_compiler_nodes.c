@@ -9,57 +9,92 @@ enum { BUCKETS_START = 64 };
 
 // ---- table --------------------------------------------------------------------------------------
 
-static uint32_t hash_of(const struct zone_node *parent, const uint8_t *label)
+static uint32_t hash_below(uint32_t hash, const uint8_t *label)
 {
-    uint64_t hash = hash_octets(label, *label + 1u) ^ parent->hash;
-    return (uint32_t)(hash * 0x9e3779b97f4a7c15u >> 32);
+    uint64_t below = hash_octets(label, *label + 1u) ^ hash;
+    return (uint32_t)(below * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static struct zone_node **bucket_of(const struct zone_compiler *compiler, uint32_t slot)
+{
+    return &compiler->buckets[slot & (compiler->bucket_count - 1)];
+}
+
+static void enter(struct zone_compiler *compiler, struct zone_node *node)
+{
+    struct zone_node **bucket = bucket_of(compiler, node->slot);
+    node->chain = *bucket;
+    *bucket = node;
+}
+
+static void leave(struct zone_compiler *compiler, struct zone_node *node)
+{
+    struct zone_node **at = bucket_of(compiler, node->slot);
+    while (*at != node)
+        at = &(*at)->chain;
+    *at = node->chain;
 }
 
 static void grow(struct zone_compiler *compiler)
 {
-    size_t count = compiler->bucket_count ? compiler->bucket_count * 2 : BUCKETS_START;
-    struct zone_node **buckets = mem_new_array(struct zone_node *, count);
-    for (size_t i = 0; i < compiler->bucket_count; i++) {
+    size_t old_count = compiler->bucket_count;
+    struct zone_node **old = compiler->buckets;
+    compiler->bucket_count = old_count ? old_count * 2 : BUCKETS_START;
+    compiler->buckets = mem_new_array(struct zone_node *, compiler->bucket_count);
+    for (size_t i = 0; i < old_count; i++) {
         struct zone_node *next;
-        for (struct zone_node *node = compiler->buckets[i]; node; node = next) {
+        for (struct zone_node *node = old[i]; node; node = next) {
             next = node->chain;
-            node->chain = buckets[node->hash & (count - 1)];
-            buckets[node->hash & (count - 1)] = node;
+            enter(compiler, node);
         }
     }
-    free(compiler->buckets);
-    compiler->buckets = buckets;
-    compiler->bucket_count = count;
+    free(old);
+}
+
+// The label that stands right before the parent's name.
+static const uint8_t *top_label(const struct zone_node *node)
+{
+    const uint8_t *label = node->labels;
+    while (label + *label + 1 < node->labels + node->len)
+        label += *label + 1;
+    return label;
+}
+
+static bool has_top(const struct zone_node *node, const uint8_t *label)
+{
+    return memcmp(top_label(node), label, *label + 1u) == 0;
 }
 
 static struct zone_node *find(const struct zone_compiler *compiler, const struct zone_node *parent,
-                              const uint8_t *label, uint32_t hash)
+                              const uint8_t *label)
 {
-    struct zone_node *node = compiler->buckets[hash & (compiler->bucket_count - 1)];
-    while (node && (node->hash != hash || node->parent != parent ||
-                    memcmp(node->label, label, *label + 1u) != 0))
+    uint32_t slot = hash_below(parent->hash, label);
+    struct zone_node *node = *bucket_of(compiler, slot);
+    while (node && (node->slot != slot || node->parent != parent || !has_top(node, label)))
         node = node->chain;
     return node;
 }
 
-struct zone_node *zone_node_child(const struct zone_compiler *compiler,
-                                  const struct zone_node *parent, const uint8_t *label)
+struct zone_node *zone_node_star(const struct zone_compiler *compiler,
+                                 const struct zone_node *parent)
 {
-    return parent->first_child ? find(compiler, parent, label, hash_of(parent, label)) : NULL;
+    return parent->first_child ? find(compiler, parent, (const uint8_t *)"\1*") : NULL;
 }
 
 // ---- tree ---------------------------------------------------------------------------------------
 
-static size_t octets_with(const uint8_t *label)
+static size_t octets_with(size_t room)
 {
-    return (sizeof(struct zone_node) + *label + 8u) & ~(size_t)7;
+    return (offsetof(struct zone_node, labels) + room + 7u) & ~(size_t)7;
 }
 
-static struct zone_node *make(struct zone_compiler *compiler, const uint8_t *label)
+static struct zone_node *make(struct zone_compiler *compiler, const uint8_t *labels, size_t len)
 {
-    struct zone_node *node = slab_take(compiler->slab, octets_with(label));
-    memset(node, 0, sizeof *node);
-    memcpy(node->label, label, *label + 1u);
+    struct zone_node *node = slab_take(compiler->slab, octets_with(len));
+    memset(node, 0, offsetof(struct zone_node, labels));
+    node->len = node->room = (uint8_t)len;
+    if (len)
+        memcpy(node->labels, labels, len);
     return node;
 }
 
@@ -67,13 +102,14 @@ struct zone_node *zone_node_root(struct zone_compiler *compiler)
 {
     if (!compiler->buckets)
         grow(compiler);
-    return make(compiler, (const uint8_t *)"");
+    return make(compiler, NULL, 0);
 }
 
 static void link_below(struct zone_node *parent, struct zone_node *node)
 {
     struct zone_node *first = parent->first_child;
     node->parent = parent;
+    node->next = NULL;
     node->previous = first ? first->previous : node;
     if (first) {
         first->previous->next = node;
@@ -97,59 +133,156 @@ static void unlink_below(struct zone_node *node)
         node->previous->next = node->next;
 }
 
-static struct zone_node *add_below(struct zone_compiler *compiler, struct zone_node *parent,
-                                   const uint8_t *label)
+// Labels of a name, the first one first.
+struct labels {
+    size_t count;
+    const uint8_t *at[DNAME_LABELS_MAX];
+    const uint8_t *end;
+};
+
+static void read_labels(struct labels *labels, const uint8_t *at, size_t len)
 {
-    uint32_t hash = hash_of(parent, label);
-    struct zone_node *node = find(compiler, parent, label, hash);
-    if (node)
-        return node;
+    labels->count = 0;
+    labels->end = at + len;
+    for (; at < labels->end; at += *at + 1)
+        labels->at[labels->count++] = at;
+}
+
+// Those that stand before the apex.
+static void read_name(const struct zone_compiler *compiler, struct dname name,
+                      struct labels *labels)
+{
+    read_labels(labels, name.at, name.len - compiler->apex_len);
+}
+
+static bool has_one_label(const struct zone_node *node)
+{
+    return node->labels[0] + 1u == node->len;
+}
+
+static void hash(struct zone_node *node)
+{
+    struct labels labels;
+    node->hash = node->parent->hash;
+    read_labels(&labels, node->labels, node->len);
+    for (size_t i = labels.count; i-- > 0;) {
+        node->hash = hash_below(node->hash, labels.at[i]);
+        if (i + 1 == labels.count)
+            node->slot = node->hash;
+    }
+}
+
+static void attach(struct zone_compiler *compiler, struct zone_node *parent, struct zone_node *node)
+{
+    link_below(parent, node);
+    hash(node);
+    enter(compiler, node);
+}
+
+// The first `count` labels, or of these the last one if it makes a wildcard.
+static struct zone_node *add_below(struct zone_compiler *compiler, struct zone_node *parent,
+                                   const struct labels *labels, size_t count)
+{
+    const uint8_t *last = labels->at[count - 1];
+    const uint8_t *end = last + *last + 1;
+    const uint8_t *first = dname_label_is_star(last) ? last : labels->at[0];
     if (compiler->node_count * 2 >= compiler->bucket_count)
         grow(compiler);
-    node = make(compiler, label);
-    node->hash = hash;
-    link_below(parent, node);
-    node->chain = compiler->buckets[hash & (compiler->bucket_count - 1)];
-    compiler->buckets[hash & (compiler->bucket_count - 1)] = node;
-    compiler->node_count++;
+    struct zone_node *node = make(compiler, first, (size_t)(end - first));
     node->occluder = parent->occluder ? parent->occluder : parent->kind ? parent : NULL;
+    compiler->node_count++;
+    attach(compiler, parent, node);
     return node;
 }
 
-// Labels that stand before the apex, the first one first.
-static size_t labels_of(const struct zone_compiler *compiler, struct dname name,
-                        const uint8_t *labels[DNAME_LABELS_MAX])
+// Makes a node of the last `count` labels of another, which is below it then.
+static struct zone_node *split(struct zone_compiler *compiler, struct zone_node *node, size_t count)
 {
-    size_t count = 0;
-    const uint8_t *end = name.at + name.len - compiler->apex_len;
-    for (const uint8_t *label = name.at; label < end; label += *label + 1)
-        labels[count++] = label;
-    return count;
+    struct labels labels;
+    struct zone_node *parent = node->parent;
+    read_labels(&labels, node->labels, node->len);
+    const uint8_t *from = labels.at[labels.count - count];
+    if (compiler->node_count * 2 >= compiler->bucket_count)
+        grow(compiler);
+    leave(compiler, node);
+    unlink_below(node);
+    struct zone_node *upper = make(compiler, from, (size_t)(labels.end - from));
+    upper->occluder = node->occluder;
+    upper->visible = node->visible;
+    compiler->node_count++;
+    attach(compiler, parent, upper);
+    node->len = (uint8_t)(from - node->labels);
+    attach(compiler, upper, node);
+    // A wildcard is a node of its own.
+    if (count + 1 < labels.count && dname_label_is_star(labels.at[labels.count - count - 1]))
+        split(compiler, node, 1);
+    return upper;
+}
+
+// How far a name whose first `left` labels lie below the parent goes along with this node, which it
+// has the last of them in common with.
+struct common {
+    size_t count;
+    bool is_whole;   // it lies at or below the node
+    bool is_at_star; // the first label of the node that it has not is that of a wildcard
+};
+
+static struct common compare(const struct zone_node *node, const struct labels *labels, size_t left)
+{
+    struct labels own;
+    struct common common = {.count = 1, .is_whole = true};
+    if (has_one_label(node))
+        return common;
+    read_labels(&own, node->labels, node->len);
+    while (common.count < own.count && common.count < left) {
+        const uint8_t *label = own.at[own.count - common.count - 1];
+        if (memcmp(label, labels->at[left - common.count - 1], *label + 1u) != 0)
+            break;
+        common.count++;
+    }
+    common.is_whole = common.count == own.count;
+    common.is_at_star =
+        !common.is_whole && dname_label_is_star(own.at[own.count - common.count - 1]);
+    return common;
 }
 
 struct zone_node *zone_node_add(struct zone_compiler *compiler, struct dname name)
 {
-    const uint8_t *labels[DNAME_LABELS_MAX];
+    struct labels labels;
     struct zone_node *node = compiler->apex;
-    for (size_t i = labels_of(compiler, name, labels); i-- > 0;)
-        node = add_below(compiler, node, labels[i]);
+    read_name(compiler, name, &labels);
+    for (size_t left = labels.count; left;) {
+        struct zone_node *below = find(compiler, node, labels.at[left - 1]);
+        if (!below)
+            below = add_below(compiler, node, &labels, left);
+        struct common common = compare(below, &labels, left);
+        node = common.is_whole ? below : split(compiler, below, common.count);
+        left -= common.count;
+    }
     return node;
 }
 
-struct zone_node *zone_node_nearest(const struct zone_compiler *compiler, struct dname name,
-                                    bool *is_it)
+struct zone_near zone_node_nearest(const struct zone_compiler *compiler, struct dname name)
 {
-    const uint8_t *labels[DNAME_LABELS_MAX];
-    struct zone_node *node = compiler->apex;
-    *is_it = false;
-    for (size_t i = labels_of(compiler, name, labels); i-- > 0;) {
-        struct zone_node *below = zone_node_child(compiler, node, labels[i]);
+    struct labels labels;
+    struct common common = {.is_whole = true};
+    struct zone_near near = {.node = compiler->apex};
+    read_name(compiler, name, &labels);
+    size_t left = labels.count;
+    while (left && common.is_whole) {
+        struct zone_node *below = find(compiler, near.node, labels.at[left - 1]);
         if (!below)
-            return node;
-        node = below;
+            return near;
+        common = compare(below, &labels, left);
+        left -= common.count;
+        if (common.is_whole)
+            near.node = below;
+        else
+            near.between = below;
     }
-    *is_it = true;
-    return node;
+    near.is_it = !left;
+    near.is_at_star = common.is_at_star;
+    return near;
 }
 
 struct dname zone_node_name(const struct zone_compiler *compiler, const struct zone_node *node,
@@ -157,8 +290,8 @@ struct dname zone_node_name(const struct zone_compiler *compiler, const struct z
 {
     size_t len = 0;
     for (; node->parent; node = node->parent) {
-        memcpy(out + len, node->label, node->label[0] + 1u);
-        len += node->label[0] + 1u;
+        memcpy(out + len, node->labels, node->len);
+        len += node->len;
     }
     memcpy(out + len, compiler->apex_name, compiler->apex_len);
     return (struct dname){out, len + compiler->apex_len};
@@ -233,12 +366,26 @@ size_t zone_nodes_octets(const struct zone_compiler *compiler)
 
 static void take_out(struct zone_compiler *compiler, struct zone_node *node)
 {
-    struct zone_node **at = &compiler->buckets[node->hash & (compiler->bucket_count - 1)];
-    while (*at != node)
-        at = &(*at)->chain;
-    *at = node->chain;
+    leave(compiler, node);
     compiler->node_count--;
     unlink_below(node);
+    slab_give(node, octets_with(node->room));
+}
+
+// Gives the only node below back the labels that a split took from it. False: it is not such a one.
+static bool rejoin(struct zone_compiler *compiler, struct zone_node *node)
+{
+    struct zone_node *below = node->first_child;
+    struct zone_node *parent = node->parent;
+    if (below->next || below->len + node->len > below->room || zone_node_is_star(node))
+        return false;
+    memcpy(below->labels + below->len, node->labels, node->len);
+    leave(compiler, below);
+    unlink_below(below);
+    below->len = (uint8_t)(below->len + node->len);
+    take_out(compiler, node);
+    attach(compiler, parent, below);
+    return true;
 }
 
 void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node)
@@ -248,11 +395,12 @@ void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node)
                  NODE_BARRED,
         HELD = LISTED | NODE_IS_CHILD | NODE_HELD,
     };
-    while (node->parent && !node->records && !node->referrers && !node->first_child &&
-           !(node->flags & HELD)) {
+    while (node->parent && !node->records && !node->referrers && !(node->flags & HELD)) {
         struct zone_node *parent = node->parent;
-        take_out(compiler, node);
-        slab_give(node, octets_with(node->label));
+        if (!node->first_child)
+            take_out(compiler, node);
+        else if (!rejoin(compiler, node))
+            return;
         node = parent;
     }
 }
@@ -263,11 +411,11 @@ static void free_all(struct zone_compiler *compiler)
         struct zone_node *next;
         for (struct zone_node *node = compiler->buckets[i]; node; node = next) {
             next = node->chain;
-            slab_give(node, octets_with(node->label));
+            slab_give(node, octets_with(node->room));
         }
     }
-    slab_give(compiler->apex, octets_with(compiler->apex->label));
-    slab_give(compiler->outside, octets_with(compiler->outside->label));
+    slab_give(compiler->apex, octets_with(compiler->apex->room));
+    slab_give(compiler->outside, octets_with(compiler->outside->room));
 }
 
 void zone_nodes_done(struct zone_compiler *compiler)

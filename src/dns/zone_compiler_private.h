@@ -6,8 +6,11 @@
 #include "dns/zone_compiler.h"
 
 // How the compiler works, for its own files. All names within the zone stand in a tree of nodes:
-// owners, targets of records, and the names between them and the apex. A settle goes in strata, so
-// that nothing depends on itself:
+// owners, targets of records, and the names between them and the apex at which they part. A node
+// has the labels that its name has more than the parent's; a name between the two exists if the
+// node does, and has no records. A wildcard whose parent has other names below it is a node of its
+// own, so that what it answers for lies below its parent. A settle goes in strata, so that nothing
+// depends on itself:
 //
 //  1. a record by itself                                     zone_record_put: fault
 //  2. the records of a name, by age                          struct zone_rivals
@@ -82,12 +85,15 @@ struct zone_node {
     struct zone_record *winner;
     struct zone_node *occluder; // the topmost cut or DNAME above
     struct zone_node *leads_to; // the alias that an alias leads to
-    uint32_t hash;
+    uint32_t hash;              // of its whole name
+    uint32_t slot; // of its name, cut off below the first label that it has more than the parent
     uint32_t flags;
     uint32_t visible;   // names with visible data, here and below
     uint32_t glue_refs; // NS records in force that point here
     uint8_t kind;
-    uint8_t label[]; // with its length
+    uint8_t len;      // of `labels`
+    uint8_t room;     // that was taken for them
+    uint8_t labels[]; // its first ones, with their lengths
 };
 
 enum zone_record_flag {
@@ -243,11 +249,22 @@ static inline struct dname zone_apex_of(const struct zone_compiler *compiler)
 
 struct zone_node *zone_node_root(struct zone_compiler *compiler);
 struct zone_node *zone_node_add(struct zone_compiler *compiler, struct dname name);
-// The deepest node at or above the name, which lies in the zone.
-struct zone_node *zone_node_nearest(const struct zone_compiler *compiler, struct dname name,
-                                    bool *is_it);
-struct zone_node *zone_node_child(const struct zone_compiler *compiler,
-                                  const struct zone_node *parent, const uint8_t *label);
+// The deepest node at or above a name of the zone. `between`: the name, or one above it, lies
+// between the two.
+struct zone_near {
+    struct zone_node *node;
+    const struct zone_node *between; // NULL: none
+    bool is_it;                      // the node, or without one a name between
+    bool is_at_star;                 // what is missing would lie beside a wildcard between
+};
+struct zone_near zone_node_nearest(const struct zone_compiler *compiler, struct dname name);
+// The wildcard right below; or NULL.
+struct zone_node *zone_node_star(const struct zone_compiler *compiler,
+                                 const struct zone_node *parent);
+static inline bool zone_node_is_star(const struct zone_node *node)
+{
+    return node->len == 2 && node->labels[1] == '*';
+}
 struct dname zone_node_name(const struct zone_compiler *compiler, const struct zone_node *node,
                             uint8_t out[DNAME_MAX]);
 // Lists it, once.
@@ -294,6 +311,7 @@ static inline bool zone_record_is_address(const struct zone_record *record)
 enum zone_look_kind {
     LOOK_NOTHING, // no such name
     LOOK_HERE,    // at `node`: the name itself or the wildcard that answers for it
+    LOOK_BETWEEN, // an empty non-terminal, itself or as a wildcard
     LOOK_CUT,     // at or below the cut `node`
     LOOK_DNAME,   // below the DNAME `node`
 };
