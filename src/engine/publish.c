@@ -342,7 +342,7 @@ static void write_servers_of(const struct engine *engine, const struct served *s
 
 void publish_write_metrics(const struct engine *engine, struct buffer *out)
 {
-    if (!engine->served_by_apex.count)
+    if (!engine->overview_count)
         return;
     for (size_t i = 0; i < COUNT_OF(zone_samples); i++)
         write_zones(engine, &zone_samples[i], out);
