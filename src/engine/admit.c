@@ -152,10 +152,21 @@ static bool has_short_names(const struct value *tree)
     return true;
 }
 
+static void judge_alone(const struct engine *engine, const struct kind *kind,
+                        const struct value *tree, struct findings *findings)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        const struct controller *controller = engine->controllers[i].controller;
+        if (controller->kind == kind && controller->admit)
+            controller->admit(tree, findings);
+    }
+}
+
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings)
 {
     struct trial trial = {.engine = engine};
+    judge_alone(engine, kind, tree, findings);
     if (!has_short_names(tree) || !find_controller(engine, kind, &trial.controller))
         return;
     struct object *subject = object_new(kind, controller_of(&trial)->finalizer, tree);

@@ -377,6 +377,9 @@ struct controller {
     // finalizer.
     void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
     void (*memo_free)(void *memo); // or NULL
+    // What the conditions of an object would say of it by itself, beyond the checks of its kind,
+    // which it has passed: errors and warnings for an admission review. May be NULL.
+    void (*admit)(const struct value *object, struct findings *findings);
     // Reasons of conditions that speak of other objects (a class that is missing), not of the
     // subject itself: of these an admission review warns. NULL-terminated, or NULL.
     const char *const *outward_reasons;

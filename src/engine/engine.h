@@ -100,11 +100,12 @@ void engine_ask(struct engine *engine, const char *lane, const char *trace, wish
 
 // ---- what an object would come to ---------------------------------------------------------------
 
-// Of an object that somebody is about to write (complete with metadata, its shape checked): what
-// other objects say to it, a class that is missing or a name that another holds, as its conditions
-// would. Added to `findings` at that level. Reads snapshots and claim books, changes nothing, talks
-// to nobody; says nothing of kinds that no controller here has, and before all is synced. Not from
-// within a turn.
+// Of an object that somebody is about to write (complete with metadata, its shape checked), what
+// its conditions would say: of itself what its controller finds, with errors and warnings of its
+// own; and what other objects say to it, a class that is missing or a name that another holds,
+// added to `findings` at that level. Reads snapshots and claim books, changes nothing, talks to
+// nobody; says nothing of kinds that no controller here has, nor of others before all is synced.
+// Not from within a turn.
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings);
 

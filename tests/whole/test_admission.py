@@ -15,6 +15,7 @@ from harness import LOOPBACK, fetch, free_port, metric, record, wait_until
 GROUP = harness.GROUP
 RECORDS = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 CLASSES = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsclass"
+ZONES = "/validate-kubi-zone-v1alpha1-zone"
 MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 
 
@@ -79,7 +80,8 @@ def send(connection, path, body, method="POST"):
 def review(obj, operation="CREATE", kind="DNSRecord", **request):
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
         "uid": str(uuid.uuid4()), "operation": operation, "object": obj,
-        "kind": {"group": GROUP, "version": "v1alpha1", "kind": kind}, **request}}
+        "kind": kind if isinstance(kind, dict) else
+        {"group": GROUP, "version": "v1alpha1", "kind": kind}, **request}}
 
 
 def spec(subdomain="new", **fields):
@@ -102,7 +104,28 @@ def ask(door, body, path=RECORDS):
     return answer["response"]
 
 
+def zone_review(**fields):
+    group = "kubi.zone"
+    kind = {"group": group, "version": "v1alpha1", "kind": "Zone"}
+    return review({"apiVersion": f"{group}/v1alpha1", "kind": "Zone",
+                   "metadata": {"name": "shop", "namespace": "default"},
+                   "spec": {"domainName": "shop.example.", "delegations": [], **fields}}, kind=kind)
+
+
 # ---- verdicts -----------------------------------------------------------------------------------
+
+def test_a_zone_is_denied_for_what_its_status_would_call_invalid_and_warned_of(open_door):
+    assert ask(open_door, zone_review(nameservers=[{"name": "ns1"}]), ZONES) | {"uid": ""} == {
+        "uid": "", "allowed": True}
+    response = ask(open_door, zone_review(mname="a..b", nameservers=[
+        {"name": "ns1", "addresses": ["192.0.2"]}]), ZONES)
+    assert response["allowed"] is False
+    assert response["status"]["message"] == (
+        "spec.mname: segment is an empty string; spec.nameservers[0]: 192.0.2 is no address")
+    response = ask(open_door, zone_review(retry=86400), ZONES)
+    assert response["allowed"] is True
+    assert response["warnings"] == ["SOATimers: retry 86400 is not below refresh 86400"]
+
 
 def test_a_sound_record_is_allowed_and_a_faulty_one_denied_with_all_its_faults(open_door):
     assert ask(open_door, review(obj(spec())))["allowed"] is True

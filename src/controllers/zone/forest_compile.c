@@ -143,7 +143,7 @@ void compile_set_frame(struct forest *forest, struct node *node)
     struct zone_spec spec;
     struct zone_frame frame;
     zone_unpack(forest->arena, object_spec(node->object), object_ours(node->object), &spec, NULL);
-    (void)frame_make(forest, forest->arena, node, &spec, &frame, NULL);
+    (void)frame_make(forest->settings, forest->arena, node_name(node), &spec, &frame, NULL);
     zone_compiler_set_frame(node->compiler, &frame);
     arena_reset(forest->arena);
     compile_due(forest, node);

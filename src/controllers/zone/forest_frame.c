@@ -193,10 +193,9 @@ static void make_nameservers(struct maker *maker, const struct zone_spec *spec,
 
 // ---- public -------------------------------------------------------------------------------------
 
-static void check_group(struct maker *maker, const struct forest *forest,
+static void check_group(struct maker *maker, const struct forest_settings *settings,
                         const struct zone_spec *spec)
 {
-    const struct forest_settings *settings = forest->settings;
     struct error err;
     if (!spec->servers.at || text_is(spec->servers, "default") || !settings->has_group ||
         settings->has_group(settings->context, spec->servers))
@@ -207,19 +206,19 @@ static void check_group(struct maker *maker, const struct forest *forest,
     refuse(maker, REASON_UNKNOWN_SERVERS, "spec.servers", &err);
 }
 
-struct frame_faults frame_make(const struct forest *forest, struct arena *arena,
-                               const struct node *node, const struct zone_spec *spec,
+struct frame_faults frame_make(const struct forest_settings *settings, struct arena *arena,
+                               struct dname apex, const struct zone_spec *spec,
                                struct zone_frame *out, struct frame_errors *errors)
 {
-    struct maker maker = {.arena = arena, .apex = node_name(node), .errors = errors};
+    struct maker maker = {.arena = arena, .apex = apex, .errors = errors};
     *out = (struct zone_frame){
-        .fallbacks = forest->settings->fallbacks,
-        .fallback_count = forest->settings->fallback_count,
+        .fallbacks = settings->fallbacks,
+        .fallback_count = settings->fallback_count,
     };
     make_timers(&maker, spec, out);
     out->has_mname = spec->mname.at && read_name(&maker, "spec.mname", spec->mname, &out->mname);
     make_rname(&maker, spec->rname, out);
     make_nameservers(&maker, spec, out);
-    check_group(&maker, forest, spec);
+    check_group(&maker, settings, spec);
     return maker.faults;
 }

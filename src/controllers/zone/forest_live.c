@@ -89,7 +89,8 @@ static void read_rules(struct forest *forest, struct node *node)
     zone_unpack(forest->arena, object_spec(node->object), object_ours(node->object), &spec, NULL);
     node->rules = rules_new(&spec, node_name(node));
     node->has_new_rules = !rules_equal(old, node->rules);
-    struct frame_faults faults = frame_make(forest, forest->arena, node, &spec, &frame, NULL);
+    struct frame_faults faults =
+        frame_make(forest->settings, forest->arena, node_name(node), &spec, &frame, NULL);
     node->spec_fault = (uint16_t)faults.accepted;
     node->ready_fault = (uint16_t)faults.ready;
     arena_reset(forest->arena);

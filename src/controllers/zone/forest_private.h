@@ -218,8 +218,8 @@ struct frame_errors { // what to tell of the first of each
     struct error ready;
 };
 // `errors` may be NULL.
-struct frame_faults frame_make(const struct forest *forest, struct arena *arena,
-                               const struct node *node, const struct zone_spec *spec,
+struct frame_faults frame_make(const struct forest_settings *settings, struct arena *arena,
+                               struct dname apex, const struct zone_spec *spec,
                                struct zone_frame *out, struct frame_errors *errors);
 
 // ---- forest_compile.c: from records to zones

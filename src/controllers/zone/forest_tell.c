@@ -321,7 +321,7 @@ bool forest_zone(const struct forest *forest, struct arena *arena, const struct 
         return false;
     zone_unpack(arena, object_spec(node->object), object_ours(node->object), &spec, NULL);
     if (node_has_name(node))
-        (void)frame_make(forest, arena, node, &spec, &frame, &errors);
+        (void)frame_make(forest->settings, arena, node_name(node), &spec, &frame, &errors);
     *out = (struct forest_zone){
         .object = node->object,
         .has_fqdn = node_has_name(node),

@@ -112,6 +112,7 @@ const struct controller zone_controller = {
     .name = "zone",
     .kind = &zone_kind,
     .decide = zone_decide,
+    .admit = zone_admit,
     .overview = &zones_overview,
     .companions = companions,
     .is_default = true,
