@@ -41,6 +41,8 @@ struct zone_life {
     size_t wait_capacity;
     size_t wait_first;
     size_t wait_told; // those before it were woken when their second was over
+    bool has_group;   // of servers
+    bool is_moved;    // to such a group, or out of it: its records have to say so
     bool is_due;      // to be looked at by the next settle
     bool is_new;      // its numbers began here: servers may have them of another primary
 };

@@ -301,6 +301,27 @@ struct zonefiles *zones_files(const struct zones *zones)
     return zones->files;
 }
 
+// One that has just come has moved nowhere.
+static void see_group(const struct zones *zones, const struct object *object, bool is_new)
+{
+    struct zone_spec spec;
+    struct zone_status ours;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct zone_life *life = zones->lives.items[life_find(&zones->lives, ref_of(object))];
+    zone_unpack(arena, object_spec(object), object_ours(object), &spec, &ours);
+    bool has_group = zones_group_of(zones, &spec, &ours) != NULL;
+    life->is_moved |= !is_new && has_group != life->has_group;
+    life->has_group = has_group;
+}
+
+static void put_zone(struct zones *zones, const struct object *object)
+{
+    bool is_new = life_find(&zones->lives, ref_of(object)) == TABLE_NONE;
+    life_put(&zones->lives, object);
+    see_group(zones, object, is_new);
+    zonefiles_look(zones->files, object);
+}
+
 static void put(void *state, const struct object *object)
 {
     struct zones *zones = state;
@@ -308,12 +329,10 @@ static void put(void *state, const struct object *object)
         zonefiles_put(zones->files, object);
         return;
     }
-    if (object->kind == &zone_kind) {
-        life_put(&zones->lives, object);
-        zonefiles_look(zones->files, object);
-    } else {
+    if (object->kind == &zone_kind)
+        put_zone(zones, object);
+    else
         row_put(&zones->rows, object);
-    }
     forest_refresh(zones->forest, object);
 }
 
@@ -455,6 +474,26 @@ static void wake_row(struct zones *zones, uint32_t id)
         wake(zones, row->object);
 }
 
+// Servers that have it from now on answer none of its records yet.
+static void move_rows(struct zones *zones, uint32_t id, int64_t now_ms)
+{
+    struct zone_life *life = zones->lives.items[id];
+    life->is_moved = false;
+    if (life->has_group)
+        life->answered = 0;
+    for (uint32_t at = 0; at < zones->rows.used; at++) {
+        struct row *row = &zones->rows.items[at];
+        if (!row->object || row->life != id)
+            continue;
+        wake_row(zones, at);
+        if (!life->has_group)
+            continue;
+        row->number = life->number;
+        row->since_ms = now_ms;
+        wait_add(zones, life, (struct zone_wait){at, row->number, now_ms});
+    }
+}
+
 static void tell_programmed(const struct zones *zones, const struct zone_wait *wait, int64_t now_ms)
 {
     const struct row *row = &zones->rows.items[wait->row];
@@ -523,6 +562,8 @@ static int64_t settle(void *state, int64_t now_ms, const struct overview_calls *
         struct zone_life *life = zones->lives.items[id];
         if (!life)
             continue;
+        if (life->is_moved)
+            move_rows(zones, id, now_ms);
         if (life->is_due)
             look_at(zones, life, now_ms);
         wake_answered(zones, life, now_ms);
