@@ -15,6 +15,7 @@ enum {
     DEFAULT_HEADER_OCTETS = 16 * 1024,
     DEFAULT_BODY_OCTETS = 1024 * 1024,
     CA_CACHE_S = 3600,
+    UPLOAD_OCTETS = 16 * 1024, // the least that libcurl takes
 };
 
 static bool has_header(const struct http_request *request, const char *name)
@@ -138,6 +139,8 @@ static void set_fixed(struct http_call *call)
     SETOPT(call, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SETOPT(call, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SETOPT(call, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
+    // Each call keeps one, the watches as well.
+    SETOPT(call, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_OCTETS);
     SETOPT(call, CURLOPT_NOPROXY, "");
 }
 

@@ -7,7 +7,7 @@
 #include "io/http_call.h"
 
 enum {
-    MAX_SPARE_CALLS = 32,
+    MAX_SPARE_CALLS = 8, // of idle ones, after a burst of many: each holds tens of kilobytes
     MAX_SPARE_OCTETS = 64 * 1024,
 };
 
