@@ -440,8 +440,6 @@ static void sweep_waits(const struct zones *zones, struct zone_life *life)
 
 static void wait_add(const struct zones *zones, struct zone_life *life, struct zone_wait wait)
 {
-    if (life->wait_first == life->wait_count)
-        life->wait_first = life->wait_count = life->wait_told = 0;
     if (life->wait_count == life->wait_capacity) {
         sweep_waits(zones, life);
         if (life->wait_count > life->wait_capacity / 2)
@@ -501,6 +499,12 @@ static void tell_programmed(const struct zones *zones, const struct zone_wait *w
         zones->calls->programmed(zones->calls->context, row->object, now_ms - wait->since_ms);
 }
 
+static void end_waits(struct zone_life *life)
+{
+    life->wait_first = life->wait_count = life->wait_told = 0;
+    mem_relax(&life->waits, &life->wait_capacity);
+}
+
 static void wake_answered(struct zones *zones, struct zone_life *life, int64_t now_ms)
 {
     while (life->wait_first < life->wait_count &&
@@ -511,6 +515,8 @@ static void wake_answered(struct zones *zones, struct zone_life *life, int64_t n
     }
     if (life->wait_told < life->wait_first)
         life->wait_told = life->wait_first;
+    if (life->wait_first == life->wait_count)
+        end_waits(life);
 }
 
 // Returns when the next one's patience ends, or 0.
