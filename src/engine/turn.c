@@ -17,6 +17,7 @@ enum {
     REFUSED_RETRY_MAX_MS = 60000,
     FLOOD_TURNS = 1000,
     FLOOD_REST_MS = 1000,
+    IDLE_REST_MS = 150 * 1000, // connections that idle are closed by then
 };
 
 void engine_trace(struct engine *engine, char out[33])
@@ -614,11 +615,14 @@ static void take_turns(struct engine *engine)
 void engine_release(void *context)
 {
     struct engine *engine = context;
+    if (engine->turns_since_release >= FLOOD_TURNS)
+        loop_timer_set(engine->loop, &engine->release_timer, IDLE_REST_MS);
     engine->turns_since_release = 0;
     mem_release();
 }
 
-// What a flood of turns, talks and writes took for a while goes back when it is over.
+// What a flood of turns, talks and writes took for a while goes back when it is over, and what its
+// connections took when those are closed.
 static void watch_flood(struct engine *engine)
 {
     if (engine->turns_since_release >= FLOOD_TURNS)
