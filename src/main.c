@@ -21,6 +21,13 @@ static const struct command *find(int count, const char *const *words, int *take
     return command_match(count, words, taken);
 }
 
+// "zone --help", where commands begin with that word and none is it.
+static bool is_behind_wanted(int count, const char *const *words)
+{
+    return count == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")) &&
+           help_has_behind(words[0]);
+}
+
 static int run(const struct command *command, int count, char **words)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -42,6 +49,8 @@ int main(int argc, char **argv)
         return command_fail(2, "a command is expected; `signpost help` lists them");
     const char *const *words = (const char *const *)argv + 1;
     const struct command *command = find(count, words, &taken);
+    if (!command && is_behind_wanted(count, words))
+        return help_print_behind(words[0]);
     if (!command)
         return command_fail_unknown(count, words);
     return run(command, count - taken, argv + 1 + taken);

@@ -93,25 +93,40 @@ static void write_exit_codes(struct buffer *out)
         buffer_printf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].doc);
 }
 
-static size_t widest_name(void)
+// Of two words the first is `first`. NULL: any command.
+static bool is_behind(const struct command *command, const char *first)
+{
+    size_t len = first ? strlen(first) : 0;
+    return !first || (!strncmp(command->name, first, len) && command->name[len] == ' ');
+}
+
+static size_t widest_name(const char *first)
 {
     size_t widest = 0;
     for (size_t i = 0; i < command_count; i++)
-        if (strlen(commands[i]->name) > widest)
+        if (is_behind(commands[i], first) && strlen(commands[i]->name) > widest)
             widest = strlen(commands[i]->name);
     return widest;
 }
 
-void help_write_overview(struct buffer *out)
+static void write_commands(struct buffer *out, const char *first)
 {
-    size_t width = widest_name();
-    buffer_printf(out, "Signpost %s: %s\n\nUsage: signpost COMMAND [OPTION...]\n\nCommands:\n",
-                  SIGNPOST_VERSION, signpost_summary);
+    size_t width = widest_name(first);
+    buffer_add_text(out, "\n\nCommands:\n");
     for (size_t i = 0; i < command_count; i++) {
+        if (!is_behind(commands[i], first))
+            continue;
         buffer_add_text(out, "  ");
         print_padded(out, text_of(commands[i]->name), width);
         buffer_printf(out, "  %s\n", commands[i]->summary);
     }
+}
+
+void help_write_overview(struct buffer *out)
+{
+    buffer_printf(out, "Signpost %s: %s\n\nUsage: signpost COMMAND [OPTION...]", SIGNPOST_VERSION,
+                  signpost_summary);
+    write_commands(out, NULL);
     buffer_add_char(out, '\n');
     print_wrapped(out, options_doc, 0, COLUMNS);
     write_exit_codes(out);
@@ -168,6 +183,19 @@ int help_print(const struct command *command)
     return put(&text);
 }
 
+bool help_has_behind(const char *first)
+{
+    return widest_name(first) > 0;
+}
+
+int help_print_behind(const char *first)
+{
+    AUTO_BUFFER text = {0};
+    buffer_printf(&text, "Usage: signpost %s COMMAND [OPTION...]", first);
+    write_commands(&text, first);
+    return put(&text);
+}
+
 // ---- the command --------------------------------------------------------------------------------
 
 static int print_man(struct arena *arena, const struct command *command)
@@ -204,6 +232,8 @@ static int help_run(struct invocation *invocation)
         return print_completion(invocation, shell);
     if (count) {
         command = command_match(count, invocation->arguments, &taken);
+        if (!command && count == 1 && help_has_behind(invocation->arguments[0]))
+            return help_print_behind(invocation->arguments[0]);
         if (!command)
             return command_fail_unknown(count, invocation->arguments);
         if (taken < count)

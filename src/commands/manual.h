@@ -22,6 +22,9 @@ extern const char options_doc[];      // where options come from
 void help_write_overview(struct buffer *out);
 void help_write_command(struct buffer *out, struct arena *arena, const struct command *command);
 int help_print(const struct command *command); // on stdout; an exit code
+// Are there commands of two words that begin with it? Then the list of them, as above.
+bool help_has_behind(const char *first);
+int help_print_behind(const char *first);
 
 // What is said of an option beside its doc: "Default 30s. At least 1ms.", its environment
 // variables.

@@ -181,6 +181,13 @@ def test_the_first_word_alone_names_the_second():
         2, "signpost: unknown command import; did you mean import zone?\n")
 
 
+@pytest.mark.parametrize("words", [("zone", "--help"), ("zone", "-h"), ("help", "zone")])
+def test_help_lists_what_goes_behind_the_first_word(words):
+    status, out, err = run(*words)
+    names = [" ".join(line.split()[:2]) for line in out.splitlines() if line.startswith("  ")]
+    assert (status, names, err) == (0, ["zone check", "zone diff", "zone render"], "")
+
+
 # ---- manifests ----------------------------------------------------------------------------------
 
 def record(name, domain, kind, rdata, namespace="default", **spec):
