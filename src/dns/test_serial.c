@@ -1,6 +1,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -43,6 +45,18 @@ static void the_first_number_is_that_of_the_policy(void **state)
     assert_int_equal(first(SERIAL_DATE), 2026112100);
     assert_int_equal(first(SERIAL_UNIXTIME), NOON);
     assert_int_equal(first(SERIAL_COUNTER), 1);
+}
+
+static void the_date_is_that_of_utc_wherever_we_are(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        setenv("TZ", i ? "EAST-14" : "WEST+12", 1);
+        tzset();
+        assert_int_equal(first(SERIAL_DATE), 2026112100);
+    }
+    unsetenv("TZ");
+    tzset();
 }
 
 static void numbers_go_up_by_one_until_the_policy_passes_them(void **state)
@@ -149,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_wraps),
         cmocka_unit_test(the_first_number_is_that_of_the_policy),
+        cmocka_unit_test(the_date_is_that_of_utc_wherever_we_are),
         cmocka_unit_test(numbers_go_up_by_one_until_the_policy_passes_them),
         cmocka_unit_test(zero_is_skipped),
         cmocka_unit_test(a_minimum_lifts_the_number_and_never_lowers_it),

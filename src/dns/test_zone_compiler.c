@@ -863,6 +863,8 @@ static void names_that_hosts_cannot_have_are_warned_of(void **state)
     struct bench bench;
     start(&bench);
     size_t owner = add(&bench, "a_b A 192.0.2.1");
+    size_t six = add(&bench, "-b AAAA ::1");
+    size_t ns = add(&bench, "sub NS ns_1.net.");
     size_t target = add(&bench, "a MX 10 a_b.net.");
     size_t star = add(&bench, "* A 192.0.2.1");
     size_t txt = add(&bench, "_dmarc TXT x");
@@ -877,6 +879,10 @@ static void names_that_hosts_cannot_have_are_warned_of(void **state)
                   "a_b.shop.example. is not a host name: letters, digits and hyphens (RFC 1123)");
     expect_warned(&bench, target, ZONE_NOT_A_HOSTNAME,
                   "a_b.net. is not a host name: letters, digits and hyphens (RFC 1123)");
+    expect_warned(&bench, six, ZONE_NOT_A_HOSTNAME,
+                  "-b.shop.example. is not a host name: letters, digits and hyphens (RFC 1123)");
+    expect_warned(&bench, ns, ZONE_NOT_A_HOSTNAME,
+                  "ns_1.net. is not a host name: letters, digits and hyphens (RFC 1123)");
     expect_fine(&bench, star);
     expect_fine(&bench, txt);
     stop(&bench);
@@ -1226,6 +1232,31 @@ static void the_zones_own_fields_are_warned_of(void **state)
         "SOATimers: retry 86400 is not below refresh 86400; expire 172800 is not above refresh and "
         "retry together; negative answers are kept for 10801 s, more than 10800\n"
         "AddressIgnored: ns2.net. does not lie in the zone: its addresses are left out\n");
+    stop(&bench);
+}
+
+static void fields_at_their_bounds_are_fine(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct zone_frame frame = plain_frame();
+    frame.nameservers = two_servers();
+    frame.nameserver_count = 2;
+    frame.has_mname = true;
+    frame.mname = (struct dname){(const uint8_t *)"\6hidden\4shop\7example", 21};
+    frame.refresh_s = 7200;
+    frame.retry_s = 7199;
+    frame.expire_s = 14400;
+    frame.minimum_s = 10800;
+    start_bare(&bench);
+    add(&bench, "hidden A 192.0.2.9");
+    zone_compiler_set_frame(bench.compiler, &frame);
+    run(&bench);
+    expect_warnings(&bench, "");
+    frame.expire_s = 14399;
+    zone_compiler_set_frame(bench.compiler, &frame);
+    run(&bench);
+    expect_warnings(&bench, "SOATimers: expire 14399 is not above refresh and retry together\n");
     stop(&bench);
 }
 
@@ -1614,6 +1645,7 @@ int main(void)
         cmocka_unit_test(names_part_where_they_differ),
         cmocka_unit_test(a_deep_name_is_one_node),
         cmocka_unit_test(the_zones_own_fields_are_warned_of),
+        cmocka_unit_test(fields_at_their_bounds_are_fine),
         cmocka_unit_test(mname_is_the_first_name_server_unless_it_is_given),
         cmocka_unit_test(the_vector_for_hashes_comes_out),
         cmocka_unit_test(a_zone_below_is_delegated_to_with_its_glue),
