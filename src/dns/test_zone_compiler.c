@@ -1137,8 +1137,13 @@ static void a_name_between_two_others_exists(void **state)
     start_bare(&bench);
     size_t deep = add(&bench, "a.b.*.c.d TXT x");
     add(&bench, "* TXT x");
+    add(&bench, "*.e.f TXT x");
     run(&bench);
-    assert_int_equal(bench.compiler->node_count, 2);
+    assert_int_equal(bench.compiler->node_count, 3);
+    expect_look(&bench, "e.f", LOOK_BETWEEN);
+    expect_look(&bench, "x.e.f", LOOK_HERE); // the wildcard
+    expect_look(&bench, "y.x.e.f", LOOK_HERE);
+    expect_look(&bench, "x.f", LOOK_NOTHING);
     expect_look(&bench, "a.b.*.c.d", LOOK_HERE);
     expect_look(&bench, "b.*.c.d", LOOK_BETWEEN);
     expect_look(&bench, "d", LOOK_BETWEEN);

@@ -347,6 +347,31 @@ static void compare_whole(const struct zone_compiler *a, const struct zone_compi
         assert_true(rrset_equal(children[0].ns, children[1].ns));
 }
 
+// Of names that have nodes, and of some that have none.
+static void compare_looks(const struct zone_compiler *a, const struct zone_compiler *b)
+{
+    static const char *const fronts[] = {"", "q.", "*.", "q.q."};
+    const struct zone_compiler *compilers[] = {a, b};
+    for (size_t i = 0; i < NAMES * COUNT_OF(fronts); i++) {
+        char text[64];
+        uint8_t octets[DNAME_MAX];
+        enum zone_look_kind kinds[2];
+        const struct zone_record *aliases[2];
+        const char *name = names[i / COUNT_OF(fronts)];
+        if (!strcmp(name, "@"))
+            continue;
+        snprintf(text, sizeof text, "%s%s", fronts[i % COUNT_OF(fronts)], name);
+        for (size_t j = 0; j < 2; j++) {
+            struct zone_look look = zone_look_name(compilers[j], read_name(text, octets));
+            kinds[j] = look.kind == LOOK_BETWEEN ? LOOK_HERE : look.kind;
+            aliases[j] = zone_look_alias(look);
+        }
+        if (kinds[0] != kinds[1] || !aliases[0] != !aliases[1] ||
+            (aliases[0] && !zone_record_equal(aliases[0], aliases[1])))
+            fail_msg("%s is %d, not %d", text, kinds[0], kinds[1]);
+    }
+}
+
 static void compare_texts(struct world *world, const struct zone_compiler *fresh,
                           const struct thing things[THINGS])
 {
@@ -401,6 +426,8 @@ static void compare_with_new(struct world *world)
     compare_things_told(world, things);
     compare_texts(world, fresh, things);
     compare_whole(world->compiler, fresh);
+    if (!draw(&world->random, 4))
+        compare_looks(world->compiler, fresh);
     compare_zones(world->compiler, fresh);
     zone_compiler_free(fresh);
 }

@@ -154,6 +154,13 @@ struct zone_outcome zone_record_outcome(const struct zone_record *record);
 uint16_t zone_record_type(const struct zone_record *record);
 struct dname zone_record_owner(const struct zone_compiler *compiler,
                                const struct zone_record *record, uint8_t out[DNAME_MAX]);
+// The name in its rdata; false: it has none. Borrowed from the record.
+bool zone_record_target(const struct zone_record *record, struct dname *target);
+// Goes on from a name of this zone where aliases lead, as it is settled. False: the end lies in the
+// zone, or nowhere. True: they lead out of it or below one of its cuts. `name` is where then, in
+// `octets`, and *tag whose alias it was.
+bool zone_compiler_follow(const struct zone_compiler *compiler, struct dname *name,
+                          uint8_t octets[DNAME_MAX], const void **tag);
 // The text of a record's reason, or of one warning; as it is now. "CNAME and other data:
 // default/www was there before".
 void zone_compiler_explain(const struct zone_compiler *compiler, const struct zone_record *record,

@@ -16,6 +16,11 @@ static struct zone_look look_under(const struct zone_node *occluder)
     return (struct zone_look){is_cut(occluder) ? LOOK_CUT : LOOK_DNAME, occluder};
 }
 
+static struct zone_look look_at_star(const struct zone_node *star)
+{
+    return (struct zone_look){is_cut(star) ? LOOK_CUT : LOOK_HERE, star};
+}
+
 // The name itself does not exist (RFC 4592 3.3.1): `node` is the deepest above it.
 static struct zone_look look_wildcard(const struct zone_compiler *compiler,
                                       const struct zone_node *node)
@@ -25,7 +30,7 @@ static struct zone_look look_wildcard(const struct zone_compiler *compiler,
     const struct zone_node *star = zone_node_star(compiler, node);
     if (!star || !star->visible)
         return (struct zone_look){LOOK_NOTHING, NULL};
-    return (struct zone_look){is_cut(star) ? LOOK_CUT : LOOK_HERE, star};
+    return look_at_star(star);
 }
 
 struct zone_look zone_look(const struct zone_compiler *compiler, const struct zone_node *node)
@@ -49,6 +54,8 @@ struct zone_look zone_look_name(const struct zone_compiler *compiler, struct dna
         return look_under(node->occluder ? node->occluder : node);
     if (!near.between || !near.between->visible)
         return look_wildcard(compiler, node);
+    if (!near.is_it && near.is_at_star && near.is_at_last)
+        return look_at_star(near.between);
     return (struct zone_look){near.is_it || near.is_at_star ? LOOK_BETWEEN : LOOK_NOTHING, NULL};
 }
 
@@ -83,7 +90,7 @@ static struct zone_node *target_of(const struct zone_node *node)
     return link ? link->target : NULL;
 }
 
-// Puts the DNAME's target in the place of its owner (RFC 6672 2.2).
+// Puts the DNAME's target in the place of its owner (RFC 6672 2.2). False: it gets too long.
 static bool rewrite(const struct zone_compiler *compiler, const struct zone_node *dname,
                     uint8_t octets[DNAME_MAX], struct dname *name)
 {
@@ -94,7 +101,7 @@ static bool rewrite(const struct zone_compiler *compiler, const struct zone_node
         return false;
     memcpy(octets + kept, target.at, target.len);
     *name = (struct dname){octets, kept + target.len};
-    return dname_is_within(*name, zone_apex_of(compiler));
+    return true;
 }
 
 // The next CNAME on the way of a query that came to this one.
@@ -110,7 +117,8 @@ static struct zone_node *after_cname(struct zone_compiler *compiler, struct zone
         name = zone_node_name(compiler, target, octets);
     for (size_t i = 0; look.kind == LOOK_DNAME && i < REWRITES_MAX; i++) {
         zone_node_mark(&compiler->via, node, NODE_VIA_DNAME);
-        if (look.node->flags & NODE_IN_LOOP || !rewrite(compiler, look.node, octets, &name))
+        if (look.node->flags & NODE_IN_LOOP || !rewrite(compiler, look.node, octets, &name) ||
+            !dname_is_within(name, zone_apex_of(compiler)))
             return NULL;
         look = zone_look_name(compiler, name);
     }
@@ -213,4 +221,37 @@ void zone_alias_settle(struct zone_compiler *compiler)
             lead(compiler, eval->at[i], after_cname(compiler, eval->at[i]));
     find_loops(compiler, false);
     compiler->aliases.count = 0;
+}
+
+// ---- out of the zone ----------------------------------------------------------------------------
+
+static bool follow_one(const struct zone_compiler *compiler, struct zone_look look,
+                       uint8_t octets[DNAME_MAX], struct dname *name)
+{
+    struct dname target;
+    if (look.kind == LOOK_DNAME)
+        return rewrite(compiler, look.node, octets, name);
+    if (!zone_record_target(zone_look_alias(look), &target))
+        return false;
+    memcpy(octets, target.at, target.len);
+    *name = (struct dname){octets, target.len};
+    return true;
+}
+
+bool zone_compiler_follow(const struct zone_compiler *compiler, struct dname *name,
+                          uint8_t octets[DNAME_MAX], const void **tag)
+{
+    memmove(octets, name->at, name->len);
+    name->at = octets;
+    *tag = NULL;
+    for (size_t i = 0; i <= REWRITES_MAX; i++) {
+        if (!dname_is_within(*name, zone_apex_of(compiler)))
+            return true;
+        struct zone_look look = zone_look_name(compiler, *name);
+        const struct zone_record *alias = zone_look_alias(look);
+        if (!alias || !follow_one(compiler, look, octets, name))
+            return look.kind == LOOK_CUT && *tag;
+        *tag = alias->tag;
+    }
+    return false;
 }

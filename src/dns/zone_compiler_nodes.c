@@ -225,6 +225,7 @@ struct common {
     size_t count;
     bool is_whole;   // it lies at or below the node
     bool is_at_star; // the first label of the node that it has not is that of a wildcard
+    bool is_at_last; // and the last one that there is
 };
 
 static struct common compare(const struct zone_node *node, const struct labels *labels, size_t left)
@@ -241,6 +242,7 @@ static struct common compare(const struct zone_node *node, const struct labels *
         common.count++;
     }
     common.is_whole = common.count == own.count;
+    common.is_at_last = common.count + 1 == own.count;
     common.is_at_star =
         !common.is_whole && dname_label_is_star(own.at[own.count - common.count - 1]);
     return common;
@@ -282,6 +284,7 @@ struct zone_near zone_node_nearest(const struct zone_compiler *compiler, struct 
     }
     near.is_it = !left;
     near.is_at_star = common.is_at_star;
+    near.is_at_last = common.is_at_last;
     return near;
 }
 

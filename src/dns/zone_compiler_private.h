@@ -255,7 +255,8 @@ struct zone_near {
     struct zone_node *node;
     const struct zone_node *between; // NULL: none
     bool is_it;                      // the node, or without one a name between
-    bool is_at_star;                 // what is missing would lie beside a wildcard between
+    bool is_at_star;                 // what is missing lies beside a wildcard between
+    bool is_at_last;                 // which is `between` itself
 };
 struct zone_near zone_node_nearest(const struct zone_compiler *compiler, struct dname name);
 // The wildcard right below; or NULL.
@@ -291,7 +292,6 @@ static inline struct text zone_record_rdata(const struct zone_record *record)
 {
     return (struct text){(const char *)record->rdata, record->rdata_len};
 }
-bool zone_record_target(const struct zone_record *record, struct dname *target);
 uint32_t zone_record_ttl(const struct zone_compiler *compiler, const struct zone_record *record);
 bool zone_record_equal(const struct zone_record *a, const struct zone_record *b);
 // The older ones first; given ones are older than all.

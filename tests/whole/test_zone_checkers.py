@@ -207,6 +207,18 @@ def test_what_is_broken_is_told_of_objects(tmp_path, name):
     assert reasons(tmp_path)[1] == AS_OBJECTS.get(name, DEFECTS[name].found)
 
 
+def test_aliases_that_lead_back_through_another_zone_are_told_of_objects(tmp_path):
+    other = {**ZONE, "domainName": "example.net."}
+    out = {"domainName": "a.example.org.", "type": "CNAME", "rdata": "b.example.net."}
+    back = {"domainName": "b.example.net.", "type": "CNAME", "rdata": "a.example.org."}
+    rows = [manifest("Zone", "zone", ZONE), manifest("Zone", "other", other),
+            manifest("Record", "out", out)]
+    write(tmp_path / "all.yaml", yaml.safe_dump_all(rows))
+    assert reasons(tmp_path) == (0, set())
+    write(tmp_path / "back.yaml", yaml.safe_dump(manifest("Record", "back", back)))
+    assert reasons(tmp_path) == (0, {"w CNAMELoop"})
+
+
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_a_zone_as_objects_is_the_same_zone(tmp_path, seed):
     path = write(tmp_path / "z", zone_generator.zone(seed)[0])

@@ -97,7 +97,7 @@ static void tell_leaves(struct forest *forest, const struct forest_told *told)
         struct leaf *leaf = forest->touched[i];
         if (!(leaf->state & LEAF_IS_GONE) && leaf->state & LEAF_IS_TOLD)
             told->changed(told->context, leaf->object);
-        leaf->state &= LEAF_IS_GONE | LEAF_IS_NARROWED;
+        leaf->state &= LEAF_IS_LASTING;
         if (leaf->state & LEAF_IS_GONE)
             slab_give(leaf, sizeof *leaf);
     }
@@ -144,6 +144,7 @@ static void free_leaves(struct forest *forest)
     table_done(&forest->leaf_table);
     free(forest->leaves);
     free(forest->leaf_hashes);
+    free(forest->crossings);
     free(forest->free_leaves);
     free(forest->touched);
 }
@@ -222,7 +223,8 @@ void forest_set_settings(struct forest *forest, const struct forest_settings *se
 
 void forest_settle(struct forest *forest, const struct forest_told *told)
 {
-    if (forest->has_new_nodes) {
+    bool has_new_nodes = forest->has_new_nodes;
+    if (has_new_nodes) {
         names_settle(forest);
         live_settle(forest);
         forest->has_new_nodes = false;
@@ -233,6 +235,7 @@ void forest_settle(struct forest *forest, const struct forest_told *told)
             leaf_settle(forest, leaf);
     }
     compile_settle(forest);
+    loops_settle(forest, has_new_nodes);
     tell_gone(forest, told);
     tell_nodes(forest, told);
     tell_leaves(forest, told);
@@ -249,6 +252,7 @@ size_t forest_octets(const struct forest *forest)
     octets += (size_t)forest->node_table.capacity * sizeof *forest->node_table.slots;
     octets += (size_t)forest->live.capacity * sizeof *forest->live.slots;
     octets += forest->touched_capacity * sizeof *forest->touched;
+    octets += forest->crossing_capacity * sizeof *forest->crossings;
     octets += (forest->free_leaf_capacity + forest->free_node_capacity) * sizeof(uint32_t);
     for (uint32_t id = 0; id < forest->node_end; id++) {
         const struct node *node = forest->nodes[id];

@@ -131,7 +131,7 @@ static void compile(struct forest *forest, struct node *node)
         set_children(forest, node);
     node->has_new_children = false;
     zone_compiler_settle(node->compiler, hear, forest);
-    node->has_content = true;
+    node->has_content = forest->has_compiled = true;
     node_tell(forest, node);
     update_summary(forest, node);
 }

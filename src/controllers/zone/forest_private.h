@@ -22,6 +22,10 @@ enum leaf_state {
     LEAF_IS_GONE = 1 << 2,     // freed once it is out of `touched`
     LEAF_IS_TOUCHED = 1 << 3,  // it is in `touched`
     LEAF_IS_NARROWED = 1 << 4, // only Kubizone's reading of a pattern would have adopted it
+    LEAF_IS_CROSSING = 1 << 5, // in `crossings`
+    LEAF_IS_LOOPING = 1 << 6,  // one that leads back to itself
+    LEAF_IS_KEPT = 1 << 7,     // while `crossings` are gone through
+    LEAF_IS_LASTING = LEAF_IS_GONE | LEAF_IS_NARROWED | LEAF_IS_CROSSING | LEAF_IS_LOOPING,
 };
 enum leaf_list { LIST_REFERRING, LIST_BELOW, LISTS };
 
@@ -61,9 +65,11 @@ struct node {
     const struct object *object;  // NULL: only referred to
     const struct object *removed; // since the last settle
     uint32_t referrers;           // Zones that name it
-    bool is_fresh;                // to be read
-    bool is_told;                 // `changed` is due
-    bool is_idle;                 // it is in `idle`
+    uint32_t leaving;             // crossings, while they are gone through
+    uint32_t entering;
+    bool is_fresh; // to be read
+    bool is_told;  // `changed` is due
+    bool is_idle;  // it is in `idle`
     struct leaf *lists[LISTS];
     size_t narrowed_count;
 
@@ -93,6 +99,12 @@ struct node {
     bool has_new_children;
     struct node *next_due;
     struct zone_child summary; // as told to the parent; holds references
+};
+
+// An alias of a zone that leads into another one.
+struct crossing {
+    uint32_t leaf; // that may be another one meanwhile, or none
+    struct node *to;
 };
 
 struct gone { // a zone that is no longer live
@@ -142,6 +154,10 @@ struct forest {
     size_t gone_count;
     size_t gone_capacity;
     struct node *due[DNAME_LABELS_MAX + 1]; // to be settled, by the number of labels
+    bool has_compiled;
+    struct crossing *crossings;
+    size_t crossing_count;
+    size_t crossing_capacity;
 };
 
 static inline struct dname node_name(const struct node *node)
@@ -229,3 +245,8 @@ void compile_free(struct forest *forest, struct node *node);
 void compile_due(struct forest *forest, struct node *node);
 void compile_settle(struct forest *forest);
 void compile_set_frame(struct forest *forest, struct node *node);
+
+// ---- forest_loops.c: aliases that lead out of their zone and back
+// After all zones are settled. Marks those that lead back to themselves through other zones of
+// ours.
+void loops_settle(struct forest *forest, bool has_new_nodes);

@@ -287,6 +287,16 @@ static const char *explain(const struct leaf *leaf, struct arena *arena, enum zo
     return keep_text(arena, &text);
 }
 
+static const char *tell_circle(const struct leaf *leaf, struct arena *arena)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname target = {0};
+    struct dname owner = zone_record_owner(leaf->home->compiler, leaf->entry, octets);
+    (void)zone_record_target(leaf->entry, &target);
+    return arena_printf(arena, "CNAME loop: %s leads to %s, out of its zone, and from there back",
+                        name_text(arena, owner), name_text(arena, target));
+}
+
 static void tell_outcome(const struct leaf *leaf, struct arena *arena, struct forest_record *out)
 {
     struct zone_outcome outcome = zone_record_outcome(leaf->entry);
@@ -305,6 +315,8 @@ static void tell_outcome(const struct leaf *leaf, struct arena *arena, struct fo
     for (enum zone_reason reason = ZONE_TTL_MISMATCH; reason < ZONE_REASON_COUNT; reason++)
         if (reason != ZONE_DUPLICATE && outcome.warnings & 1u << (reason - ZONE_TTL_MISMATCH))
             warn(&warnings, reason_of(reason), explain(leaf, arena, reason));
+    if (out->is_in && leaf->state & LEAF_IS_LOOPING)
+        warn(&warnings, REASON_CNAME_LOOP, tell_circle(leaf, arena));
     out->warning_count = warnings.count;
 }
 

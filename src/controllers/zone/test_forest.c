@@ -1267,6 +1267,86 @@ static void a_forest_that_holds_much_can_be_dropped_before_it_is_settled(void **
     record("a/new", "'domainName':'www.example.org.'," A);
 }
 
+// ---- aliases through several zones --------------------------------------------------------------
+
+static const char *record_warning(const char *id, enum reason reason)
+{
+    struct forest_record view;
+    const struct object *object = entry_of(&record_kind, id)->object;
+    assert_true(forest_record(world.forest, world.arena, object, &view));
+    for (size_t i = 0; i < view.warning_count; i++)
+        if (view.warnings[i].reason == reason)
+            return view.warnings[i].text;
+    return NULL;
+}
+
+#define CNAME(target) "'type':'CNAME','rdata':'" target "'"
+
+static void aliases_that_lead_back_through_other_zones_are_warned_of(void **state)
+{
+    (void)state;
+    zone("dns/org", "'domainName':'example.org.'," ALL);
+    zone("dns/net", "'domainName':'example.net.'," ALL);
+    record("a/out", "'domainName':'a.example.org.'," CNAME("b.example.net."));
+    record("a/in", "'domainName':'b.example.net.'," CNAME("c.example.net."));
+    record("a/into", "'domainName':'i.example.net.'," CNAME("a.example.org."));
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+    record("b/back", "'domainName':'c.example.net.'," CNAME("a.example.org."));
+    settle();
+    assert_string_equal(record_warning("a/out", REASON_CNAME_LOOP),
+                        "CNAME loop: a.example.org. leads to b.example.net., out of its zone, and "
+                        "from there back");
+    assert_non_null(record_warning("b/back", REASON_CNAME_LOOP));
+    assert_null(record_warning("a/in", REASON_CNAME_LOOP)); // it stays in its zone
+    assert_null(record_warning("a/into", REASON_CNAME_LOOP));
+    assert_true(is_told(&record_kind, "a/out"));
+    assert_record("a/out", "a.example.org. Adopted dns/org in");
+    take_away(&record_kind, "a/in");
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+    assert_true(is_told(&record_kind, "b/back"));
+}
+
+static void a_zone_or_a_wildcard_may_close_the_circle(void **state)
+{
+    (void)state;
+    zone("dns/org", "'domainName':'example.org.'," ALL);
+    record("a/out", "'domainName':'a.example.org.'," CNAME("x.w.example.net."));
+    record("b/back", "'domainName':'*.w.example.net.'," CNAME("a.example.org."));
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+    zone("dns/net", "'domainName':'example.net.'," ALL);
+    settle();
+    assert_non_null(record_warning("a/out", REASON_CNAME_LOOP));
+    assert_non_null(record_warning("b/back", REASON_CNAME_LOOP));
+    record("b/x", "'domainName':'x.w.example.net.'," A);
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+    take_away(&record_kind, "b/x");
+    settle();
+    assert_non_null(record_warning("a/out", REASON_CNAME_LOOP));
+    take_away(&zone_kind, "dns/net");
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+}
+
+static void a_circle_may_go_by_a_sub_zone_and_a_dname(void **state)
+{
+    (void)state;
+    zone("dns/org", "'domainName':'example.org.','nameservers':[{'name':'ns.example.com.'}]," ALL);
+    zone("dns/sub",
+         "'domainName':'sub.example.org.','nameservers':[{'name':'ns.example.com.'}]," ALL);
+    record("a/out", "'domainName':'x.example.org.'," CNAME("x.old.sub.example.org."));
+    record("a/dname", "'domainName':'old.sub.example.org.','type':'DNAME','rdata':'example.org.'");
+    settle();
+    assert_non_null(record_warning("a/out", REASON_CNAME_LOOP));
+    assert_null(record_warning("a/dname", REASON_CNAME_LOOP));
+    record("a/dname", "'domainName':'old.sub.example.org.','type':'DNAME','rdata':'example.net.'");
+    settle();
+    assert_null(record_warning("a/out", REASON_CNAME_LOOP));
+}
+
 // ---- any order of events ------------------------------------------------------------------------
 
 static uint32_t seed_of_dice;
@@ -1351,6 +1431,11 @@ static const char *some_record(void)
         "'type':'NS','rdata':'ns1.b.a.'",
         "'type':'NS','rdata':'ns1'",
         "'type':'CNAME','rdata':'www'",
+        "'type':'CNAME','rdata':'www.b.a.'",
+        "'type':'CNAME','rdata':'www.a.'",
+        "'type':'CNAME','rdata':'q.d.'",
+        "'type':'CNAME','rdata':'x.c.b.a.'",
+        "'type':'DNAME','rdata':'b.a.'",
         "'type':'SOA','rdata':'x'",
         "'type':'DS','rdata':'1 8 1 0123456789012345678901234567890123456789'",
         "'type':'A','rdata':'1.2.3'",
@@ -1506,6 +1591,9 @@ int main(void)
         TEST(what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it),
         TEST(of_too_many_patterns_the_first_count),
         TEST(a_forest_that_holds_much_can_be_dropped_before_it_is_settled),
+        TEST(aliases_that_lead_back_through_other_zones_are_warned_of),
+        TEST(a_zone_or_a_wildcard_may_close_the_circle),
+        TEST(a_circle_may_go_by_a_sub_zone_and_a_dname),
         TEST(any_order_of_events_leads_to_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
