@@ -16,7 +16,7 @@ from harness import LOOPBACK, run
 from secondaries import ZONE, record_text
 from zone_changes import SUBS, UNSERVED, Changes, parent_text
 
-FILLERS = 1000
+FILLERS = 2000
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ class Farm(secondaries.Primary):
     # ---- versions
 
     def look(self, server=None):
-        """What we have, or a server if it answers: one serial stands for one content."""
+        """What we have, or a server: one serial stands for one content."""
         zone = (server or self).fetch()
         assert self.contents.setdefault(zone.serial, zone).differences(zone) == []
         return zone
@@ -129,8 +129,8 @@ class Farm(secondaries.Primary):
         return len(served)
 
 
-ROUNDS = 100
-BATCH = 100
+ROUNDS = 50
+BATCH = 200
 
 
 def test_after_ten_thousand_random_changes_all_have_the_same_zone(farm, seed, tmp_path):
@@ -139,8 +139,7 @@ def test_after_ten_thousand_random_changes_all_have_the_same_zone(farm, seed, tm
     sub_zones = 0
     for round_ in range(1, ROUNDS + 1):
         changes.batch(BATCH)
-        farm.look_ahead()
-        farm.look(farm.servers[changes.random.choice(list(farm.servers))])
+        farm.look(changes.random.choice([None, *farm.servers.values()]))
         if round_ % 25 == 0:
             farm.settle(f"after {changes.count}")
             farm.expect_all_equal()
