@@ -39,8 +39,11 @@ enum reason record_check_ttl(const struct record_spec *spec, struct error *err)
 {
     if (!spec->has_ttl || (spec->ttl_s >= 0 && spec->ttl_s <= TTL_MAX_S))
         return REASON_NONE;
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.ttl %lld is not within 0..%d",
-                    (long long)spec->ttl_s, TTL_MAX_S);
+    if (spec->ttl_s == RECORD_TTL_UNREAD)
+        (void)error_set(err, FAULT_SPEC, NULL, "spec.ttl is no whole number");
+    else
+        (void)error_set(err, FAULT_SPEC, NULL, "spec.ttl %lld is not within 0..%d",
+                        (long long)spec->ttl_s, TTL_MAX_S);
     return REASON_INVALID_TTL;
 }
 
@@ -48,8 +51,11 @@ enum reason record_check_class(const struct record_spec *spec, struct error *err
 {
     if (text_equal_nocase(spec->class_, TEXT("IN")))
         return REASON_NONE;
-    (void)error_set(err, FAULT_SPEC, NULL, "spec.class %.*s is not the zone's, which is IN",
-                    TEXT_ARGS(spec->class_));
+    if (!spec->class_.len)
+        (void)error_set(err, FAULT_SPEC, NULL, "spec.class is no class; the zone's is IN");
+    else
+        (void)error_set(err, FAULT_SPEC, NULL, "spec.class %.*s is not the zone's, which is IN",
+                        TEXT_ARGS(spec->class_));
     return REASON_CLASS_MISMATCH;
 }
 

@@ -22,18 +22,28 @@ enum ours_flag {
 const char *const record_condition_types[] = {"Accepted", "Conflicted", "Programmed", "Warned",
                                               NULL};
 
+static bool is_given(const struct value *value)
+{
+    return value && value->type != VALUE_NULL;
+}
+
+static struct text class_of(const struct value *class_)
+{
+    struct text text = value_text(class_);
+    return !is_given(class_) ? TEXT("IN") : text.at ? text : TEXT("");
+}
+
 void record_decode(const struct value *object, struct record_spec *out)
 {
     const struct value *spec = value_find(object, "spec");
     const struct value *ttl = value_find(spec, "ttl");
-    struct text class_ = value_text_at(spec, "class");
     *out = (struct record_spec){
         .domain_name = value_text_at(spec, "domainName"),
         .ref = zone_ref_decode(value_find(spec, "zoneRef")),
         .type = value_text_at(spec, "type"),
-        .class_ = class_.at ? class_ : TEXT("IN"),
-        .has_ttl = ttl && ttl->type == VALUE_INT,
-        .ttl_s = value_int_at(spec, "ttl", 0),
+        .class_ = class_of(value_find(spec, "class")),
+        .has_ttl = is_given(ttl),
+        .ttl_s = value_int_at(spec, "ttl", is_given(ttl) ? RECORD_TTL_UNREAD : 0),
         .rdata = value_text_at(spec, "rdata"),
     };
 }

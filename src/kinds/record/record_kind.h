@@ -15,13 +15,17 @@
 extern const struct kind record_kind;
 
 // The spec as written. Borrowed from what it was read from.
+// A server whose CRD has other types may let anything through: what is no number or text there is
+// not taken for absent.
+#define RECORD_TTL_UNREAD INT64_MIN
+
 struct record_spec {
     struct text domain_name;
     struct zone_ref ref;
     struct text type;
-    struct text class_; // "IN" when not given
+    struct text class_; // "IN" when not given, "" when it is no text
     bool has_ttl;
-    int64_t ttl_s;
+    int64_t ttl_s; // or RECORD_TTL_UNREAD
     struct text rdata;
 };
 struct record_status {
