@@ -31,7 +31,7 @@ enum field_flag {
     FIELD_TIME = 1 << 4,     // CRD: format date-time
     FIELD_BYTES = 1 << 5,    // base64 text
     FIELD_INT64 = 1 << 6,    // CRD: format int64 instead of int32
-    FIELD_UINT32 = 1 << 7,   // CRD: format uint32 instead of int32
+    FIELD_UINT32 = 1 << 7,   // 32 bits without sign; CRD: the same
     FIELD_NULLABLE = 1 << 8, // CRD: null is kept; it counts as absent
 };
 

@@ -103,11 +103,11 @@ static void add_text_limits(const struct crd *crd, struct value *schema, const s
     add_max(crd, schema, "maxLength", row);
 }
 
+// Of OpenAPI's formats int64 is the one that holds 32 bits without sign; for others API servers
+// warn whoever applies the CRD.
 static const char *int_format(const struct field *row)
 {
-    if (row->flags & FIELD_INT64)
-        return "int64";
-    return row->flags & FIELD_UINT32 ? "uint32" : "int32";
+    return row->flags & (FIELD_INT64 | FIELD_UINT32) ? "int64" : "int32";
 }
 
 static void add_int_limits(const struct crd *crd, struct value *schema, const struct field *row)

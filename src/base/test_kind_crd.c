@@ -270,7 +270,7 @@ static void lenient_kind_has_only_the_bounds_that_its_table_names(void **state)
                                    "                default: []\n"
                                    "              ttl:\n"
                                    "                type: integer\n"
-                                   "                format: uint32\n"
+                                   "                format: int64\n"
                                    "                minimum: 0\n"
                                    "              texts:\n"
                                    "                type: object\n"
@@ -280,7 +280,7 @@ static void lenient_kind_has_only_the_bounds_that_its_table_names(void **state)
                                    "                type: object\n"
                                    "                additionalProperties:\n"
                                    "                  type: integer\n"
-                                   "                  format: uint32\n"
+                                   "                  format: int64\n"
                                    "            nullable: true\n"));
 }
 
