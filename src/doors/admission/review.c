@@ -83,6 +83,13 @@ static bool is_going(const struct value *object)
     return value_text_at(value_find(object, "metadata"), "deletionTimestamp").len > 0;
 }
 
+// Labels and the like of an object of before its rules: who writes those has no say in its spec.
+static bool has_same_spec(const struct value *object, const struct value *old)
+{
+    const struct value *spec = value_find(object, "spec");
+    return old && spec && value_equal(spec, value_find(old, "spec"));
+}
+
 static void judge_object(struct review *review, const struct value *object, const struct value *old)
 {
     struct findings *findings = &review->findings;
@@ -107,8 +114,9 @@ static void judge_write(struct review *review, bool is_update)
         WARN(review, "signpost did not check this: the review brings no object");
         return;
     }
-    if (!is_going(object))
-        judge_object(review, object, is_update ? map_of(review, "oldObject") : NULL);
+    const struct value *old = is_update ? map_of(review, "oldObject") : NULL;
+    if (!is_going(object) && !has_same_spec(object, old))
+        judge_object(review, object, old);
 }
 
 static void judge(struct review *review)

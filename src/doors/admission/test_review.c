@@ -231,6 +231,16 @@ static void an_object_that_goes_may_be_written_however_wrong_it_is(void **state)
     assert_true(is_allowed());
 }
 
+static void what_leaves_the_spec_as_it_is_goes_through(void **state)
+{
+    (void)state;
+    const char *before = record_json("", "'type':'X'");
+    assert_true(update(record_json(",'labels':{'a':'b'}", "'type':'X'"), before));
+    assert_true(is_allowed());
+    assert_true(update(record_json("", "'type':'Y'"), before));
+    assert_false(is_allowed());
+}
+
 static void a_status_is_nobodys_business_here(void **state)
 {
     (void)state;
@@ -388,6 +398,7 @@ int main(void)
         TEST(an_update_is_held_against_the_old_object),
         TEST(what_the_server_adds_to_metadata_is_no_fault),
         TEST(an_object_that_goes_may_be_written_however_wrong_it_is),
+        TEST(what_leaves_the_spec_as_it_is_goes_through),
         TEST(a_status_is_nobodys_business_here),
         TEST(unknown_operations_and_kinds_are_allowed_with_a_warning),
         TEST(a_path_without_a_kind_allows_whatever_comes),
