@@ -123,6 +123,9 @@ struct kind {
     bool has_status;
     bool is_foreign;  // not ours: unknown fields are skipped, no CRD is printed
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
+    // Foreign: others write its status, and the cache keeps of it what pack_spec takes. In a folder
+    // it stands in the manifest.
+    bool has_their_status;
     // The schema bounds and refuses as little as it can, so that no old manifest fails: only bounds
     // that the table names count, and null is absent. Faults become conditions.
     bool is_lenient;

@@ -102,11 +102,18 @@ bool setup_reads(const struct setup *setup, const struct kind *kind)
     return false;
 }
 
+// A folder also has the kinds of controllers that do not run, and those that the core has.
+static bool is_served(const struct setup *setup, const struct kind *kind)
+{
+    bool is_of_others = kind->is_foreign && *kind->group;
+    return (!setup->place.is_cluster && !is_of_others) || setup_reads(setup, kind);
+}
+
 static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
-        if (setup->place.is_cluster && !setup_reads(setup, kinds[i]))
+        if (!is_served(setup, kinds[i]))
             continue;
         rows[count++] = (struct store_kind){.kind = kinds[i],
                                             .finalizer = finalizer_of(setup, kinds[i]),

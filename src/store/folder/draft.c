@@ -142,7 +142,8 @@ static void match_document(void *context, struct arena *arena, struct document *
         !text_equal(document->name, draft->subject.name) ||
         !text_equal(document->namespace_, draft->subject.namespace_))
         return;
-    draft->ours.last_good = value_copy(draft->arena, ours_last_good(arena, document->tree));
+    draft->ours.last_good =
+        value_copy(draft->arena, ours_last_good(arena, document->kind, document->tree));
     draft->is_aside = document->has_secret;
 }
 

@@ -42,6 +42,12 @@ static const struct value *map_at(const struct value *map, const char *key)
     return value_count(found) && found->type == VALUE_MAP ? found : NULL;
 }
 
+static const struct value *owners_at(const struct value *metadata)
+{
+    const struct value *found = value_find(metadata, "ownerReferences");
+    return value_count(found) && found->type == VALUE_LIST ? found : NULL;
+}
+
 bool ours_decode(struct ours *out, const struct store_kind *type, const struct value *document)
 {
     const struct value *metadata = value_find(document, "metadata");
@@ -227,16 +233,19 @@ struct value *ours_read_line(struct arena *arena, struct text line)
 
 // ---- the document of the user -------------------------------------------------------------------
 
-struct value *ours_last_good(struct arena *arena, const struct value *tree)
+struct value *ours_last_good(struct arena *arena, const struct kind *kind, const struct value *tree)
 {
     const struct value *given = value_find(tree, "metadata");
     struct value *kept = value_make(arena, VALUE_MAP);
     struct value *metadata = value_make(arena, VALUE_MAP);
     set_shared(arena, metadata, TEXT("labels"), map_at(given, "labels"));
     set_shared(arena, metadata, TEXT("annotations"), map_at(given, "annotations"));
+    set_shared(arena, metadata, TEXT("ownerReferences"), owners_at(given));
     if (metadata->count)
         value_set(kept, TEXT("metadata"), metadata);
     set_body(arena, kept, tree);
+    if (kind->has_their_status)
+        set_shared(arena, kept, TEXT("status"), map_at(tree, "status"));
     return kept;
 }
 
@@ -247,16 +256,21 @@ uint64_t ours_body_hash(struct arena *arena, const struct value *tree)
     return value_hash(body);
 }
 
-bool ours_same_metadata(const struct value *a, const struct value *b)
+static bool is_same(const struct value *mine, const struct value *theirs)
+{
+    return mine == theirs || (mine && theirs && value_equal(mine, theirs));
+}
+
+bool ours_same_beside(const struct value *a, const struct value *b)
 {
     static const char *const keys[] = {"labels", "annotations"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        const struct value *mine = map_at(value_find(a, "metadata"), keys[i]);
-        const struct value *theirs = map_at(value_find(b, "metadata"), keys[i]);
-        if (mine != theirs && (!mine || !theirs || !value_equal(mine, theirs)))
+    const struct value *mine = value_find(a, "metadata");
+    const struct value *theirs = value_find(b, "metadata");
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (!is_same(map_at(mine, keys[i]), map_at(theirs, keys[i])))
             return false;
-    }
-    return true;
+    return is_same(owners_at(mine), owners_at(theirs)) &&
+           is_same(map_at(a, "status"), map_at(b, "status"));
 }
 
 static const struct value *merge_marks(struct arena *arena, const struct value *theirs,
@@ -304,9 +318,12 @@ struct value *ours_tree(struct arena *arena, const struct subject *subject, cons
     set_shared(arena, metadata, TEXT("labels"), merge_marks(arena, labels, ours->labels));
     set_shared(arena, metadata, TEXT("annotations"),
                merge_marks(arena, map_at(theirs, "annotations"), ours->annotations));
+    set_shared(arena, metadata, TEXT("ownerReferences"), owners_at(theirs));
     struct value *document = make_document(arena, subject, metadata);
     set_body(arena, document, ours->last_good);
-    set_shared(arena, document, TEXT("status"), ours->status);
+    set_shared(arena, document, TEXT("status"),
+               subject->type->kind->has_their_status ? map_at(ours->last_good, "status")
+                                                     : ours->status);
     return document;
 }
 

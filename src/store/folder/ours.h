@@ -56,13 +56,15 @@ void ours_write_gone(struct buffer *out, struct arena *arena, const struct subje
 // The document of a line, without what finds it. NULL when the line cannot be read.
 struct value *ours_read_line(struct arena *arena, struct text line);
 
-// What is kept of a good document: everything but apiVersion, kind, status and the metadata that is
-// not labels or annotations.
-struct value *ours_last_good(struct arena *arena, const struct value *tree);
+// What is kept of a good document: everything but apiVersion, kind, the metadata that is not
+// labels, annotations or ownerReferences, and a status, unless that is others'
+// (kind->has_their_status).
+struct value *ours_last_good(struct arena *arena, const struct kind *kind,
+                             const struct value *tree);
 // Everything outside metadata and status: what makes a generation. Accepts both trees above.
 uint64_t ours_body_hash(struct arena *arena, const struct value *tree);
-// Labels and annotations are the same?
-bool ours_same_metadata(const struct value *a, const struct value *b);
+// Is the rest of what is kept the same?
+bool ours_same_beside(const struct value *a, const struct value *b);
 
 // The whole object as a cluster would answer it.
 struct value *ours_tree(struct arena *arena, const struct subject *subject,

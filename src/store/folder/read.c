@@ -115,7 +115,7 @@ static void tell_known(struct reading *reading, struct arena *arena, struct docu
         entry.fault = is_refused ? arena_copy(arena, draft.ours.fault.at, draft.ours.fault.len)
                                  : document->fault;
         entry.has_good = draft.ours.last_good || draft.unread.len;
-        draft.ours.last_good = ours_last_good(arena, document->tree);
+        draft.ours.last_good = ours_last_good(arena, document->kind, document->tree);
         entry.tree = ours_tree(arena, &draft.subject, &draft.ours);
     }
     tell(reading, entry);

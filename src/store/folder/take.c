@@ -211,7 +211,8 @@ static bool keep_secret(struct folder *folder, struct draft *draft, bool has_sec
 // In deletion the spec stays as it was; labels and annotations still say how to go about it.
 static const struct value *reborn_good(struct draft *draft, const struct value *given)
 {
-    struct value *kept = ours_last_good(draft->arena, draft->ours.last_good);
+    struct value *kept =
+        ours_last_good(draft->arena, draft->subject.type->kind, draft->ours.last_good);
     value_remove(kept, "metadata");
     const struct value *metadata = value_find(given, "metadata");
     if (metadata)
@@ -229,7 +230,7 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
                         uint32_t id, uint32_t from)
 {
     struct error err = {0};
-    const struct value *good = ours_last_good(draft->arena, document->tree);
+    const struct value *good = ours_last_good(draft->arena, document->kind, document->tree);
     bool is_settled = !draft->ours.deleted_s && draft_has_good(draft, good);
     if (is_settled)
         draft->unread = (struct text){0};
@@ -237,7 +238,7 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
     if (draft->ours.deleted_s)
         good = reborn_good(draft, good);
     bool is_new_body = !is_settled && has_new_body(draft, good);
-    bool is_new = is_new_body || (!is_settled && !ours_same_metadata(good, draft->ours.last_good));
+    bool is_new = is_new_body || (!is_settled && !ours_same_beside(good, draft->ours.last_good));
     bool has_secret = draft->ours.deleted_s ? draft->is_aside : document->has_secret;
     const char *fault =
         is_new_body && draft->ours.last_good ? find_immutable(folder, draft, document) : NULL;
@@ -263,7 +264,7 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
 {
     struct error err = {0};
     draft_begin(folder, draft);
-    draft->ours.last_good = ours_last_good(draft->arena, document->tree);
+    draft->ours.last_good = ours_last_good(draft->arena, document->kind, document->tree);
     if (folder->entries.live >= DOCUMENTS_MAX) {
         take_broken(folder, draft->arena, document, "too many documents; at most 1000000");
         return;

@@ -180,7 +180,7 @@ static struct ours example(struct arena *arena)
         .has_finalizer = true,
         .annotations = read_yaml(arena, TEXT("{own: '[1]', theirs: y}")),
         .status = read_yaml(arena, TEXT("{state: Created, count: 2}")),
-        .last_good = ours_last_good(arena, tree),
+        .last_good = ours_last_good(arena, &thing_kind, tree),
         .fault = TEXT("web.yaml:1:1: no"),
     };
     return ours;
@@ -261,6 +261,33 @@ static void whole_object_has_both_annotations_and_ours_win(void **state)
         "\"spec\":{\"value\":\"yes\",\"size\":7},\"status\":{\"state\":\"Created\",\"count\":2}}");
 }
 
+static void a_status_is_kept_of_kinds_alone_that_have_others_write_it(void **state)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    static const struct kind theirs = {.group = "",
+                                       .version = "v1",
+                                       .name = "Theirs",
+                                       .is_foreign = true,
+                                       .has_their_status = true};
+    static const struct store_kind type = {.kind = &theirs};
+    const struct subject subject = {.type = &type, .namespace_ = TEXT("shop"), .name = TEXT("a")};
+    struct value *a = read_yaml(arena, TEXT("{metadata: {name: a, ownerReferences: [{uid: x}]}, "
+                                            "spec: {x: 1}, status: {y: 1}}"));
+    struct value *b = read_yaml(arena, TEXT("{metadata: {name: a, ownerReferences: [{uid: x}]}, "
+                                            "spec: {x: 1}, status: {y: 2}}"));
+    (void)state;
+    struct ours ours = example(arena);
+    ours.last_good = ours_last_good(arena, &theirs, a);
+    const struct value *tree = ours_tree(arena, &subject, &ours);
+    assert_int_equal(value_int_at(tree, "status.y", 0), 1);
+    const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
+    assert_true(text_is(value_text_at(owners->first, "uid"), "x"));
+    assert_false(ours_same_beside(ours.last_good, ours_last_good(arena, &theirs, b)));
+    assert_null(value_find(ours_last_good(arena, &thing_kind, a), "status"));
+    assert_true(ours_same_beside(ours_last_good(arena, &thing_kind, a),
+                                 ours_last_good(arena, &thing_kind, b)));
+}
+
 static void body_hash_does_not_see_metadata_and_status(void **state)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -270,10 +297,11 @@ static void body_hash_does_not_see_metadata_and_status(void **state)
     struct value *c = read_yaml(arena, TEXT("{spec: {x: 2}}"));
     (void)state;
     assert_true(ours_body_hash(arena, a) == ours_body_hash(arena, b));
-    assert_true(ours_body_hash(arena, a) == ours_body_hash(arena, ours_last_good(arena, b)));
+    assert_true(ours_body_hash(arena, a) ==
+                ours_body_hash(arena, ours_last_good(arena, &thing_kind, b)));
     assert_true(ours_body_hash(arena, a) != ours_body_hash(arena, c));
-    assert_false(ours_same_metadata(a, b));
-    assert_true(ours_same_metadata(a, c));
+    assert_false(ours_same_beside(a, b));
+    assert_true(ours_same_beside(a, c));
 }
 
 static void documents_without_uid_or_version_are_of_no_use(void **state)
@@ -335,6 +363,7 @@ int main(void)
         cmocka_unit_test(line_of_the_journal_has_no_status),
         cmocka_unit_test(what_lies_aside_is_left_out),
         cmocka_unit_test(whole_object_has_both_annotations_and_ours_win),
+        cmocka_unit_test(a_status_is_kept_of_kinds_alone_that_have_others_write_it),
         cmocka_unit_test(body_hash_does_not_see_metadata_and_status),
         cmocka_unit_test(documents_without_uid_or_version_are_of_no_use),
         cmocka_unit_test(manifests_and_status_files_are_known_by_name),

@@ -1,0 +1,121 @@
+#include "kinds/ingress/ingress_kind.h"
+
+static const struct value *list_at(const struct value *map, const char *path)
+{
+    const struct value *list = value_at(map, path, NULL);
+    return list && list->type == VALUE_LIST ? list : NULL;
+}
+
+// ---- packing: lists are (1, item) ..., ended by 0 -----------------------------------------------
+
+static void pack_host(struct pack_writer *out, struct text host)
+{
+    if (!host.len)
+        return;
+    pack_number(out, 1);
+    pack_text(out, host);
+}
+
+static void pack_rules(struct pack_writer *out, const struct value *object)
+{
+    value_each (rule, list_at(object, "spec.rules"))
+        pack_host(out, value_text_at(rule, "host"));
+    pack_number(out, 0);
+}
+
+static void pack_tls(struct pack_writer *out, const struct value *object)
+{
+    value_each (entry, list_at(object, "spec.tls"))
+        value_each (host, list_at(entry, "hosts"))
+            pack_host(out, value_text(host));
+    pack_number(out, 0);
+}
+
+static void pack_points(struct pack_writer *out, const struct value *object)
+{
+    value_each (point, list_at(object, "status.loadBalancer.ingress")) {
+        pack_number(out, 1);
+        pack_text(out, value_text_at(point, "ip"));
+        pack_text(out, value_text_at(point, "hostname"));
+    }
+    pack_number(out, 0);
+}
+
+static void pack_spec(const struct value *object, struct pack_writer *out)
+{
+    pack_text(out, value_text_at(object, "spec.ingressClassName"));
+    pack_rules(out, object);
+    pack_tls(out, object);
+    pack_points(out, object);
+}
+
+// ---- unpacking ----------------------------------------------------------------------------------
+
+static const struct text *unpack_hosts(struct arena *arena, struct pack_reader *in, size_t *count)
+{
+    const struct pack_reader begin = *in;
+    for (*count = 0; unpack_number(in); ++*count)
+        unpack_text(in);
+    struct text *hosts = arena_new_array(arena, struct text, *count + 1);
+    *in = begin;
+    for (size_t i = 0; unpack_number(in); i++)
+        hosts[i] = unpack_text(in);
+    return hosts;
+}
+
+static const struct ingress_point *unpack_points(struct arena *arena, struct pack_reader *in,
+                                                 size_t *count)
+{
+    const struct pack_reader begin = *in;
+    for (*count = 0; unpack_number(in); ++*count) {
+        unpack_text(in);
+        unpack_text(in);
+    }
+    struct ingress_point *points = arena_new_array(arena, struct ingress_point, *count + 1);
+    *in = begin;
+    for (size_t i = 0; unpack_number(in); i++) {
+        points[i].ip = unpack_text(in);
+        points[i].hostname = unpack_text(in);
+    }
+    return points;
+}
+
+void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *out)
+{
+    struct pack_reader in = pack_open(spec);
+    *out = (struct ingress_spec){.class_ = unpack_text(&in)};
+    out->hosts = unpack_hosts(arena, &in, &out->host_count);
+    out->tls_hosts = unpack_hosts(arena, &in, &out->tls_host_count);
+    out->points = unpack_points(arena, &in, &out->point_count);
+}
+
+// ---- table --------------------------------------------------------------------------------------
+
+static const struct field fields[] = {
+    {.path = "spec", .type = FIELD_MAP, .doc = "What is published."},
+    {.path = "spec.ingressClassName",
+     .type = FIELD_TEXT,
+     .doc = "Which Ingress controller it is for."},
+    {.path = "spec.rules", .type = FIELD_LIST, .doc = "Where requests go."},
+    {.path = "spec.rules[]", .type = FIELD_MAP, .doc = "One host."},
+    {.path = "spec.rules[].host", .type = FIELD_TEXT, .doc = "Its name; all when absent."},
+    {.path = "spec.tls", .type = FIELD_LIST, .doc = "Certificates."},
+    {.path = "spec.tls[]", .type = FIELD_MAP, .doc = "One certificate."},
+    {.path = "spec.tls[].hosts", .type = FIELD_LIST, .doc = "Names that it is for."},
+    {.path = "spec.tls[].hosts[]", .type = FIELD_TEXT, .doc = "One name."},
+};
+
+const struct kind ingress_kind = {
+    .group = "networking.k8s.io",
+    .version = "v1",
+    .name = "Ingress",
+    .plural = "ingresses",
+    .singular = "ingress",
+    .is_namespaced = true,
+    .is_foreign = true,
+    .has_their_status = true,
+    .fields = fields,
+    .field_count = COUNT_OF(fields),
+    .doc = "Hosts that are published, and the addresses at which they are.",
+    .pack_spec = pack_spec,
+};

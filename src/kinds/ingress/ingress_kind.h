@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/kind.h"
+#include "base/memory.h"
+
+// Ingress (networking.k8s.io/v1): which hosts people publish, and at which addresses their
+// controller answers. Only read; its status is that of others.
+extern const struct kind ingress_kind;
+
+// Of status.loadBalancer.ingress[]. Absent: not given.
+struct ingress_point {
+    struct text ip;
+    struct text hostname;
+};
+struct ingress_spec {
+    struct text class_; // spec.ingressClassName; absent: none
+    const struct text
+        *hosts; // of the rules, as written, in their order; rules without one left out
+    size_t host_count;
+    const struct text *tls_hosts;
+    size_t tls_host_count;
+    const struct ingress_point *points;
+    size_t point_count;
+};
+// The texts are borrowed from the body.
+void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *out);
