@@ -40,6 +40,7 @@ struct gather {
     const struct kind *kind;
     void (*offers)(const struct object *object, struct strings *out);
     void (*wants)(const struct object *subject, struct strings *out);
+    bool reads_ours; // what we wrote ourselves in those objects wakes, too
 };
 // Lanes by name, the same way.
 struct lane_gather {
@@ -177,7 +178,7 @@ struct snapshot {
     const char *const *lane_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
-    // Why the store refused finalizer and annotations, or an object that was to be made, for a
+    // Why the store refused finalizer and annotations, or an object or a child, for a
     // reason that waiting does not mend: no right, or what an admission webhook says. NULL: it did
     // not.
     const struct error *refused;
@@ -282,6 +283,15 @@ struct object_want {
     const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
 };
 
+// A child: an object of a kind that this key gathers, so that the next snapshots show what became
+// of it (store_put_child). Those that are as they shall be are not named.
+struct child_want {
+    struct object_ref_key key;
+    const struct value *tree;        // NULL: it goes
+    const struct object *seen;       // as gathered; NULL: it is not there
+    const struct verdict_line *line; // told when it is done; or NULL
+};
+
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
 
 struct verdict_mark { // a label or an annotation
@@ -306,8 +316,11 @@ struct verdict {
     struct publication publication;
     bool wants_whole; // the next turn begins with the whole object, read from the store
     const struct object_want *object;
+    const struct child_want *children; // all that are to be made, changed or dropped
+    size_t child_count;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
-    // Told when the write of this verdict has succeeded; at once when nothing is to be written.
+    // Told when the write of this verdict has succeeded; at once when nothing is to be written. Of
+    // a kind without status of ours the same is not told twice in a row.
     struct verdict_note notes[VERDICT_NOTES_MAX];
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];
@@ -366,6 +379,8 @@ struct controller {
     size_t gather_count;
     const struct lane_gather *lanes; // or NULL
     const struct overview *overview; // then it has no memos of its own; or NULL
+    // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
+    const char *switched_by;
     // Controllers of other kinds that run with it, under its name in --controllers;
     // NULL-terminated, or NULL. Those that name the same overview share it.
     const struct controller *const *companions;

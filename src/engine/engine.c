@@ -96,6 +96,7 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
     writes_free(engine);
+    children_free(engine);
     publish_free(engine);
     overviews_free(engine);
     lanes_free(engine);
@@ -174,14 +175,22 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         batch_add(engine, id);
 }
 
+static void wake_gatherers(struct engine *engine, const struct object *old,
+                           const struct object *new_, bool is_gone)
+{
+    bool is_same = old && !is_gone && is_same_to_us(old, new_);
+    if (!is_same || !text_equal(object_ours(old), object_ours(new_)))
+        gather_wake(engine, old, new_, is_same);
+}
+
 static void on_event(void *context, const struct store_event *event)
 {
     struct engine *engine = context;
     bool is_gone = event->type == STORE_DELETED;
     arena_reset(engine->arena);
     gather_index_offer(engine, event->old, is_gone ? NULL : event->object);
-    if (!event->is_initial && (is_gone || !event->old || !is_same_to_us(event->old, event->object)))
-        gather_wake(engine, event->old, event->object);
+    if (!event->is_initial)
+        wake_gatherers(engine, event->old, event->object, is_gone);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
@@ -211,8 +220,7 @@ void engine_file_written(struct engine *engine, const struct object *old, const 
     const struct object *kept = object_ref(old);
     arena_reset(engine->arena);
     gather_index_offer(engine, kept, new_);
-    if (!is_same)
-        gather_wake(engine, kept, new_);
+    wake_gatherers(engine, kept, new_, false);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == new_->kind)
             key_file_written(engine, i, new_, is_same);

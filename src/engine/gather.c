@@ -328,13 +328,13 @@ static void join_wake(struct engine *engine, struct join *join, size_t controlle
         key_wake(engine, value->keys[i], QUEUE_USER);
 }
 
-static void wake_state(struct engine *engine, const struct object *object)
+static void wake_state(struct engine *engine, const struct object *object, bool is_ours_alone)
 {
     for (size_t c = 0; object && c < engine->options.controller_count; c++) {
         struct controller_state *state = &engine->controllers[c];
         for (size_t i = 0; i < state->controller->gather_count; i++) {
             const struct gather *gather = &state->controller->gathers[i];
-            if (gather->kind != object->kind)
+            if (gather->kind != object->kind || (is_ours_alone && !gather->reads_ours))
                 continue;
             struct strings offers = offers_of(engine, gather, object);
             for (size_t j = 0; j < offers.count; j++)
@@ -343,10 +343,11 @@ static void wake_state(struct engine *engine, const struct object *object)
     }
 }
 
-void gather_wake(struct engine *engine, const struct object *old, const struct object *new_)
+void gather_wake(struct engine *engine, const struct object *old, const struct object *new_,
+                 bool is_ours_alone)
 {
-    wake_state(engine, old);
-    wake_state(engine, new_);
+    wake_state(engine, old, is_ours_alone);
+    wake_state(engine, new_, is_ours_alone);
 }
 
 void gather_wake_identity(struct engine *engine, const struct object_ref_key *key)

@@ -105,6 +105,7 @@ static void key_release(struct engine *engine, struct key *key)
     if (key->extra) {
         object_unref(key->extra->previous);
         free(key->extra->whole);
+        children_forget(key->extra->children);
     }
     free(key->extra);
     *key = (struct key){.first_claim = NO_ID};

@@ -59,6 +59,8 @@ struct served {
 // What only few keys have.
 struct key_extra {
     struct served *served;
+    struct children *children;     // or NULL
+    uint64_t told;                 // notes and lines without a write, the last; 0: none
     uint64_t made;                 // object that was made last, of this state; 0: none
     char *whole;                   // the object as JSON, for the next turn
     bool was_read;                 // it was asked for
@@ -418,6 +420,7 @@ struct engine {
     size_t batch_capacity;
 
     struct write *writes; // store calls under way
+    struct child_write *child_writes;
     size_t writes_in_flight;
     size_t flights_in_air;
     void (*stopped)(void *context);
@@ -456,6 +459,16 @@ void key_drop_memo(struct engine *engine, struct key *key);
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_free(struct engine *engine);
+
+// turn.c: a write failed. `is_ahead`: of talks, or of the status that is to tell it.
+void turn_write_failed(struct engine *engine, uint32_t id, const struct error *error,
+                       bool is_ahead);
+
+// children.c
+// Makes, changes and drops those of the verdict that were not done yet. False: nothing was sent.
+bool children_write(struct engine *engine, uint32_t id, const struct verdict *verdict);
+void children_forget(struct children *children); // accepts NULL
+void children_free(struct engine *engine);       // those under way
 
 // publish.c
 void publish_new(struct engine *engine);
@@ -516,8 +529,10 @@ void join_done(struct join *join);
 void gather_index_key(struct engine *engine, uint32_t id, const struct object *old,
                       const struct object *new_);
 void gather_index_offer(struct engine *engine, const struct object *old, const struct object *new_);
-// Wakes every key whose gathers meet the object (old or new state).
-void gather_wake(struct engine *engine, const struct object *old, const struct object *new_);
+// Wakes every key whose gathers meet the object (old or new state). `is_ours_alone`: it differs in
+// what we wrote ourselves.
+void gather_wake(struct engine *engine, const struct object *old, const struct object *new_,
+                 bool is_ours_alone);
 void gather_wake_identity(struct engine *engine, const struct object_ref_key *key);
 void gather_wake_lane(struct engine *engine, const char *lane);
 // What the snapshot's subject gathers as a key of that controller.

@@ -274,13 +274,18 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
     key->is_dirty |= write->wants_turn;
 }
 
+void turn_write_failed(struct engine *engine, uint32_t id, const struct error *error, bool is_ahead)
+{
+    write_refused(engine, id, error);
+    if (is_ahead && is_refusal(error))
+        remember_refusal(engine, id, error);
+}
+
 static void write_failed(struct write *write, const struct error *error)
 {
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
-    write_refused(engine, write->key, error);
-    if (write->is_ahead && is_refusal(error))
-        remember_refusal(engine, write->key, error);
+    turn_write_failed(engine, write->key, error, write->is_ahead);
     // Whoever wrote first was heard of before the reply: there is nothing to wait for.
     key->is_dirty |= key->is_racing && key->object != write->object;
 }
@@ -467,9 +472,28 @@ static void ask_question(struct engine *engine, uint32_t id, const struct verdic
         lane_ask(key->extra->lane, verdict->question);
 }
 
+// Without a status that remembers it, a verdict says the same again at every turn.
+static bool is_told(struct engine *engine, uint32_t id, const struct verdict *verdict)
+{
+    struct key *key = &engine->keys[id];
+    uint64_t hash = 0;
+    if (verdict->status || key->object->kind->has_status)
+        return false;
+    for (size_t i = 0; i < verdict->note_count; i++) {
+        const char *text = verdict->notes[i].text;
+        uint64_t mixed[] = {hash, hash_octets(text, strlen(text))};
+        hash = hash_octets(mixed, sizeof mixed);
+    }
+    if (!key->extra && !hash)
+        return true;
+    uint64_t before = key_extra(key)->told;
+    key->extra->told = hash;
+    return hash == before;
+}
+
 static void tell_at_once(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
-    autofree struct told *told = told_new(verdict);
+    autofree struct told *told = is_told(engine, id, verdict) ? NULL : told_new(verdict);
     told_tell(engine, told, engine->keys[id].object);
 }
 
@@ -483,7 +507,8 @@ static bool is_held_back(const struct engine *engine, const struct key *key)
 static bool is_refusal_over(const struct key *key, const struct verdict *verdict)
 {
     return key->extra && key->extra->refused && !verdict->mark_count && !verdict->object &&
-           !adds_finalizer(key->object, verdict) && !removes_finalizer(key->object, verdict);
+           !verdict->child_count && !adds_finalizer(key->object, verdict) &&
+           !removes_finalizer(key->object, verdict);
 }
 
 static void write_verdict(struct engine *engine, uint32_t id, const struct verdict *verdict)
@@ -503,7 +528,7 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
     if (is_held_back(engine, key))
         queue_after(engine->queue, id, key->extra->refused_until_ms);
     else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
-             write_object(engine, id, verdict))
+             write_object(engine, id, verdict) || children_write(engine, id, verdict))
         return;
     if (!write_status(engine, id, verdict))
         tell_at_once(engine, id, verdict);

@@ -282,6 +282,20 @@ static void dry_put(struct store *store, const struct store_put *put, store_done
     attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
 }
 
+static void dry_put_child(struct store *store, const struct store_child *child, store_done *done,
+                          void *context)
+{
+    (void)child;
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+}
+
+static void dry_drop_child(struct store *store, const struct object *seen, store_done *done,
+                           void *context)
+{
+    (void)seen;
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+}
+
 static void dry_note(struct store *store, const struct store_note *note)
 {
     (void)store;
@@ -337,6 +351,8 @@ static const struct store_ops dry_ops = {
     .patch_status = dry_patch_status,
     .remove_finalizer = dry_remove_finalizer,
     .put = dry_put,
+    .put_child = dry_put_child,
+    .drop_child = dry_drop_child,
     .note = dry_note,
     .checks = dry_checks,
     .flush = dry_flush,

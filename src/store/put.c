@@ -8,9 +8,9 @@ static void add_entries(struct arena *arena, struct value *map, const struct val
         value_set(map, item->key, value_copy(arena, item));
 }
 
-struct value *put_tree(struct arena *arena, const struct store_put *put)
+struct value *put_tree(struct arena *arena, const struct object_ref_key *key,
+                       const struct value *ours)
 {
-    const struct object_ref_key *key = &put->key;
     AUTO_BUFFER version = {0};
     struct value *tree = value_make(arena, VALUE_MAP);
     struct value *metadata = value_make(arena, VALUE_MAP);
@@ -21,8 +21,8 @@ struct value *put_tree(struct arena *arena, const struct store_put *put)
     value_set(metadata, TEXT("name"), value_make_text(arena, key->name));
     if (key->namespace_.len)
         value_set(metadata, TEXT("namespace"), value_make_text(arena, key->namespace_));
-    add_entries(arena, metadata, value_find(put->tree, "metadata"));
-    add_entries(arena, tree, put->tree);
+    add_entries(arena, metadata, value_find(ours, "metadata"));
+    add_entries(arena, tree, ours);
     value_set(tree, TEXT("metadata"), metadata);
     return tree;
 }

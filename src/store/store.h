@@ -74,6 +74,13 @@ struct store_put {
     const struct value *kept;  // names of `data` that stay as they stand there; list, or NULL
 };
 
+// The same of a kind that the store was opened with: an object among others there, told by events.
+struct store_child {
+    struct object_ref_key key;
+    const struct value *tree;
+    const struct object *seen; // the state that it changes; NULL: nothing has that name
+};
+
 struct store_note { // an Event
     const struct object *regarding;
     bool is_warning;
@@ -101,6 +108,10 @@ struct store_ops {
     void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
                              void *context);
     void (*put)(struct store *store, const struct store_put *put, store_done *done, void *context);
+    void (*put_child)(struct store *store, const struct store_child *child, store_done *done,
+                      void *context);
+    void (*drop_child)(struct store *store, const struct object *seen, store_done *done,
+                       void *context);
     void (*note)(struct store *store, const struct store_note *note);
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
@@ -170,6 +181,20 @@ static inline void store_put(struct store *store, const struct store_put *put, s
                              void *context)
 {
     store->ops->put(store, put, done, context);
+}
+// Makes a child, or gives it our fields and leaves those of others. Never over what is there and
+// was not seen: a name that something has, or another state than `seen`, answers RACE, status 409.
+// `child` may die on return; the reply names no object, an event follows it or came before.
+static inline void store_put_child(struct store *store, const struct store_child *child,
+                                   store_done *done, void *context)
+{
+    store->ops->put_child(store, child, done, context);
+}
+// Deletes a child in the state that was seen: guarded as above. One that is gone is no failure.
+static inline void store_drop_child(struct store *store, const struct object *seen,
+                                    store_done *done, void *context)
+{
+    store->ops->drop_child(store, seen, done, context);
 }
 // An Event about an object. Never fails, never delays; too many are dropped and counted.
 static inline void store_note(struct store *store, const struct store_note *note)

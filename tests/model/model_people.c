@@ -64,7 +64,7 @@ static void carry_over(struct model_object *object, const struct value *old, str
             value_set(metadata, text_of(fields[i]), value_copy(arena, kept));
     }
     carry_claims(object, old_metadata, tree, arena);
-    if (value_find(old, "status"))
+    if (value_find(old, "status") && !object->type->kind->has_their_status)
         value_set(tree, TEXT("status"), value_copy(arena, value_find(old, "status")));
 }
 

@@ -59,6 +59,18 @@ static void tap_put(struct store *store, const struct store_put *put, store_done
     store_put(inner_of(store), put, done, context);
 }
 
+static void tap_put_child(struct store *store, const struct store_child *child, store_done *done,
+                          void *context)
+{
+    store_put_child(inner_of(store), child, done, context);
+}
+
+static void tap_drop_child(struct store *store, const struct object *seen, store_done *done,
+                           void *context)
+{
+    store_drop_child(inner_of(store), seen, done, context);
+}
+
 static void tap_note(struct store *store, const struct store_note *note)
 {
     struct tap_store *tap = (struct tap_store *)store;
@@ -120,6 +132,8 @@ static const struct store_ops tap_ops = {
     .patch_status = tap_patch_status,
     .remove_finalizer = tap_remove_finalizer,
     .put = tap_put,
+    .put_child = tap_put_child,
+    .drop_child = tap_drop_child,
     .note = tap_note,
     .checks = tap_checks,
     .flush = tap_flush,

@@ -116,6 +116,18 @@ static void cluster_put(struct store *store, const struct store_put *put, store_
     writes_put(of(store), put, done, context);
 }
 
+static void cluster_put_child(struct store *store, const struct store_child *child,
+                              store_done *done, void *context)
+{
+    writes_put_child(of(store), child, done, context);
+}
+
+static void cluster_drop_child(struct store *store, const struct object *seen, store_done *done,
+                               void *context)
+{
+    writes_drop_child(of(store), seen, done, context);
+}
+
 static void cluster_note(struct store *store, const struct store_note *note)
 {
     notes_add(of(store)->notes, note);
@@ -313,6 +325,8 @@ static const struct store_ops cluster_ops = {
     .patch_status = cluster_patch_status,
     .remove_finalizer = cluster_remove_finalizer,
     .put = cluster_put,
+    .put_child = cluster_put_child,
+    .drop_child = cluster_drop_child,
     .note = cluster_note,
     .checks = cluster_checks,
     .flush = cluster_flush,

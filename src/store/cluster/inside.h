@@ -10,7 +10,7 @@
 //     cluster.c   opening, the operations, checks, metrics
 //     feed.c      what a watch brings: into the cache, and told
 //     held.c      objects that are held by name
-//     write.c     apply, remove_finalizer, patch_status, put, get: a queue and a window
+//     write.c     apply, remove_finalizer, patch_status, put, children, get: a queue and a window
 //     api.c, watch.c, lease.c, notes.c   the talks, each without the store
 
 // One list and watch whose objects go to the cache.
@@ -139,6 +139,10 @@ void writes_remove_finalizer(struct cluster *cluster, const struct object *objec
                              void *context);
 void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
                 void *context);
+void writes_put_child(struct cluster *cluster, const struct store_child *child, store_done *done,
+                      void *context);
+void writes_drop_child(struct cluster *cluster, const struct object *seen, store_done *done,
+                       void *context);
 void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
                 void *context);
 void writes_fence(struct cluster *cluster); // all that is under way is broken off

@@ -510,6 +510,79 @@ static void who_may_not_make_an_object_hears_which(void **state)
     assert_string_equal(made(bench, "data"), "");
 }
 
+// ---- children -----------------------------------------------------------------------------------
+
+static void put_child(struct bench *bench, const char *name, const char *text,
+                      const struct object *seen)
+{
+    const char *json = arena_printf(
+        bench->arena, "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"text\":\"%s\"}}", text);
+    store_put_child(bench->store,
+                    &(struct store_child){.key = key_of(&note_kind, name),
+                                          .tree = value_read_json(bench->arena, text_of(json),
+                                                                  &value_reply_limits, NULL),
+                                          .seen = seen},
+                    on_reply, bench);
+    pass(bench, SECOND);
+}
+
+static void drop_child(struct bench *bench, const struct object *seen)
+{
+    store_drop_child(bench->store, seen, on_reply, bench);
+    pass(bench, SECOND);
+}
+
+static void a_child_is_made_changed_and_dropped_as_it_was_seen(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    put_child(bench, "a", "1", NULL);
+    expect_replies(bench, "ok:gone ");
+    expect_told(bench, "+a ");
+    assert_string_equal(stored(bench, "a", "metadata.labels"), "{\"a\":\"b\"}");
+    const struct object *first = object_ref(note(bench, "a"));
+    put_child(bench, "a", "2", first);
+    expect_replies(bench, "ok:gone ");
+    expect_told(bench, "~a ");
+    assert_string_equal(stored(bench, "a", "spec.text"), "\"2\"");
+    put_child(bench, "a", "3", first);
+    drop_child(bench, first);
+    expect_replies(bench, "Conflict:409 Conflict:409 ");
+    const struct object *second = object_ref(note(bench, "a"));
+    drop_child(bench, second);
+    drop_child(bench, second);
+    expect_replies(bench, "ok:gone ok:gone ");
+    expect_told(bench, "-a ");
+    object_unref(first);
+    object_unref(second);
+}
+
+static void a_child_is_not_made_over_what_others_have_made(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    model_server_set_delays(bench->server, 1, 2 * SECOND);
+    write_text(bench, "a", "theirs");
+    put_child(bench, "a", "ours", NULL);
+    expect_replies(bench, "Conflict:409 ");
+    assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
+}
+
+static void a_child_that_was_made_again_by_others_is_not_dropped(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    put_child(bench, "a", "1", NULL);
+    const struct object *seen = object_ref(note(bench, "a"));
+    const struct object_ref_key key = key_of(&note_kind, "a");
+    model_server_delete(bench->server, &key);
+    write_text(bench, "a", "theirs");
+    drop_child(bench, seen);
+    expect_replies(bench, "ok:gone Conflict:409 ");
+    assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
+    object_unref(seen);
+}
+
 // ---- order of replies and events ----------------------------------------------------------------
 
 static void a_reply_before_its_event_is_not_told_twice(void **state)
@@ -1093,6 +1166,9 @@ int main(void)
         TEST(an_object_of_ours_is_made_and_then_set),
         TEST(what_is_kept_is_read_and_sent_again),
         TEST(who_may_not_make_an_object_hears_which),
+        TEST(a_child_is_made_changed_and_dropped_as_it_was_seen),
+        TEST(a_child_is_not_made_over_what_others_have_made),
+        TEST(a_child_that_was_made_again_by_others_is_not_dropped),
         TEST(a_reply_before_its_event_is_not_told_twice),
         TEST(an_event_before_its_reply_is_told_once),
         TEST(a_deletion_before_the_reply_is_final),

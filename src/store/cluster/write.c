@@ -22,7 +22,16 @@ static const struct {
 } limits[RANK_COUNT] = {
     [RANK_URGENT] = {128, 64}, [RANK_AHEAD] = {128, 64}, [RANK_BEHIND] = {1024, 512}};
 
-enum write_type { WRITE_APPLY, WRITE_STATUS, WRITE_REMOVE_FINALIZER, WRITE_PUT, WRITE_GET };
+enum write_type {
+    WRITE_APPLY,
+    WRITE_STATUS,
+    WRITE_REMOVE_FINALIZER,
+    WRITE_PUT,
+    WRITE_CREATE, // a child; not applied, which would take over what somebody else made
+    WRITE_CHANGE,
+    WRITE_DROP,
+    WRITE_GET,
+};
 
 // What is asked of the server now.
 enum write_step {
@@ -41,10 +50,10 @@ struct write {
     enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
     const struct store_kind *kind; // NULL: PUT
-    const struct object *object;   // as the asker saw it; NULL: GET, PUT
+    const struct object *object;   // as the asker saw it; NULL: GET, PUT, CREATE
     char *path;
-    char *name;          // PUT: for people
-    char *body;          // APPLY, REMOVE_FINALIZER: what is sent. STATUS, PUT: what is wanted
+    char *name;          // PUT, CREATE: for people
+    char *body;          // what is sent. STATUS, PUT: what is wanted
     char *kept;          // PUT: names of data that stay; NULL: none
     char *clear;         // APPLY: the merge patch of those that go; NULL: none do
     struct error *error; // READ_BACK: what the asker will hear; else NULL
@@ -70,8 +79,18 @@ static const struct {
                                 "application/merge-patch+json", RANK_BEHIND},
     [WRITE_PUT] = {"PATCH", NULL, "?fieldManager=signpost&force=true",
                    "application/apply-patch+yaml", RANK_BEHIND},
+    [WRITE_CREATE] = {"POST", NULL, "?fieldManager=signpost", "application/json", RANK_BEHIND},
+    [WRITE_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
+                      RANK_BEHIND},
+    [WRITE_DROP] = {"DELETE", NULL, "", "application/json", RANK_BEHIND},
     [WRITE_GET] = {"GET", NULL, "", NULL, RANK_AHEAD},
 };
+
+// Nothing of the object comes back with the reply: the watch tells it.
+static bool is_told_by_watch(const struct write *write)
+{
+    return write->type >= WRITE_PUT && write->type <= WRITE_DROP;
+}
 
 static const char *method_of(const struct write *write)
 {
@@ -567,7 +586,7 @@ static void succeed(struct write *write, const struct value *tree)
         return;
     }
     grow_window(write->cluster);
-    if (write->type == WRITE_PUT) {
+    if (is_told_by_watch(write)) {
         answer(write, &(struct store_reply){.is_ok = true});
         return;
     }
@@ -638,6 +657,12 @@ static void unreadable(struct write *write)
     fail(write, &error);
 }
 
+static bool is_dropped(const struct write *write, const struct api_reply *reply)
+{
+    return write->type == WRITE_DROP && write->step == STEP_SEND && !reply->is_ok &&
+           reply->error.status == 404;
+}
+
 // What is to be made is not there: nothing of it can be kept.
 static bool is_absent(const struct write *write, const struct api_reply *reply)
 {
@@ -656,6 +681,8 @@ static void replied(void *context, const struct api_reply *reply)
         was_read_back(write, tree);
     else if (is_absent(write, reply))
         send_write(write, NULL);
+    else if (is_dropped(write, reply))
+        succeed(write, NULL);
     else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
         return;
     else if (!reply->is_ok)
@@ -684,7 +711,8 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .done = done,
                             .context = context};
     must(write->kind || type == WRITE_PUT);
-    api_path(&path, key->kind, key->namespace_, key->name, forms[type].subresource);
+    api_path(&path, key->kind, key->namespace_, type == WRITE_CREATE ? TEXT("") : key->name,
+             forms[type].subresource);
     buffer_add_text(&path, forms[type].query);
     write->path = buffer_steal(&path);
     return write;
@@ -726,18 +754,66 @@ void writes_remove_finalizer(struct cluster *cluster, const struct object *objec
     enqueue(write);
 }
 
+static char *name_of(const struct object_ref_key *key)
+{
+    struct buffer name = {0};
+    buffer_printf(&name, "%s %.*s%s%.*s", key->kind->name, TEXT_ARGS(key->namespace_),
+                  key->namespace_.len ? "/" : "", TEXT_ARGS(key->name));
+    return buffer_steal(&name);
+}
+
 void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
                 void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_PUT, &put->key, done, context);
-    struct buffer name = {0};
-    buffer_printf(&name, "%s %.*s%s%.*s", put->key.kind->name, TEXT_ARGS(put->key.namespace_),
-                  put->key.namespace_.len ? "/" : "", TEXT_ARGS(put->key.name));
-    write->name = buffer_steal(&name);
-    write->body = json_of(put_tree(arena, put));
+    write->name = name_of(&put->key);
+    write->body = json_of(put_tree(arena, &put->key, put->tree));
     write->kept = value_count(put->kept) ? json_of(put->kept) : NULL;
     write->first_step = write->step = write->kept ? STEP_READ : STEP_SEND;
+    enqueue(write);
+}
+
+static void create_child(struct cluster *cluster, const struct store_child *child, store_done *done,
+                         void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct write *write = write_new(cluster, WRITE_CREATE, &child->key, done, context);
+    write->name = name_of(&child->key);
+    write->body = json_of(put_tree(arena, &child->key, child->tree));
+    enqueue(write);
+}
+
+void writes_put_child(struct cluster *cluster, const struct store_child *child, store_done *done,
+                      void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!child->seen) {
+        create_child(cluster, child, done, context);
+        return;
+    }
+    struct write *write = write_to(cluster, WRITE_CHANGE, child->seen, done, context);
+    struct value *root = value_copy(arena, child->tree);
+    put_version(arena, root, child->seen);
+    write->body = json_of(root);
+    enqueue(write);
+}
+
+void writes_drop_child(struct cluster *cluster, const struct object *seen, store_done *done,
+                       void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    char uid[37];
+    struct write *write = write_to(cluster, WRITE_DROP, seen, done, context);
+    struct value *options = value_make(arena, VALUE_MAP);
+    object_write_uid(seen, uid);
+    value_put_text(arena, options, "apiVersion", "v1");
+    value_put_text(arena, options, "kind", "DeleteOptions");
+    value_put_text(arena, options, "preconditions.uid", arena_copy_text(arena, uid));
+    value_put(arena, options, "preconditions.resourceVersion",
+              value_make_text(arena, object_version(seen)));
+    value_put_text(arena, options, "propagationPolicy", "Background");
+    write->body = json_of(options);
     enqueue(write);
 }
 

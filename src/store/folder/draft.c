@@ -152,7 +152,7 @@ static void read_manifest(struct folder *folder, struct draft *draft, uint32_t f
     AUTO_BUFFER path = {0};
     AUTO_BUFFER text = {0};
     const char *manifest = folder->entries.files[file].path;
-    buffer_printf(&path, "%s/%s", folder->dir, manifest);
+    folder_place(&path, folder, manifest);
     if (!disk_read(&text, path.at, MANIFEST_OCTETS_MAX, NULL))
         return;
     struct document_source source = {manifest,           buffer_text(&text), folder->kinds,
@@ -309,6 +309,12 @@ uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file
     return id;
 }
 
+static void forget_made(struct folder *folder, const char *uid)
+{
+    made_forget(&folder->made, uid);
+    made_forget(&folder->children, uid);
+}
+
 void folder_leave(struct folder *folder, uint32_t id)
 {
     AUTO_BUFFER key_text = {0};
@@ -327,7 +333,7 @@ void folder_leave(struct folder *folder, uint32_t id)
     if (had_secret && folder->is_leading)
         secrets_remove(&folder->secrets, uid);
     if (folder->is_leading)
-        made_forget(&folder->made, uid);
+        forget_made(folder, uid);
     if (is_reborn)
         settle_again(folder, file, 0);
     folder_tell(folder, STORE_DELETED, last, last);

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "store/folder/name.h"
 
 // ---- tables -------------------------------------------------------------------------------------
 
@@ -182,7 +183,8 @@ uint32_t files_need(struct entries *entries, const char *path)
 void files_set_documents(struct entries *entries, uint32_t id, uint32_t documents)
 {
     struct file *file = &entries->files[id];
-    entries->documents = entries->documents - file->documents + documents;
+    if (!name_is_child(file->path))
+        entries->documents = entries->documents - file->documents + documents;
     file->documents = documents;
 }
 

@@ -72,7 +72,7 @@ struct entries {
     uint32_t file_count;
     size_t file_capacity;
     uint32_t file_free;
-    uint64_t documents; // of all files
+    uint64_t documents; // of all files that users write
     struct table by_path;
 };
 

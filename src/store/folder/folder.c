@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/lead.h"
+#include "store/folder/name.h"
 #include "store/folder/settle.h"
 #include "store/folder/trouble.h"
 #include "store/folder/write.h"
@@ -30,6 +31,13 @@ const struct store_kind *folder_type(const struct folder *folder, const struct k
         if (folder->types[i].kind == kind)
             return &folder->types[i];
     return NULL;
+}
+
+const char *folder_place(struct buffer *full, const struct folder *folder, const char *path)
+{
+    bool is_child = name_is_child(path);
+    buffer_printf(full, "%s/%s", is_child ? folder->state_dir : folder->dir, path);
+    return is_child ? folder->own_dir : folder->dir;
 }
 
 int64_t folder_now_ms(const struct folder *folder)
@@ -77,6 +85,18 @@ static void folder_put(struct store *store, const struct store_put *put, store_d
                        void *context)
 {
     write_put(of(store), put, done, context);
+}
+
+static void folder_put_child(struct store *store, const struct store_child *child, store_done *done,
+                             void *context)
+{
+    write_put_child(of(store), child, done, context);
+}
+
+static void folder_drop_child(struct store *store, const struct object *seen, store_done *done,
+                              void *context)
+{
+    write_drop_child(of(store), seen, done, context);
 }
 
 static void folder_note(struct store *store, const struct store_note *note)
@@ -133,6 +153,7 @@ static void folder_free(struct store *store)
     journal_done(&folder->journal);
     secrets_done(&folder->secrets);
     made_done(&folder->made);
+    made_done(&folder->children);
     state_done(&folder->state);
     status_book_done(&folder->book);
     entries_done(&folder->entries);
@@ -168,6 +189,8 @@ static const struct store_ops folder_ops = {
     .patch_status = folder_patch_status,
     .remove_finalizer = folder_remove_finalizer,
     .put = folder_put,
+    .put_child = folder_put_child,
+    .drop_child = folder_drop_child,
     .note = folder_note,
     .checks = folder_checks,
     .flush = folder_flush,
@@ -237,11 +260,15 @@ static void open_parts(struct folder *folder)
     autofree char *secrets = join(folder->own_dir, "secrets");
     autofree char *events = join(folder->own_dir, "events.jsonl");
     autofree char *made = join(folder->own_dir, "made");
+    autofree char *children = join(folder->state_dir, NAME_CHILDREN);
     status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "", checkpoints);
     folder->book.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
     journal_init(&folder->journal, disk, journal);
     secrets_init(&folder->secrets, disk, secrets);
     made_init(&folder->made, disk, made);
+    made_init(&folder->children, disk, children);
+    folder->children.changed = settle_child;
+    folder->children.context = folder;
     events_init(&folder->events, disk, events);
 }
 

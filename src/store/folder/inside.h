@@ -141,6 +141,7 @@ struct folder {
     struct state state;
     struct secrets secrets;
     struct made made;
+    struct made children;
     struct events events;
     struct arena *arena; // of one write
 
@@ -208,6 +209,8 @@ struct folder {
 void id_list_add(struct id_list *list, uint32_t id);
 const struct store_kind *folder_type(const struct folder *folder, const struct kind *kind);
 int64_t folder_now_ms(const struct folder *folder); // the loop's clock
+// The full path of a manifest. Returns the folder that it must not lead out of.
+const char *folder_place(struct buffer *full, const struct folder *folder, const char *path);
 // For reading alone: no lock, no watch, nothing is ever written.
 struct folder *folder_open_reader(const struct world *world, const struct folder_options *options,
                                   struct error *err);

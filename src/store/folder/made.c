@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/memory.h"
 #include "store/put.h"
 
-enum { MADE_OCTETS_MAX = 16 * 1024 * 1024 };
+enum { MADE_OCTETS_MAX = 16 * 1024 * 1024, NAME_OCTETS_MAX = 140 };
 
 void made_init(struct made *made, struct disk *disk, const char *folder)
 {
@@ -69,13 +70,36 @@ static void remember(struct made *made, const char *path, const struct value *tr
         *file = (struct made_file){.path = mem_copy_text(path)};
     }
     struct text uid = value_text_at(owners ? owners->first : NULL, "uid");
+    file->is_doomed = false;
     snprintf(file->owner, sizeof file->owner, "%.*s", TEXT_ARGS(uid));
+}
+
+static void tell(const struct made *made, const char *path, bool is_there)
+{
+    if (made->changed)
+        made->changed(made->context, path, is_there);
+}
+
+// File systems have names of 255 octets, and what follows (".yaml.status", a temporary file) needs
+// some of them.
+static void add_name(struct buffer *out, struct text name)
+{
+    uint8_t digest[DIGEST_MAX];
+    if (name.len <= NAME_OCTETS_MAX) {
+        buffer_add(out, name.at, name.len);
+        return;
+    }
+    digest_of(DIGEST_SHA256, name, digest);
+    buffer_printf(out, "%.*s-", NAME_OCTETS_MAX, name.at);
+    for (size_t i = 0; i < 5; i++)
+        buffer_printf(out, "%02x", digest[i]);
 }
 
 static void add_path(struct buffer *out, const struct made *made, const struct object_ref_key *key)
 {
-    buffer_printf(out, "%s/%s.%.*s.%.*s.yaml", made->folder, key->kind->plural,
-                  TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+    buffer_printf(out, "%s/%s.%.*s.", made->folder, key->kind->plural, TEXT_ARGS(key->namespace_));
+    add_name(out, key->name);
+    buffer_add_text(out, ".yaml");
 }
 
 bool made_put(struct made *made, const struct store_put *put, struct error *err)
@@ -83,7 +107,7 @@ bool made_put(struct made *made, const struct store_put *put, struct error *err)
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};
     AUTO_BUFFER text = {0};
-    struct value *tree = put_tree(arena, put);
+    struct value *tree = put_tree(arena, &put->key, put->tree);
     struct value *now = NULL;
     add_path(&path, made, &put->key);
     if (value_count(put->kept) && !read_tree(arena, path.at, &now, err))
@@ -95,14 +119,45 @@ bool made_put(struct made *made, const struct store_put *put, struct error *err)
         !disk_replace(made->disk, path.at, buffer_text(&text), 0644, true, err))
         return false;
     remember(made, path.at, tree);
+    tell(made, path.at, true);
     return true;
 }
 
-static void drop(struct made *made, size_t at)
+bool made_has(const struct made *made, const struct object_ref_key *key)
 {
-    disk_remove(made->disk, made->files[at].path, NULL);
+    AUTO_BUFFER path = {0};
+    struct disk_stat found;
+    add_path(&path, made, key);
+    return disk_stat(path.at, &found, NULL);
+}
+
+static void forget(struct made *made, size_t at)
+{
     free(made->files[at].path);
     made->files[at] = made->files[--made->count];
+}
+
+static bool drop(struct made *made, size_t at)
+{
+    made->files[at].is_doomed = true;
+    if (!disk_remove(made->disk, made->files[at].path, NULL))
+        return false;
+    tell(made, made->files[at].path, false);
+    forget(made, at);
+    return true;
+}
+
+bool made_drop(struct made *made, const struct object_ref_key *key, struct error *err)
+{
+    AUTO_BUFFER path = {0};
+    add_path(&path, made, key);
+    if (!disk_remove(made->disk, path.at, err))
+        return false;
+    tell(made, path.at, false);
+    const struct made_file *file = find(made, path.at);
+    if (file)
+        forget(made, (size_t)(file - made->files));
+    return true;
 }
 
 void made_forget(struct made *made, const char *uid)
@@ -110,6 +165,15 @@ void made_forget(struct made *made, const char *uid)
     for (size_t i = made->count; i-- > 0;)
         if (!strcmp(made->files[i].owner, uid))
             drop(made, i);
+}
+
+bool made_clear(struct made *made)
+{
+    bool is_clear = true;
+    for (size_t i = made->count; i-- > 0;)
+        if (made->files[i].is_doomed && !drop(made, i))
+            is_clear = false;
+    return is_clear;
 }
 
 static void learn(struct made *made, const char *name)

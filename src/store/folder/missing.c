@@ -133,8 +133,9 @@ static size_t count_living(const struct folder *folder)
 {
     size_t living = 0;
     for (uint32_t id = 0; id < folder->entries.count; id++) {
-        const struct object *object = folder->entries.items[id].object;
-        living += object && !object->deleted_s;
+        const struct entry *entry = &folder->entries.items[id];
+        living += entry->object && !entry->object->deleted_s &&
+                  !name_is_child(folder->entries.files[entry->file].path);
     }
     return living;
 }

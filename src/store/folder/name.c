@@ -33,6 +33,11 @@ bool name_is_status(const char *name)
     return !name_is_skipped(name) && ends_in_one_of(name, ends, COUNT_OF(ends));
 }
 
+bool name_is_child(const char *path)
+{
+    return text_starts(text_of(path), NAME_CHILDREN "/");
+}
+
 bool name_is_plain(struct text text, size_t max)
 {
     if (!text.len || text.len > max)

@@ -14,6 +14,11 @@ bool name_is_manifest(const char *name);
 // "web.yaml.status", the status file of "web.yaml".
 bool name_is_status(const char *name);
 
+// Where those of our own objects lie that are read like manifests of users: their paths among the
+// others. They lie below the state folder.
+#define NAME_CHILDREN ".signpost/children"
+bool name_is_child(const char *path);
+
 // "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in
 // status files and journal.
 void name_write_key(struct buffer *out, const struct object_ref_key *key);

@@ -158,8 +158,9 @@ static size_t count_orphans(const struct folder *folder)
     size_t count = 0;
     for (size_t i = 0; i < folder->load.count; i++) {
         const struct dormant *dormant = &folder->load.items[i];
-        count += !dormant->is_used && dormant->version &&
-                 !(folder->entries.files[dormant->file].flags & FILE_IS_KEPT);
+        const struct file *file = &folder->entries.files[dormant->file];
+        count += !dormant->is_used && dormant->version && !(file->flags & FILE_IS_KEPT) &&
+                 !name_is_child(file->path);
     }
     return count;
 }
@@ -262,6 +263,7 @@ static void sweep_made(struct folder *folder)
     struct uids uids = {.count = 0};
     collect_uids(folder, true, &uids);
     made_sweep(&folder->made, is_held, &uids);
+    made_sweep(&folder->children, is_held, &uids);
     free(uids.items);
 }
 

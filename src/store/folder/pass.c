@@ -212,9 +212,9 @@ static bool read_file(const struct folder *folder, uint32_t file, struct buffer 
 {
     AUTO_BUFFER full = {0};
     struct disk_stat after;
-    buffer_printf(&full, "%s/%s", folder->dir, path_of(folder, file));
+    const char *root = folder_place(&full, folder, path_of(folder, file));
     *is_moving = false;
-    if (!disk_stat(full.at, found, err) || !scan_check_link(folder->dir, full.at, err))
+    if (!disk_stat(full.at, found, err) || !scan_check_link(root, full.at, err))
         return false;
     if (!disk_read(text, full.at, MANIFEST_OCTETS_MAX, err) || !disk_stat(full.at, &after, err))
         return false;

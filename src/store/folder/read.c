@@ -148,9 +148,8 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
 static bool read_text(const struct reading *reading, struct buffer *text, struct error *err)
 {
     AUTO_BUFFER full = {0};
-    const char *dir = reading->folder->dir;
-    buffer_printf(&full, "%s/%s", dir, path_of(reading));
-    return (scan_check_link(dir, full.at, err) &&
+    const char *root = folder_place(&full, reading->folder, path_of(reading));
+    return (scan_check_link(root, full.at, err) &&
             disk_read(text, full.at, MANIFEST_OCTETS_MAX, err)) ||
            error_prefix(err, "%s: ", path_of(reading));
 }

@@ -68,10 +68,15 @@ static bool is_of_interest(const char *name)
     return is_swap(name) || (!name_is_skipped(name) && !name_is_status(name));
 }
 
+static bool lies_in(const char *folder, const char *path)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && path[len] == '/';
+}
+
 static bool lies_in_own(const struct folder *folder, const char *path)
 {
-    size_t len = strlen(folder->own_dir);
-    return strncmp(path, folder->own_dir, len) == 0 && (!path[len] || path[len] == '/');
+    return strcmp(path, folder->own_dir) == 0 || lies_in(folder->own_dir, path);
 }
 
 static void folder_changed(void *context, bool is_lost)
@@ -82,7 +87,8 @@ static void folder_changed(void *context, bool is_lost)
     bool is_own = is_lost;
     char **paths = disk_watch_take(folder->watch, &count);
     for (size_t i = 0; i < count; i++) {
-        bool is_own_path = lies_in_own(folder, paths[i]);
+        bool is_child = lies_in(folder->children.folder, paths[i]);
+        bool is_own_path = lies_in_own(folder, paths[i]) && !is_child;
         is_own = is_own || is_own_path;
         if (is_own_path || !is_of_interest(name_of(paths[i]))) {
             free(paths[i]);
@@ -98,6 +104,29 @@ static void folder_changed(void *context, bool is_lost)
         arm_settling(folder);
     if (is_own)
         lead_look(folder);
+}
+
+// What an object made goes with it, at the start before anybody has seen it.
+static void miss_child(struct folder *folder, const char *path)
+{
+    const struct entries *entries = &folder->entries;
+    uint32_t file = files_find(entries, path);
+    if (folder->work != WORK_LOAD || file == FILE_NONE)
+        return;
+    for (uint32_t id = entries->files[file].first; id != ENTRY_NONE; id = entries->items[id].next)
+        pass_miss(folder, id);
+}
+
+void settle_child(void *context, const char *path, bool is_there)
+{
+    struct folder *folder = context;
+    if (!is_there)
+        miss_child(folder, path + strlen(folder->state_dir) + 1);
+    mem_reserve(&folder->changes, &folder->change_capacity, folder->change_count + 1);
+    folder->changes[folder->change_count++] = mem_copy_text(path);
+    if (!folder->first_change_ms)
+        folder->first_change_ms = folder_now_ms(folder);
+    loop_timer_set(folder->world.loop, &folder->settle_timer, 0);
 }
 
 static void settle_fired(void *context)
@@ -164,12 +193,13 @@ static void take_path(struct folder *folder, const char *full)
 {
     struct disk_stat found;
     struct error err = {0};
-    size_t len = strlen(folder->dir);
-    if (strncmp(full, folder->dir, len) != 0 || full[len] != '/') {
+    bool is_child = lies_in(folder->children.folder, full);
+    const char *root = is_child ? folder->state_dir : folder->dir;
+    if (!lies_in(root, full)) {
         folder->needs_scan = true;
         return;
     }
-    const char *path = full + len + 1;
+    const char *path = full + strlen(root) + 1;
     const char *name = name_of(path);
     if (is_swap(name)) {
         folder->needs_scan = true;
@@ -257,6 +287,36 @@ static const struct scan_calls status_calls = {
     .unreadable = saw_no_state,
 };
 
+static void child_path(struct buffer *out, const char *path)
+{
+    buffer_printf(out, NAME_CHILDREN "/%s", path);
+}
+
+static void saw_child(void *context, const char *path, const struct disk_stat *found)
+{
+    AUTO_BUFFER whole = {0};
+    child_path(&whole, path);
+    saw_manifest(context, whole.at, found);
+}
+
+static void saw_child_status(void *context, const char *path)
+{
+    AUTO_BUFFER whole = {0};
+    child_path(&whole, path);
+    saw_status(context, whole.at);
+}
+
+static const struct scan_calls child_calls = {
+    .folder = saw_folder,
+    .manifest = saw_child,
+    .status = saw_child_status,
+    .unreadable = saw_no_state,
+};
+static const struct scan_calls child_status_calls = {
+    .status = saw_child_status,
+    .unreadable = saw_no_state,
+};
+
 static enum step begin_scan(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
@@ -301,6 +361,22 @@ static enum step begin_state_scan(struct folder *folder, int64_t until_ms)
     return STEP_DONE;
 }
 
+static enum step begin_child_scan(struct folder *folder, int64_t until_ms)
+{
+    (void)until_ms;
+    scan_begin(&folder->scan, folder->children.folder, &child_calls, folder);
+    return STEP_DONE;
+}
+
+static enum step begin_child_checkpoint_scan(struct folder *folder, int64_t until_ms)
+{
+    AUTO_BUFFER root = {0};
+    (void)until_ms;
+    buffer_printf(&root, "%s/" NAME_CHILDREN, folder->book.checkpoints);
+    scan_begin(&folder->scan, root.at, &child_status_calls, folder);
+    return STEP_DONE;
+}
+
 static enum step begin_checkpoint_scan(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
@@ -327,10 +403,14 @@ static const struct stage load_stages[] = {
     {take_changes, SLICE_MS},
     {begin_scan, SLICE_MS},
     {run_scan, SLICE_MS},
+    {begin_child_scan, SLICE_MS},
+    {run_scan, SLICE_MS},
     {end_scan, SLICE_MS},
     {begin_state_scan, SLICE_MS},
     {run_scan, SLICE_MS},
     {begin_checkpoint_scan, SLICE_MS},
+    {run_scan, SLICE_MS},
+    {begin_child_checkpoint_scan, SLICE_MS},
     {run_scan, SLICE_MS},
     {load_index, SLICE_MS},
     {load_merge, SLICE_MS},
@@ -341,6 +421,7 @@ static const struct stage load_stages[] = {
 };
 static const struct stage scan_stages[] = {
     {take_changes, SLICE_MS},  {begin_scan, SCAN_SLICE_MS},
+    {run_scan, SCAN_SLICE_MS}, {begin_child_scan, SCAN_SLICE_MS},
     {run_scan, SCAN_SLICE_MS}, {end_scan, SLICE_MS},
     {add_doubtful, SLICE_MS},  {pass_read, SLICE_MS},
     {pass_finish, SLICE_MS},   {NULL, 0},
@@ -370,6 +451,16 @@ static void forget_files(struct folder *folder)
     }
 }
 
+// What belonged to objects that are gone, and could not be removed then.
+static void clear_made(struct folder *folder)
+{
+    if (!folder->is_leading)
+        return;
+    bool is_clear = made_clear(&folder->made);
+    if (!made_clear(&folder->children) || !is_clear)
+        retry_in(folder, RETRY_MS);
+}
+
 static void end_work(struct folder *folder, enum step result)
 {
     bool was_load = folder->work == WORK_LOAD;
@@ -381,6 +472,7 @@ static void end_work(struct folder *folder, enum step result)
     }
     if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)
         lead_tell(folder);
+    clear_made(folder);
     // Both know files by number.
     if (!folder->is_checkpointing && !folder->move_count)
         forget_files(folder);

@@ -16,5 +16,7 @@ void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms);
 bool settle_gather(struct folder *folder);
 // All that is known is to be read again: what lies on the disk became ours to write.
 void settle_reload(struct folder *folder);
+// One of our own files that are read like manifests was written or removed.
+void settle_child(void *context, const char *path, bool is_there);
 // Looks at everything again.
 void settle_scan(struct folder *folder);

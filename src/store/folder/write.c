@@ -550,6 +550,61 @@ void write_put(struct folder *folder, const struct store_put *put, store_done *d
     add_request(folder, request);
 }
 
+// Is the state that was seen the latest, and does it stand in a file of ours?
+static bool check_child(const struct folder *folder, const struct object *seen, struct error *err)
+{
+    uint32_t id;
+    if (!check_leading(folder, seen, err) || !find_entry(folder, seen, &id, err) ||
+        !check_version(folder, id, seen, err))
+        return false;
+    if (name_is_child(folder->entries.files[folder->entries.items[id].file].path))
+        return true;
+    return refuse(err, FAULT_SPEC, 422, "Invalid", seen, "stands in a manifest of users");
+}
+
+static bool check_absent(const struct folder *folder, const struct object_ref_key *key,
+                         struct error *err)
+{
+    if (!folder->has_told_leading)
+        return refuse_standby(folder, err);
+    if (entries_find(&folder->entries, key) == ENTRY_NONE && !made_has(&folder->children, key))
+        return true;
+    error_set(err, FAULT_RACE, "AlreadyExists", "%s %.*s/%.*s: already exists", key->kind->name,
+              TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+    err->status = 409;
+    return false;
+}
+
+static void answer_child(struct folder *folder, bool is_ok, const struct error *err,
+                         store_done *done, void *context)
+{
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    if (!is_ok)
+        request.error = mem_copy(err, sizeof *err);
+    add_request(folder, request);
+}
+
+void write_put_child(struct folder *folder, const struct store_child *child, store_done *done,
+                     void *context)
+{
+    struct error err = {0};
+    const struct store_put put = {.key = child->key, .tree = child->tree};
+    bool is_ok = (child->seen ? check_child(folder, child->seen, &err)
+                              : check_absent(folder, &child->key, &err)) &&
+                 made_put(&folder->children, &put, &err);
+    answer_child(folder, is_ok, &err, done, context);
+}
+
+void write_drop_child(struct folder *folder, const struct object *seen, store_done *done,
+                      void *context)
+{
+    struct error err = {0};
+    const struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};
+    bool is_ok = check_child(folder, seen, &err) ? made_drop(&folder->children, &key, &err)
+                                                 : err.status == 404;
+    answer_child(folder, is_ok, &err, done, context);
+}
+
 // ---- beginning and end --------------------------------------------------------------------------
 
 void write_init(struct folder *folder)
