@@ -132,6 +132,7 @@ static void compile(struct forest *forest, struct node *node)
     node->has_new_children = false;
     zone_compiler_settle(node->compiler, hear, forest);
     node->has_content = forest->has_compiled = true;
+    node->compiled_at = forest->settles;
     node_tell(forest, node);
     update_summary(forest, node);
 }

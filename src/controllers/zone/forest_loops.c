@@ -43,8 +43,10 @@ static bool is_crossing(const struct forest *forest, struct crossing *crossing, 
     struct leaf *leaf = forest->leaves[crossing->leaf];
     if (!leaf || (leaf->state & (LEAF_IS_CROSSING | LEAF_IS_KEPT)) != LEAF_IS_CROSSING)
         return false;
-    if (has_new_nodes || leaf->state & LEAF_IS_TOUCHED)
+    if (has_new_nodes || leaf->state & LEAF_IS_TOUCHED) {
         crossing->to = zone_behind(forest, leaf);
+        crossing->ends_there = false;
+    }
     if (crossing->to)
         leaf->state |= LEAF_IS_KEPT;
     return crossing->to != NULL;
@@ -83,16 +85,20 @@ static void sift(struct forest *forest, bool has_new_nodes)
 
 // ---- where they lead ----------------------------------------------------------------------------
 
-static bool leads_back(const struct forest *forest, const struct leaf *leaf, const struct node *to)
+static bool leads_back(const struct forest *forest, const struct leaf *leaf,
+                       struct crossing *crossing)
 {
     uint8_t octets[DNAME_MAX];
     struct dname name;
     const void *by = NULL;
+    const struct node *to = crossing->to;
     if (!zone_record_target(leaf->entry, &name))
         return false;
     for (size_t i = 0; to && i < HOPS_MAX; i++) {
+        crossing->ends_there = !i;
         if (!to->compiler || !zone_compiler_follow(to->compiler, &name, octets, &by) || !by)
             return false;
+        crossing->ends_there = false;
         if (by == leaf)
             return true;
         const struct node *next = live_find(forest, name, false);
@@ -102,13 +108,17 @@ static bool leads_back(const struct forest *forest, const struct leaf *leaf, con
 }
 
 // Only one between zones that others lead into and out of.
-static void judge(struct forest *forest, const struct crossing *crossing)
+static void judge(struct forest *forest, struct crossing *crossing)
 {
     struct leaf *leaf = forest->leaves[crossing->leaf];
     bool may_loop =
         zone_record_type(leaf->entry) == RR_CNAME && leaf->home->entering && crossing->to->leaving;
-    set_looping(forest, leaf, may_loop && leads_back(forest, leaf, crossing->to));
+    bool is_known = crossing->ends_there && crossing->to->compiled_at != forest->settles;
     leaf->state &= (uint8_t)~LEAF_IS_KEPT;
+    if (may_loop && is_known)
+        return;
+    crossing->ends_there = false;
+    set_looping(forest, leaf, may_loop && leads_back(forest, leaf, crossing));
 }
 
 static void count(const struct forest *forest, bool is_to_nothing)
@@ -125,9 +135,7 @@ static void count(const struct forest *forest, bool is_to_nothing)
 
 void loops_settle(struct forest *forest, bool has_new_nodes)
 {
-    bool has_changed = has_new_nodes || forest->has_compiled;
-    forest->has_compiled = false;
-    if (!has_changed)
+    if (!has_new_nodes && !forest->has_compiled)
         return;
     note_all(forest, has_new_nodes);
     sift(forest, has_new_nodes);
@@ -135,4 +143,6 @@ void loops_settle(struct forest *forest, bool has_new_nodes)
     for (size_t i = 0; i < forest->crossing_count; i++)
         judge(forest, &forest->crossings[i]);
     count(forest, true);
+    forest->has_compiled = false;
+    forest->settles++;
 }

@@ -67,9 +67,10 @@ struct node {
     uint32_t referrers;           // Zones that name it
     uint32_t leaving;             // crossings, while they are gone through
     uint32_t entering;
-    bool is_fresh; // to be read
-    bool is_told;  // `changed` is due
-    bool is_idle;  // it is in `idle`
+    uint32_t compiled_at; // forest.settles then
+    bool is_fresh;        // to be read
+    bool is_told;         // `changed` is due
+    bool is_idle;         // it is in `idle`
     struct leaf *lists[LISTS];
     size_t narrowed_count;
 
@@ -105,6 +106,7 @@ struct node {
 struct crossing {
     uint32_t leaf; // that may be another one meanwhile, or none
     struct node *to;
+    bool ends_there; // it was followed, and leads no further than into that zone
 };
 
 struct gone { // a zone that is no longer live
@@ -155,6 +157,7 @@ struct forest {
     size_t gone_capacity;
     struct node *due[DNAME_LABELS_MAX + 1]; // to be settled, by the number of labels
     bool has_compiled;
+    uint32_t settles;
     struct crossing *crossings;
     size_t crossing_count;
     size_t crossing_capacity;
