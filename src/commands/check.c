@@ -264,10 +264,13 @@ static bool is_of_cluster(const struct invocation *invocation)
 
 static int check_all(struct check *check, struct invocation *invocation)
 {
+    const char *paths[MANIFEST_STORE_PATHS_MAX];
     for (size_t i = 0; i < invocation->argument_count; i++)
         manifest_files_add(&check->files, invocation->arguments[i]);
-    if (!invocation->argument_count && !is_of_cluster(invocation))
-        manifest_files_add(&check->files, option_text(invocation, "dir"));
+    bool is_store = !invocation->argument_count && !is_of_cluster(invocation);
+    size_t count = is_store ? manifest_store_paths(invocation, paths) : 0;
+    for (size_t i = 0; i < count; i++)
+        manifest_files_add(&check->files, paths[i]);
     read_files(check);
     int code = tell(check);
     if (option_flag(invocation, "live")) {

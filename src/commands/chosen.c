@@ -22,11 +22,17 @@ static bool is_named(const char **names, size_t count, const char *name)
     return false;
 }
 
-static void add(struct chosen *out, const struct controller *controller)
+static bool is_on(const struct invocation *invocation, const struct controller *companion)
+{
+    return !companion->switched_by || option_flag(invocation, companion->switched_by);
+}
+
+static void add(struct chosen *out, const struct invocation *invocation,
+                const struct controller *controller)
 {
     out->items[out->count++] = controller;
     for (size_t i = 0; controller->companions && controller->companions[i]; i++)
-        if (out->count < CHOSEN_MAX)
+        if (out->count < CHOSEN_MAX && is_on(invocation, controller->companions[i]))
             out->items[out->count++] = controller->companions[i];
 }
 
@@ -40,6 +46,6 @@ bool chosen_init(struct chosen *out, const struct invocation *invocation, struct
     *out = (struct chosen){0};
     for (size_t i = 0; i < controller_count && out->count < CHOSEN_MAX; i++)
         if (count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default)
-            add(out, controllers[i]);
+            add(out, invocation, controllers[i]);
     return true;
 }

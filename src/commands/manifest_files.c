@@ -5,6 +5,7 @@
 
 #include "commands/commands.h"
 #include "io/disk.h"
+#include "store/folder/name.h"
 #include "store/folder/scan.h"
 
 enum { FILE_OCTETS_MAX = 16 * 1024 * 1024 };
@@ -96,6 +97,27 @@ void manifest_files_add(struct manifest_files *files, const char *path)
         walk(files, path);
     else
         add_file(files, path, path);
+}
+
+static bool has_entries(const char *path)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!disk_list(path, &names, &count, NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return count > 0;
+}
+
+size_t manifest_store_paths(const struct invocation *invocation,
+                            const char *paths[MANIFEST_STORE_PATHS_MAX])
+{
+    const char *state = option_text(invocation, "state-dir");
+    paths[0] = option_text(invocation, "dir");
+    paths[1] = arena_printf(invocation->arena, "%s/" NAME_CHILDREN, state ? state : paths[0]);
+    return has_entries(paths[1]) ? 2 : 1;
 }
 
 static int compare_files(const void *left, const void *right)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "commands/check_set.h"
+#include "commands/option.h"
 #include "commands/report.h"
 
 // The manifests that a command was given as files and folders: each file once, folders read as
@@ -29,6 +30,11 @@ struct manifest_files {
 void manifest_files_done(struct manifest_files *files);
 // A file, or all manifests of a folder.
 void manifest_files_add(struct manifest_files *files, const char *path);
+// What the folder store of --dir and --state-dir is read from: the folder, and that of what
+// Signpost made itself, where it has made any. Paths for manifest_files_add.
+enum { MANIFEST_STORE_PATHS_MAX = 2 };
+size_t manifest_store_paths(const struct invocation *invocation,
+                            const char *paths[MANIFEST_STORE_PATHS_MAX]);
 // In the order of their paths.
 void manifest_files_sort(struct manifest_files *files);
 // Reads one; false: told on stderr and counted.

@@ -106,6 +106,7 @@ static const struct option run_rows[] = {
     {.name = "metrics-secure",
      .type = OPTION_FLAG,
      .doc = "Serve /metrics over TLS, to accounts that may."},
+    {.name = "ingress-record-creation", .type = OPTION_FLAG, .doc = "Make Records for Ingresses."},
 };
 
 static int fail_without_section(void)

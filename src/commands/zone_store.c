@@ -1,6 +1,7 @@
 #include "commands/zone_store.h"
 
 #include "commands/commands.h"
+#include "commands/manifest_files.h"
 #include "commands/place.h"
 #include "commands/process.h"
 #include "kinds/record/record_kind.h"
@@ -76,11 +77,13 @@ static bool read_folder(struct reading *reading, const struct invocation *invoca
                                            .state_dir = option_text(invocation, "state-dir"),
                                            .kinds = wanted,
                                            .kind_count = COUNT_OF(wanted)};
+    const char *paths[MANIFEST_STORE_PATHS_MAX];
     CLEANUP(zone_ages) struct zone_ages *ages = zone_ages_read(&options, err);
     if (!ages)
         return false;
     zone_manifests_date(reading->zones, ages);
-    reading->found->unreadable_count = zone_manifests_read(reading->zones, &options.dir, 1);
+    reading->found->unreadable_count =
+        zone_manifests_read(reading->zones, paths, manifest_store_paths(invocation, paths));
     zone_manifests_date(reading->zones, NULL);
     return true;
 }

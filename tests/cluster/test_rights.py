@@ -42,13 +42,22 @@ def proxy(cluster):
     made.close()
 
 
-def test_these_are_all_rights():
-    code, text, errors = harness.run("manifests", "--rbac")
+def printed(*words):
+    code, text, errors = harness.run("manifests", "--rbac", *words)
     assert code == 0, errors
-    printed = {(verb, resource) for role in yaml.load_all(text, Loader=yaml.CSafeLoader)
-               for rule in role.get("rules", ()) for resource in rule["resources"]
-               for verb in rule["verbs"]}
-    assert printed == set(RIGHTS)
+    return {(verb, resource) for role in yaml.load_all(text, Loader=yaml.CSafeLoader)
+            for rule in role.get("rules", ()) for resource in rule["resources"]
+            for verb in rule["verbs"]}
+
+
+def test_these_are_all_rights():
+    assert printed() == set(RIGHTS)
+
+
+def test_ingresses_are_read_and_records_made_only_where_that_is_asked_for():
+    assert printed("--ingress-record-creation") - set(RIGHTS) == {
+        ("get", "ingresses"), ("list", "ingresses"), ("watch", "ingresses"),
+        ("create", "records"), ("delete", "records")}
 
 
 @pytest.mark.parametrize("verb, resource", RIGHTS)

@@ -280,6 +280,8 @@ static bool do_setting(struct play *play, const struct step *step, struct error 
         stage->zones.settings.claims = step_word(step, 2);
     else if (!strcmp(name, "zone-nameserver"))
         add_nameserver(&stage->zones, step_word(step, 2));
+    else if (!strcmp(name, "ingress-record-creation"))
+        stage_switch_on(stage, name);
     else if (!strcmp(name, "allow-empty"))
         stage->allow_empty = !strcmp(step_word(step, 2), "true");
     else

@@ -78,7 +78,16 @@ static void add_controller(struct stage *stage, const struct controller *control
     must(stage->controller_count < STAGE_CONTROLLERS_MAX);
     stage->controllers[stage->controller_count++] = controller;
     for (size_t i = 0; controller->companions && controller->companions[i]; i++)
-        add_controller(stage, controller->companions[i]);
+        if (!controller->companions[i]->switched_by)
+            add_controller(stage, controller->companions[i]);
+}
+
+void stage_switch_on(struct stage *stage, const char *setting)
+{
+    for (size_t i = 0; i < controller_count; i++)
+        for (const struct controller *const *at = controllers[i]->companions; at && *at; at++)
+            if ((*at)->switched_by && !strcmp((*at)->switched_by, setting))
+                add_controller(stage, *at);
 }
 
 static const char *finalizer_of(const struct stage *stage, const struct kind *kind)

@@ -117,6 +117,8 @@ struct primary_door *stage_door_new(const struct stage *stage, struct loop *loop
 // What a dry run beside it would send, and what is in the way of the rest: a line for each, sorted.
 //     "+ www.example.com A 192.0.2.1", "- www.example.com A", "! DNSRecord default/late Conflict"
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err);
+// A companion that a setting switches on runs from the next start on.
+void stage_switch_on(struct stage *stage, const char *setting);
 void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTROLLERS_MAX]);
 
 // The zones configuration from now on, as YAML; secretFile has the secret itself.

@@ -308,7 +308,9 @@ def test_each_right_says_what_it_is_for():
 @pytest.mark.parametrize("words, right, is_asked", [
     ((), "namespaceskube-system", True), (("--owner-id", "x"), "namespaceskube-system", False),
     ((), "validatingwebhookconfigurationssignpost", True),
-    (("--admission=false",), "validatingwebhookconfigurationssignpost", False)])
+    (("--admission=false",), "validatingwebhookconfigurationssignpost", False),
+    ((), "ingresses", False), (("--ingress-record-creation",), "ingresses", True),
+    (("--ingress-record-creation", "--controllers", "dnsrecord"), "ingresses", False)])
 def test_rights_follow_the_options(words, right, is_asked):
     assert (right in rights(manifests("--rbac", *words), "ClusterRole")) == is_asked
 
@@ -344,6 +346,13 @@ def test_namespaced_rights_end_where_one_watch_is_for_the_whole_cluster():
     code, out, err = run("manifests", "--rbac", "--namespaced", "--namespaces", ",".join(names))
     assert (code, out) == (2, "")
     assert "8 namespaces at most" in err
+
+
+def test_the_deployment_makes_records_of_ingresses_where_its_rights_do():
+    assert "--ingress-record-creation=true" in container(
+        manifests("--deployment", "--ingress-record-creation"))["args"]
+    assert not [word for word in container(manifests("--deployment"))["args"]
+                if word.startswith("--ingress")]
 
 
 def container(objects):

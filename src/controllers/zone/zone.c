@@ -1,7 +1,9 @@
 #include "controllers/zone/fallbacks.h"
+#include "controllers/zone/mirror_gathers.h"
 #include "controllers/zone/zone_controller.h"
 #include "controllers/zone/zone_turns.h"
 #include "controllers/zone/zones.h"
+#include "kinds/ingress/ingress_kind.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
 #include "kinds/zonefile/zonefile_kind.h"
@@ -34,6 +36,13 @@ static const struct controller_setting settings[] = {
      .doc =
          "Name servers of zones that name none, with their addresses where they lie in the zone.",
      .offset = offsetof(struct zone_settings, nameservers)},
+    {.name = "ingress-record-creation",
+     .variable = "INGRESS_RECORD_CREATION",
+     .type = SETTING_FLAG,
+     .fallback = "false",
+     .doc = "Make a Record for each host and load-balancer address of each Ingress, and keep them "
+            "true to it.",
+     .offset = offsetof(struct zone_settings, ingress_record_creation)},
 };
 
 static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
@@ -105,8 +114,34 @@ static const struct controller zonefile_controller = {
     .rights = zonefile_rights,
 };
 
+static const char *const create_and_delete[] = {"create", "delete", NULL};
+
+static const struct kube_right mirror_rights[] = {
+    {.group = "networking.k8s.io",
+     .resource = "ingresses",
+     .verbs = follow,
+     .scope = RIGHT_OBJECTS,
+     .why = "With --ingress-record-creation: hosts, and the addresses of load balancers."},
+    {.group = ZONE_GROUP,
+     .resource = "records",
+     .verbs = create_and_delete,
+     .scope = RIGHT_OBJECTS,
+     .why = "With --ingress-record-creation: the Records of Ingresses."},
+    {0},
+};
+
+static const struct controller mirror_controller = {
+    .name = "mirror",
+    .kind = &ingress_kind,
+    .gathers = mirror_gathers,
+    .gather_count = MIRROR_GATHERS,
+    .decide = mirror_decide,
+    .switched_by = "ingress-record-creation",
+    .rights = mirror_rights,
+};
+
 static const struct controller *const companions[] = {&record_controller, &zonefile_controller,
-                                                      NULL};
+                                                      &mirror_controller, NULL};
 
 const struct controller zone_controller = {
     .name = "zone",

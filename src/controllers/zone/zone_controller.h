@@ -4,8 +4,8 @@
 #include "engine/controller.h"
 
 // Zones and the records in them: adoption, delegation, compiling, numbering, and whether the
-// servers answer it; the text of zones in ConfigMaps. One controller for Zone and its companions
-// for Record and ZoneFile; they share an overview.
+// servers answer it; the text of zones in ConfigMaps; Records for Ingresses. One controller for
+// Zone and its companions for Record and ZoneFile, who share an overview, and for Ingress.
 
 extern const struct controller zone_controller;
 
@@ -14,6 +14,7 @@ struct zone_settings {
     int64_t status_entries;
     const char *claims;             // "delegated" or "open"
     const char *const *nameservers; // "NAME[=ADDR,...]", NULL-terminated; or NULL
+    bool ingress_record_creation;   // switches the companion for Ingress on
     // The zones configuration as it is now, behind a pointer that stays; NULL, or NULL behind it:
     // there is none.
     const struct zones_config *const *config;

@@ -11,6 +11,7 @@ enum spec_flag {
     SPEC_CLASS = 1 << 1,    // not IN
     SPEC_TTL = 1 << 2,
     SPEC_REF = 1 << 3,
+    SPEC_INGRESS = 1 << 4,
 };
 
 enum ours_flag {
@@ -33,6 +34,27 @@ static struct text class_of(const struct value *class_)
     return !is_given(class_) ? TEXT("IN") : text.at ? text : TEXT("");
 }
 
+static bool is_ingress(const struct value *owner)
+{
+    return value_bool_at(owner, "controller", false) &&
+           text_is(value_text_at(owner, "kind"), "Ingress") &&
+           text_starts(value_text_at(owner, "apiVersion"), "networking.k8s.io/");
+}
+
+static void decode_ingress(const struct value *object, struct record_spec *out)
+{
+    const struct value *label = value_at(object, "metadata.labels[" RECORD_MADE_LABEL "]", NULL);
+    const struct value *owners = value_at(object, "metadata.ownerReferences", NULL);
+    if (!text_is(value_text(label), RECORD_MADE_BY))
+        return;
+    value_each (owner, owners && owners->type == VALUE_LIST ? owners : NULL) {
+        if (!is_ingress(owner))
+            continue;
+        out->ingress = value_text_at(owner, "name");
+        out->ingress_uid = value_text_at(owner, "uid");
+    }
+}
+
 void record_decode(const struct value *object, struct record_spec *out)
 {
     const struct value *spec = value_find(object, "spec");
@@ -46,6 +68,7 @@ void record_decode(const struct value *object, struct record_spec *out)
         .ttl_s = value_int_at(spec, "ttl", is_given(ttl) ? RECORD_TTL_UNREAD : 0),
         .rdata = value_text_at(spec, "rdata"),
     };
+    decode_ingress(object, out);
 }
 
 // The mnemonic, a literal, when the text is one; else NULL.
@@ -78,7 +101,7 @@ static unsigned spec_flags(const struct record_spec *spec)
     uint16_t type;
     return (mnemonic(spec->type, &type) ? 0 : SPEC_ODD_TYPE) |
            (text_is(spec->class_, "IN") ? 0 : SPEC_CLASS) | (spec->has_ttl ? SPEC_TTL : 0) |
-           (spec->ref.name.at ? SPEC_REF : 0);
+           (spec->ref.name.at ? SPEC_REF : 0) | (spec->ingress.len ? SPEC_INGRESS : 0);
 }
 
 void record_pack_spec(const struct value *object, struct pack_writer *out)
@@ -96,6 +119,10 @@ void record_pack_spec(const struct value *object, struct pack_writer *out)
         pack_text(out, spec.class_);
     if (flags & SPEC_TTL)
         pack_signed(out, spec.ttl_s);
+    if (flags & SPEC_INGRESS) {
+        pack_text(out, spec.ingress);
+        pack_text(out, spec.ingress_uid);
+    }
 }
 
 static void unpack_spec(struct text body, struct record_spec *out)
@@ -112,6 +139,10 @@ static void unpack_spec(struct text body, struct record_spec *out)
         out->class_ = unpack_text(&in);
     if (flags & SPEC_TTL)
         out->ttl_s = unpack_signed(&in);
+    if (flags & SPEC_INGRESS) {
+        out->ingress = unpack_text(&in);
+        out->ingress_uid = unpack_text(&in);
+    }
 }
 
 // ---- what we wrote ------------------------------------------------------------------------------

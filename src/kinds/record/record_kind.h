@@ -27,7 +27,14 @@ struct record_spec {
     bool has_ttl;
     int64_t ttl_s; // or RECORD_TTL_UNREAD
     struct text rdata;
+    // Of metadata: the Ingress in the same namespace that it was made for; absent: people wrote it.
+    struct text ingress;
+    struct text ingress_uid;
 };
+// The label by which what we made is known.
+#define RECORD_MADE_LABEL "app.kubernetes.io/managed-by"
+#define RECORD_MADE_BY "signpost"
+
 struct record_status {
     struct text fqdn; // absent: none
     struct zone_ref zone;

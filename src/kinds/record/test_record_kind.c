@@ -330,6 +330,32 @@ static void columns_keep_their_names_and_order(void **state)
                         "programmed=.status.conditions[?(@.type==\"Programmed\")].status\n");
 }
 
+static struct record_spec owned_spec(const char *labels, const char *controller)
+{
+    struct record_spec spec;
+    const char *json = arena_printf(
+        arena,
+        "{'metadata':{'name':'a','labels':{%s},'ownerReferences':[{'kind':'Pod','apiVersion':'v1',"
+        "'name':'p'},{'apiVersion':'networking.k8s.io/v1','kind':'Ingress','name':'web','uid':'u',"
+        "'controller':%s}]},'spec':{'domainName':'a.','type':'A','rdata':'192.0.2.1'}}",
+        labels, controller);
+    struct bodies bodies = bodies_of(&record_kind, quote(arena, json));
+    record_unpack(arena, bodies.spec, bodies.ours, &spec, NULL);
+    return spec;
+}
+
+static void what_was_made_for_an_ingress_is_known_by_label_and_owner(void **state)
+{
+    const char *label = "'app.kubernetes.io/managed-by':'signpost'";
+    (void)state;
+    struct record_spec spec = owned_spec(label, "true");
+    assert_true(text_is(spec.ingress, "web"));
+    assert_true(text_is(spec.ingress_uid, "u"));
+    assert_true(text_is(spec.rdata, "192.0.2.1"));
+    assert_null(owned_spec("", "true").ingress.at);
+    assert_null(owned_spec(label, "false").ingress.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +373,7 @@ int main(void)
         UNIT(the_schema_refuses_what_its_predecessor_refused),
         UNIT(the_crd_has_the_columns_defaults_and_formats_of_its_predecessor),
         UNIT(columns_keep_their_names_and_order),
+        UNIT(what_was_made_for_an_ingress_is_known_by_label_and_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
