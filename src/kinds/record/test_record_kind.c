@@ -300,7 +300,7 @@ static void the_crd_has_the_columns_defaults_and_formats_of_its_predecessor(void
         "name: domain name",
         ".metadata.labels.kubi\\.zone/parent-zone",
         "default: IN",
-        "format: uint32",
+        "format: int64",
         "nullable: true",
     };
     AUTO_BUFFER crd = {0};
