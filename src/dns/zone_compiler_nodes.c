@@ -186,7 +186,7 @@ static struct zone_node *add_below(struct zone_compiler *compiler, struct zone_n
     const uint8_t *last = labels->at[count - 1];
     const uint8_t *end = last + *last + 1;
     const uint8_t *first = dname_label_is_star(last) ? last : labels->at[0];
-    if (compiler->node_count * 2 >= compiler->bucket_count)
+    if (compiler->node_count >= compiler->bucket_count)
         grow(compiler);
     struct zone_node *node = make(compiler, first, (size_t)(end - first));
     node->occluder = parent->occluder ? parent->occluder : parent->kind ? parent : NULL;
@@ -202,7 +202,7 @@ static struct zone_node *split(struct zone_compiler *compiler, struct zone_node 
     struct zone_node *parent = node->parent;
     read_labels(&labels, node->labels, node->len);
     const uint8_t *from = labels.at[labels.count - count];
-    if (compiler->node_count * 2 >= compiler->bucket_count)
+    if (compiler->node_count >= compiler->bucket_count)
         grow(compiler);
     leave(compiler, node);
     unlink_below(node);
