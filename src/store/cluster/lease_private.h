@@ -51,7 +51,7 @@ struct lease {
     char *given;
     char owner_id[OWNER_ID_MAX + 1]; // empty: not known yet
     char derived[OWNER_ID_MAX + 1];  // to be kept by the next write
-    int64_t refused_ms; // since when we may not derive it; 0: not so
+    int64_t refused_ms;              // since when we may not derive it; 0: not so
     bool has_warned_of_owner;
     bool has_warned_of_rival;
     bool is_kept; // without an election: the owner id stands in the Lease, or cannot
