@@ -85,6 +85,7 @@ server:
     listen: {LOOPBACK}@{self.port}
 database:
     storage: "{self.folder}"
+    journal-db-mode: asynchronous
 key:
   - id: {KEY_NAME}
     algorithm: hmac-sha256
