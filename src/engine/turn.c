@@ -9,7 +9,7 @@
 
 enum {
     ROUNDS_MAX = 4,
-    SLICE_KEYS = 32,
+    SLICE_KEYS = 8,
     SLICE_MS = 5,
     RACE_WAIT_MS = 5000,
     WRITE_RETRY_BASE_MS = 5,
