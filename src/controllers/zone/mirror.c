@@ -13,6 +13,7 @@ enum {
     NAME_OCTETS_MAX = 253,
     DIGEST_OCTETS = 5, // of a name that is shortened
     MIRROR_FAULTS_MAX = 100,
+    LOOKED_MAX = 4 * MIRROR_RECORDS_MAX, // hosts or addresses, good or not
 };
 
 struct making {
@@ -22,8 +23,10 @@ struct making {
     struct mirror *out;
     const char **hosts; // distinct and good, canonical
     size_t host_count;
+    size_t unseen_hosts;  // behind as many as there may be
     const char **targets; // distinct and good: addresses, or one host name
     size_t target_count;
+    size_t unseen_targets;
 };
 
 static void add_fault(struct making *making, const char *text)
@@ -39,6 +42,11 @@ static bool has(const char *const *list, size_t count, const char *text)
         if (!strcmp(list[i], text))
             return true;
     return false;
+}
+
+static size_t looked_at(size_t count)
+{
+    return count < LOOKED_MAX ? count : LOOKED_MAX;
 }
 
 // ---- hosts --------------------------------------------------------------------------------------
@@ -59,8 +67,10 @@ const char *mirror_host(struct arena *arena, struct text host, struct error *err
 
 static void list_hosts(struct making *making)
 {
-    making->hosts = arena_new_array(making->arena, const char *, making->spec.host_count + 1);
-    for (size_t i = 0; i < making->spec.host_count; i++) {
+    size_t looked = looked_at(making->spec.host_count);
+    size_t i = 0;
+    making->hosts = arena_new_array(making->arena, const char *, looked + 1);
+    for (; i < looked && making->host_count < MIRROR_RECORDS_MAX; i++) {
         struct error err;
         struct text host = making->spec.hosts[i];
         const char *fqdn = mirror_host(making->arena, host, &err);
@@ -70,6 +80,7 @@ static void list_hosts(struct making *making)
         else if (!has(making->hosts, making->host_count, fqdn))
             making->hosts[making->host_count++] = fqdn;
     }
+    making->unseen_hosts = making->spec.host_count - i;
 }
 
 // ---- addresses ----------------------------------------------------------------------------------
@@ -113,11 +124,13 @@ static void add_hostname(struct making *making, struct text hostname)
 static void list_targets(struct making *making)
 {
     const struct ingress_spec *spec = &making->spec;
-    making->targets = arena_new_array(making->arena, const char *, spec->point_count + 1);
-    for (size_t i = 0; i < spec->point_count; i++)
+    size_t looked = looked_at(spec->point_count);
+    making->targets = arena_new_array(making->arena, const char *, looked + 1);
+    making->unseen_targets = spec->point_count - looked;
+    for (size_t i = 0; i < looked; i++)
         if (spec->points[i].ip.len)
             add_address(making, spec->points[i].ip);
-    for (size_t i = 0; i < spec->point_count && !making->target_count; i++)
+    for (size_t i = 0; i < looked && !making->target_count; i++)
         if (spec->points[i].hostname.len) {
             making->out->has_hostnames = true;
             add_hostname(making, spec->points[i].hostname);
@@ -218,4 +231,6 @@ void mirror_make(struct arena *arena, const struct object *ingress, struct mirro
     for (size_t i = 0; i < making.host_count; i++)
         for (size_t k = 0; k < making.target_count; k++)
             add_record(&making, making.hosts[i], making.targets[k]);
+    out->left_out += making.unseen_hosts * making.target_count;
+    out->left_out += making.unseen_targets * making.host_count;
 }

@@ -20,7 +20,7 @@ struct mirror {
     size_t capacity;
     const char **faults; // of hosts and addresses that give none, for users
     size_t fault_count;
-    size_t left_out;    // beyond the limit
+    size_t left_out;    // beyond the limit, at most
     bool has_hostnames; // they are CNAMEs
 };
 // All in the arena.

@@ -161,6 +161,17 @@ static void one_ingress_has_a_thousand_records_at_most(void **state)
     assert_int_equal(mirror.left_out, 200);
 }
 
+static void what_is_beyond_all_limits_is_not_looked_at(void **state)
+{
+    AUTO_BUFFER hosts = {0};
+    (void)state;
+    for (int i = 0; i < 50000; i++)
+        buffer_printf(&hosts, "%s{'host':'h%d.test'}", i ? "," : "", i);
+    make("web", hosts.at, "{'ip':'192.0.2.1'}");
+    assert_int_equal(mirror.count, MIRROR_RECORDS_MAX);
+    assert_int_equal(mirror.left_out, 50000 - MIRROR_RECORDS_MAX);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -175,6 +186,7 @@ int main(void)
         UNIT(long_names_are_cut_and_stay_apart),
         UNIT(the_other_name_tells_apart_what_comes_to_one),
         UNIT(one_ingress_has_a_thousand_records_at_most),
+        UNIT(what_is_beyond_all_limits_is_not_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
