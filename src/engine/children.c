@@ -21,6 +21,8 @@ struct children {
     size_t count;
     size_t capacity;
     size_t left; // of those under way
+    size_t
+        next; // of the verdict's: where the next round begins, so that refused ones stop no other
     bool has_failed;
     struct error error; // of the first that did
 };
@@ -224,10 +226,13 @@ bool children_write(struct engine *engine, uint32_t id, const struct verdict *ve
         hashes[i] = hash_of(&verdict->children[i]);
     mark_wanted(children, verdict, hashes);
     int64_t first_ms = sweep_done(engine, children);
-    for (size_t i = 0; i < verdict->child_count && sent < AT_ONCE; i++) {
+    size_t begin = children->next;
+    for (size_t n = 0; n < verdict->child_count && sent < AT_ONCE; n++) {
+        size_t i = (begin + n) % verdict->child_count;
         if (find_done(children, hashes[i]))
             continue;
         send(engine, id, &verdict->children[i], hashes[i]);
+        children->next = i + 1;
         sent++;
     }
     if (!sent && first_ms && !engine->dry_run)
