@@ -221,6 +221,8 @@ static void drop_wants(struct engine *engine, const struct place *place,
         if (!value || strings_has(after, before->items[i]))
             continue;
         value->live -= value->live > 0;
+        if (value->key_count == 1 && value->keys[0] == changing->key)
+            value->key_count = 0;
         join_tidy(engine, place, value, changing);
     }
 }
