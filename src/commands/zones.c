@@ -192,8 +192,10 @@ static bool open_door(struct zones_place *place, struct error *err)
 static void open_door_later(struct zones_place *place)
 {
     struct error err;
-    if (open_door(place, &err))
+    if (open_door(place, &err)) {
+        error_clear(&place->door_failure);
         return;
+    }
     if (strcmp(err.text, place->door_failure.text) != 0)
         log_line(place->process->log, LOG_ERROR, "zones cannot be served",
                  LOG_TEXT("error", err.text), LOG_END);
@@ -357,7 +359,7 @@ void zones_place_reload(struct zones_place *place)
 static bool check_primary(const struct zones_place *place, struct store_check *out)
 {
     const char *trouble = place->door_failure.text;
-    if (!place->door && !trouble[0])
+    if ((!place->door && !trouble[0]) || !place->config || !place->config->group_count)
         return false;
     if (place->door)
         trouble = primary_door_trouble(place->door);
