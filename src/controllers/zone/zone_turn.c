@@ -33,10 +33,13 @@ static int64_t now_s(const struct turn *turn)
 
 // ---- numbering ----------------------------------------------------------------------------------
 
-// Serials that servers answer, of those whose own they are not.
+// What has gone out from here, though a store that was put back may not know it, and what servers
+// answer of those whose own serials they are not.
 static size_t believed_serials(const struct turn *turn, uint32_t *out)
 {
     size_t count = 0;
+    if (turn->in->published)
+        out[count++] = zone_serial(turn->in->published);
     for (size_t i = 0; i < turn->in->server_count; i++) {
         const struct server_view *server = &turn->servers[i];
         if (server->has_serial && server->is_believed && !server->signs)
@@ -131,7 +134,7 @@ static bool is_taken(const struct turn *turn)
 // What stands in the store decides which content may go out, and under which serial.
 static void number(struct turn *turn)
 {
-    uint32_t *servers = arena_new_array(turn->arena, uint32_t, turn->in->server_count + 1);
+    uint32_t *servers = arena_new_array(turn->arena, uint32_t, turn->in->server_count + 2);
     struct serial_inputs inputs = serial_inputs_of(turn, servers);
     // What was written before is known as such before the next content is built.
     stored_zone(turn);
