@@ -335,9 +335,9 @@ class ZoneSite:
         """Seconds until all is settled."""
         begin = time.monotonic()
         self.replica = self.operator.start(*primary_words(self.config, self.port), is_ready=False)
-        wait_until(self.replica.is_ready, "signpost run is ready", 300, [self.replica.program])
+        wait_until(self.replica.is_ready, "signpost run is ready", 1200, [self.replica.program])
         self.server.start()
-        wait_until(self.is_published, "all Records are published", 600, [self.replica.program])
+        wait_until(self.is_published, "all Records are published", 1200, [self.replica.program])
         took = time.monotonic() - begin
         wait_calm(self.pid, 600)
         return took
