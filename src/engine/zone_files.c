@@ -135,8 +135,8 @@ static void ring(void *context)
         is_done |= !served->is_file_due;
     }
     if (!is_done && engine->are_zone_files_untidy)
-        is_due |= engine->are_zone_files_untidy = !tidy(engine);
-    if (is_due)
+        engine->are_zone_files_untidy = !tidy(engine);
+    if (is_due || engine->are_zone_files_untidy)
         set_timer(engine, engine->zone_file_fault.fault == FAULT_NONE ? 0 : RETRY_MS);
 }
 

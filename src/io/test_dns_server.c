@@ -758,7 +758,7 @@ static void an_address_that_will_never_be_had_is_an_error(void **state)
 static int listening_socket(uint16_t port)
 {
     for (int fd = 3; fd < 1024; fd++) {
-        struct sockaddr_in at;
+        struct sockaddr_in at = {0};
         socklen_t len = sizeof at;
         int is_listening = 0;
         socklen_t size = sizeof is_listening;

@@ -174,7 +174,7 @@ static bool find_label(struct stage *stage, struct arena *arena, const char *obj
 // expect label KEY NAME VALUE: NAME without kubi.zone/
 bool expect_label(struct stage *stage, const struct step *step, struct error *err)
 {
-    const struct value *found;
+    const struct value *found = NULL;
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!find_label(stage, arena, step_word(step, 2), step_word(step, 3), &found, err))
         return false;
@@ -186,7 +186,7 @@ bool expect_label(struct stage *stage, const struct step *step, struct error *er
 
 bool expect_no_label(struct stage *stage, const struct step *step, struct error *err)
 {
-    const struct value *found;
+    const struct value *found = NULL;
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!find_label(stage, arena, step_word(step, 3), step_word(step, 4), &found, err))
         return false;
