@@ -8,7 +8,7 @@
 
 #include "dns/test_compilers.h"
 
-enum { THINGS_MAX = 64 };
+enum { THINGS_MAX = 128 };
 
 // A compiler, and who put what, the first one the oldest.
 struct bench {

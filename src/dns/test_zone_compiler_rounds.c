@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -120,6 +121,27 @@ static void a_wildcard_answers_for_a_name_that_lost_its_records(void **state)
     stop(&bench);
 }
 
+// Each round finds the next pair.
+static void loops_without_end_keep_nothing_else_from_being_judged(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench);
+    for (int i = 0; i < 40; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "x CNAME y%d.shop.example.", i);
+        add(&bench, text);
+        snprintf(text, sizeof text, "y%d CNAME x.shop.example.", i);
+        add(&bench, text);
+    }
+    size_t ns = add(&bench, "c NS ns.c.shop.example.");
+    size_t below = add(&bench, "www.c A 192.0.2.1");
+    run(&bench);
+    assert_int_equal(bench.things[ns].outcome.reason, ZONE_MISSING_GLUE);
+    expect_fine(&bench, below);
+    stop(&bench);
+}
+
 static void who_lost_to_one_that_is_out_comes_in(void **state)
 {
     (void)state;
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_name_server_below_a_cut_that_is_none_needs_an_address),
         cmocka_unit_test(what_is_out_stays_out),
         cmocka_unit_test(a_wildcard_answers_for_a_name_that_lost_its_records),
+        cmocka_unit_test(loops_without_end_keep_nothing_else_from_being_judged),
         cmocka_unit_test(who_lost_to_one_that_is_out_comes_in),
         cmocka_unit_test(a_dname_in_a_loop_hides_nothing),
         cmocka_unit_test(a_long_chain_of_cuts_comes_to_an_end),
