@@ -22,7 +22,7 @@ struct children {
     size_t capacity;
     size_t left; // of those under way
     size_t
-        next; // of the verdict's: where the next round begins, so that refused ones stop no other
+        next; // of the verdict's: the next round begins there, so that refused ones stop no other
     bool has_failed;
     struct error error; // of the first that did
 };

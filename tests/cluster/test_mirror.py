@@ -82,7 +82,7 @@ def test_records_follow_an_ingress_and_go_with_it(cluster, namespace, programs):
     # A host that no zone has.
     cluster.api.apply(ingress(namespace, f"a.{origin}", "www.elsewhere.test"))
     wait_until(lambda: any(each["reason"] == "HostNotServed" and
-                           "www.elsewhere.test. is in no zone (NoZone" in each["note"]
+                           "www.elsewhere.test. is not served (NoZone" in each["note"]
                            for each in cluster.api.list("Event", namespace)), "an Event says so")
 
     # The whole Ingress: its Records are collected, what people wrote stays.

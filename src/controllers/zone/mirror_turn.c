@@ -144,7 +144,7 @@ static void match(struct turn *turn)
 
 // ---- children -----------------------------------------------------------------------------------
 
-static const struct value *owners_of(const struct turn *turn)
+static struct value *owners_of(const struct turn *turn)
 {
     AUTO_BUFFER version = {0};
     struct value *list = value_make(turn->arena, VALUE_LIST);
@@ -164,7 +164,7 @@ static const struct value *tree_of(const struct turn *turn, const struct mirror_
     struct arena *arena = turn->arena;
     struct value *tree = value_make(arena, VALUE_MAP);
     value_put_text(arena, tree, "metadata.labels[" RECORD_MADE_LABEL "]", RECORD_MADE_BY);
-    value_put(arena, tree, "metadata.ownerReferences", value_copy(arena, owners_of(turn)));
+    value_put(arena, tree, "metadata.ownerReferences", owners_of(turn));
     value_put_text(arena, tree, "spec.domainName", record->fqdn);
     value_put_text(arena, tree, "spec.type", record->type);
     value_put_text(arena, tree, "spec.rdata", record->rdata);
@@ -267,7 +267,7 @@ static void tell_outcomes(struct turn *turn)
             owned ? conditions_find(&owned->status.conditions, "Accepted") : NULL;
         if (!accepted || accepted->status != CONDITION_FALSE || was_told(turn, i))
             continue;
-        add_problem(turn, arena_printf(turn->arena, "%s is in no zone (%s; see Record %.*s)",
+        add_problem(turn, arena_printf(turn->arena, "%s is not served (%s; see Record %.*s)",
                                        turn->wishes[i].record->fqdn, reason_name(accepted->reason),
                                        TEXT_ARGS(object_name(owned->object))));
     }
