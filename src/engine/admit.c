@@ -91,7 +91,8 @@ static struct receipt lost_to(struct arena *arena, const struct claim_want *want
 static void trial_contest(struct trial *trial)
 {
     struct engine *engine = trial->engine;
-    struct receipt *receipts = arena_new_array(engine->arena, struct receipt, VERDICT_CLAIMS_MAX);
+    struct receipt *receipts =
+        arena_new_array(engine->arena, struct receipt, trial->verdict.claim_count + 1);
     size_t count = 0;
     for (size_t i = 0; i < trial->verdict.claim_count; i++) {
         const struct claim_want *want = &trial->verdict.claims[i];

@@ -776,8 +776,7 @@ static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *
 
 bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count)
 {
-    uint32_t ids[VERDICT_CLAIMS_MAX];
-    must(count <= VERDICT_CLAIMS_MAX);
+    uint32_t *ids = arena_new_array(engine->arena, uint32_t, count + 1);
     struct receipts_mark before = receipts_mark(engine, key);
     for (size_t i = 0; i < count; i++) {
         ids[i] = claim_of_key(engine, key, &wants[i]);

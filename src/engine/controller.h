@@ -113,6 +113,7 @@ struct lane_view {
     bool is_lingering;          // its owner is gone or unusable; REMOVEs go on for a while
     const char *book;           // normalised server URL
     struct error fault;         // why SETs can't go (fault NONE: they can)
+    struct error trouble;       // why the backend can't be worked with now, or NONE
     const struct value *answer; // the last health answer's map, or NULL
     int64_t answered_s;         // Unix; 0: never
     bool is_answer_ok;
@@ -147,6 +148,8 @@ struct receipt {
     bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
     bool is_inherited; // a REMOVE that ended because a successor took the key over
     bool is_uncertain;
+    bool is_foreign; // SETTLED SET: it stands there as wanted, made by somebody else
+    bool is_shared;  // SETTLED SET: an older claim of another key holds it with the same content
     uint8_t hash[8]; // SETTLED SET
     // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
     const struct record_set *found;
@@ -212,6 +215,7 @@ struct claim_want {
     bool has_known; // what stands there, as the status remembers
     uint8_t known[8];
     bool may_stand; // written ahead: something of ours may stand there, nobody knows what
+    bool may_adopt; // what stands there without a mark may be ours, from a predecessor
     uint64_t epoch; // a changed one clears back-off and sends at once (user edits, retry)
     // What the status remembers of a failure before this process: attempts go on from there, and
     // the next one waits until then. 0: nothing.
@@ -300,7 +304,7 @@ struct verdict_mark { // a label or an annotation
     bool is_label;
 };
 
-enum { VERDICT_MARKS_MAX = 4, VERDICT_NOTES_MAX = 8, VERDICT_CLAIMS_MAX = 16 };
+enum { VERDICT_MARKS_MAX = 4, VERDICT_NOTES_MAX = 8 };
 
 // Zeroed by the engine before decide(). Everything points into the snapshot's arena.
 struct verdict {
@@ -309,8 +313,9 @@ struct verdict {
     struct verdict_mark marks[VERDICT_MARKS_MAX];
     size_t mark_count;
     // All claims of this key; what is not named any more is forgotten.
-    struct claim_want claims[VERDICT_CLAIMS_MAX];
+    struct claim_want *claims; // see verdict_add_claim()
     size_t claim_count;
+    size_t claim_capacity;
     const struct lane_want *lane;
     const struct question *question;
     struct publication publication;
@@ -334,6 +339,8 @@ struct verdict {
     void *memo; // replaces the key's memo when is_memo_set; the old one is freed if it is another
     bool is_memo_set;
 };
+// Zeroed, in the arena of the turn; good until the next one is added.
+struct claim_want *verdict_add_claim(struct verdict *verdict, struct arena *arena);
 void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason reason,
                   const char *text);
 
@@ -371,6 +378,22 @@ struct controller_metric {
     const char *help;
 };
 
+// The log lines of changes that this controller's claims make at a backend; each with `object`
+// ("ns/name"), `name` (the owner name) and `lane`.
+struct change_words {
+    const char *created; // messages
+    const char *updated;
+    const char *deleted;
+    const char *failed;  // at level ERROR, with "operation" and "error"
+    const char *object;  // keys of the attributes: "ingress"
+    const char *name;    // "host"
+    const char *address; // of A and AAAA, values joined by commas: "ip"
+    const char *target;  // of the others: "target"
+    const char *before;  // UPDATE: prefix of the same as it was, "old_"
+    const char *lane;    // "pihole"
+    const char *prefix;  // of lane names, left out there: "pihole-"
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -378,7 +401,12 @@ struct controller {
     const struct gather *gathers;
     size_t gather_count;
     const struct lane_gather *lanes; // or NULL
-    const struct overview *overview; // then it has no memos of its own; or NULL
+    // Lanes that stand in its settings instead of being wanted by a key: of number `at`, from 0,
+    // and what is asked there. False: there are no more. May be NULL.
+    bool (*open)(const void *settings, size_t at, struct arena *arena, struct lane_want *want,
+                 struct question *question);
+    const struct change_words *words; // or NULL: changes make no lines of their own
+    const struct overview *overview;  // then it has no memos of its own; or NULL
     // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
     const char *switched_by;
     // Controllers of other kinds that run with it, under its name in --controllers;

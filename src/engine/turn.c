@@ -134,6 +134,21 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
     }
 }
 
+struct claim_want *verdict_add_claim(struct verdict *verdict, struct arena *arena)
+{
+    if (verdict->claim_count == verdict->claim_capacity) {
+        size_t capacity = verdict->claim_capacity ? 2 * verdict->claim_capacity : 4;
+        struct claim_want *claims = arena_new_array(arena, struct claim_want, capacity);
+        if (verdict->claim_count)
+            memcpy(claims, verdict->claims, verdict->claim_count * sizeof *claims);
+        verdict->claims = claims;
+        verdict->claim_capacity = capacity;
+    }
+    struct claim_want *claim = &verdict->claims[verdict->claim_count++];
+    *claim = (struct claim_want){0};
+    return claim;
+}
+
 void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason reason,
                   const char *text)
 {

@@ -18,8 +18,10 @@
 // until ask() says ASK_DONE. The engine's lane does the talking and keeps the clock.
 //
 // A seat is a provider's place at one backend (address, credentials, what it learned); a talk is
-// one piece of work there. A new provider is a folder with <name>.c, <name>.md, test_<name>.c and
-// one word in the list of src/providers/meson.build.
+// one piece of work there. Some backends hold a list that must be read before it is written (a
+// Pi-hole): their provider has one talk at a time, draws what to write from what it reads, and its
+// health talk tells what stands there. A new provider is a folder with <name>.c, <name>.md,
+// test_<name>.c and one word in the list of src/providers/meson.build.
 
 enum change_op { CHANGE_SET, CHANGE_REMOVE, CHANGE_READ };
 
@@ -29,18 +31,43 @@ struct outcome {
     bool was_created;          // SET: the backend says it did not exist
     bool was_absent;           // REMOVE, READ: there was nothing
     bool is_uncertain;         // REMOVE: counted as done, but the answer was not the protocol's
+    bool is_foreign;           // SET: stands there as wanted, made by somebody else
+    bool is_unchanged;         // done, and nothing had to be sent for it
     const struct error *error; // when not done
-    const struct record_set *found; // READ: what stands there
-    const char *note;               // one sentence for log and event, or NULL
+    const struct record_set *found;    // READ: what stands there
+    const struct record_set *replaced; // SET, REMOVE: what of ours stood there before, if known
+    const char *note;                  // one sentence for log and event, or NULL
 };
 
 struct change {
     enum change_op op;
     struct record_set set; // REMOVE, READ: type, domain and subdomain count
+    bool may_adopt;        // what stands there without a mark may be ours, from a predecessor
     struct outcome outcome;
 };
 
-enum job_kind { JOB_CHANGES, JOB_HEALTH };
+// What is remembered of a backend that cannot carry our mark at each record: written ahead of each
+// SET, kept until a REMOVE is done.
+struct ledger_view {
+    // What may stand there as ours for that owner name: the backend's own strings, each ended by a
+    // newline. NULL: nothing.
+    const char *(*find)(const void *context, enum record_type type, struct text name);
+    // A fact that the seat kept there, or NULL.
+    const char *(*recall)(const void *context, const char *fact);
+    // Keeps it; NULL forgets it. Written before the next talk begins.
+    void (*keep)(void *context, const char *fact, const char *value);
+    void *context;
+};
+
+// A record set that stands at the backend. One owner name and type may have two: ours and theirs.
+struct holding {
+    struct record_set set; // domain is the whole name, subdomain "@"
+    bool is_ours;
+};
+
+// LEAVE: the last talk of a seat: what it holds at the backend (a session) is given up, within
+// 500 ms.
+enum job_kind { JOB_CHANGES, JOB_HEALTH, JOB_LEAVE };
 
 struct job {
     enum job_kind kind;
@@ -53,6 +80,15 @@ struct job {
     const struct value *answer;
     // The backend as a whole could not be talked to: outcomes repeat it, the lane counts it.
     bool is_transport_failure;
+    // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
+    // outcome stay due; the lane rests for its retry_ms, and tells it (reason "": not yet).
+    const struct error *trouble;
+    const struct ledger_view *ledger; // provider's has_ledger; else NULL
+    // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
+    // ASK_DONE; then `is_listed` is set: these were all.
+    void (*holds)(void *context, const struct holding *holding);
+    void *context;
+    bool is_listed;
 };
 
 struct moment {
@@ -78,12 +114,25 @@ struct seat_setup {
     struct secret *secret;      // NULL: none. Borrowed, take a reference
     struct secret *previous;    // the key before a rotation, or NULL
     int64_t previous_until_ms;  // mono: no longer than this
+    const char *owner_id;       // whose is what it marks as ours; of providers that mark
 };
 
 struct provider {
     const char *name;
     size_t max_changes; // of one job
     int64_t collect_ms; // wait so long for more before a job begins; 0: never
+    bool is_serial;     // one talk at a time, questions too
+    bool lists;         // its health talk tells what stands there; asked before the first change
+    bool has_ledger;
+    bool leaves; // has JOB_LEAVE
+    // Claims of several objects on one name and type with the same content stand together.
+    bool shares;
+    // When changes of that type may begin (mono ms), of which the first came at first_ms and the
+    // last at last_ms. NULL: by collect_ms.
+    int64_t (*ready_ms)(const void *seat, enum record_type type, int64_t first_ms, int64_t last_ms);
+    // What the ledger must remember before this SET is sent, as ledger_view.find gives it back.
+    // False: nothing.
+    bool (*entry)(const void *seat, const struct record_set *set, struct buffer *out);
     // Errors: fault SPEC, reason InvalidConfiguration.
     bool (*open)(const struct seat_setup *setup, void **seat, struct error *err);
     void (*close)(void *seat);

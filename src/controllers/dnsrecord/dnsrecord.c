@@ -303,7 +303,7 @@ static bool remembers_failure(const struct record_turn *turn, const struct recor
 
 static void close_claim(struct record_turn *turn, const struct record_key *key)
 {
-    struct claim_want *want = &turn->out->claims[turn->out->claim_count++];
+    struct claim_want *want = verdict_add_claim(turn->out, turn->arena);
     *want = (struct claim_want){
         .lane = arena_printf(turn->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
         .book = record_text(turn, key->claim.server),

@@ -148,7 +148,7 @@ static const struct receipt *receipt_of(const struct snapshot *snapshot, const c
 static struct claim_want *claim_add(const struct snapshot *snapshot, struct verdict *out,
                                     enum claim_intent intent, const char *subdomain)
 {
-    struct claim_want *want = &out->claims[out->claim_count++];
+    struct claim_want *want = verdict_add_claim(out, snapshot->arena);
     *want = (struct claim_want){
         .lane = arena_printf(snapshot->arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
         .book = SERVER,
