@@ -72,6 +72,7 @@ struct key_extra {
     int64_t write_not_before_ms; // mono: the store told us to slow down
     struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
     int64_t refused_until_ms;    // mono: it is tried again then
+    bool is_refusal_untold;      // the next turn tells it, and tries nothing else
 };
 
 struct key {

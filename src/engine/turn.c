@@ -222,7 +222,6 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
 static void remember_refusal(struct engine *engine, uint32_t id, const struct error *error)
 {
     struct key_extra *extra = key_extra(&engine->keys[id]);
-    bool is_news = !extra->refused || strcmp(extra->refused->text, error->text) != 0;
     int64_t delay_ms = WRITE_RETRY_BASE_MS;
     for (unsigned i = 1; i < extra->write_failures && delay_ms < REFUSED_RETRY_MAX_MS; i++)
         delay_ms *= 2;
@@ -230,8 +229,8 @@ static void remember_refusal(struct engine *engine, uint32_t id, const struct er
         extra->refused = mem_new_of(struct error);
     *extra->refused = *error;
     extra->refused_until_ms = loop_mono_ms(engine->loop) + delay_ms;
-    if (is_news)
-        key_wake(engine, id, QUEUE_USER);
+    extra->is_refusal_untold = true;
+    key_wake(engine, id, QUEUE_USER);
 }
 
 static bool is_refusal(const struct error *error)
@@ -512,10 +511,15 @@ static void tell_at_once(struct engine *engine, uint32_t id, const struct verdic
     told_tell(engine, told, engine->keys[id].object);
 }
 
-static bool is_held_back(const struct engine *engine, const struct key *key)
+// At least until a turn has told it, however late that came.
+static bool hold_back(const struct engine *engine, const struct key *key)
 {
-    return key->extra && key->extra->refused &&
-           key->extra->refused_until_ms > loop_mono_ms(engine->loop);
+    struct key_extra *extra = key->extra;
+    if (!extra || !extra->refused)
+        return false;
+    bool is_untold = extra->is_refusal_untold;
+    extra->is_refusal_untold = false;
+    return is_untold || extra->refused_until_ms > loop_mono_ms(engine->loop);
 }
 
 // What was refused took effect all the same, or nothing of it is wanted any more.
@@ -540,7 +544,7 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
         queue_after(engine->queue, id, key->extra->write_not_before_ms);
         return;
     }
-    if (is_held_back(engine, key))
+    if (hold_back(engine, key))
         queue_after(engine->queue, id, key->extra->refused_until_ms);
     else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
              write_object(engine, id, verdict) || children_write(engine, id, verdict))

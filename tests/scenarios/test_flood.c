@@ -5,7 +5,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/text.h"
+#include "kinds/dnsrecord/dnsrecord.h"
 #include "scenarios/stage.h"
 
 // Thousands of Records came at once, and the API server is slow: their labels and statuses take it
@@ -98,9 +102,65 @@ static void a_change_overtakes_the_statuses_of_a_flood(void **state)
     stage_free(stage);
 }
 
+static void write_class(struct stage *stage)
+{
+    AUTO_BUFFER text = {0};
+    buffer_add_text(&text, "apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\n"
+                           "metadata: {name: home}\n"
+                           "spec: {server: 'http://dns.test', hmacAuth: {secret: abc}}\n");
+    save(stage, "class.yaml", &text);
+}
+
+static void flood_dns_records(struct stage *stage)
+{
+    AUTO_BUFFER text = {0};
+    for (int i = 0; i < RECORDS; i++)
+        buffer_printf(
+            &text,
+            "---\napiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\n"
+            "metadata: {name: host-%d}\n"
+            "spec: {type: A, domain: example.com, subdomain: host-%d, values: [192.0.2.1],"
+            " dnsClassRef: {name: home}}\n",
+            i, i);
+    save(stage, "hosts.yaml", &text);
+}
+
+static bool is_forbidden(struct stage *stage, int number)
+{
+    struct arena *arena = arena_new();
+    char name[32];
+    snprintf(name, sizeof name, "host-%d", number);
+    const struct object_ref_key key = {&dnsrecord_kind, TEXT("default"), text_of(name)};
+    const struct value *found = model_server_find(stage->server, arena, &key);
+    AUTO_BUFFER json = {0};
+    value_write_json(&json, found);
+    arena_free(arena);
+    return strstr(json.at, "Forbidden") != NULL;
+}
+
+// The first of them are refused while the others still wait to be written.
+static void a_refusal_is_told_however_late_its_turn_comes(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new(STAGE_CLUSTER, false);
+    int told = 0;
+    model_backend_add(stage->backend, "http://dns.test");
+    write_class(stage);
+    advance(stage, MINUTE_MS);
+    model_api_deny(stage->api, "patch", "dnsrecords");
+    model_server_set_delays(stage->server, SLOW_MS, 1);
+    flood_dns_records(stage);
+    advance(stage, 2 * MINUTE_MS);
+    for (int number = 0; number < RECORDS; number++)
+        told += is_forbidden(stage, number);
+    assert_int_equal(told, RECORDS);
+    stage_free(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_is_told_however_late_its_turn_comes),
         cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
