@@ -21,7 +21,8 @@ static bool wants_to_stand(const struct plan_claim *claim)
 
 static bool is_winner(const struct plan_claim *claims, const struct plan_step *steps, size_t index)
 {
-    return wants_to_stand(&claims[index]) && steps[index].act != PLAN_LOST;
+    return wants_to_stand(&claims[index]) && steps[index].act != PLAN_LOST &&
+           steps[index].act != PLAN_SHARED;
 }
 
 // Only winners beat younger claims: adding a loser never changes who wins.
@@ -36,6 +37,12 @@ static size_t find_rival(const struct plan_claim *claims, const struct plan_step
     return NONE;
 }
 
+static bool shares(const struct plan_claim *a, const struct plan_claim *b)
+{
+    return a->want == PLAN_SET && b->want == PLAN_SET && a->content && a->content == b->content &&
+           is_same_key(a, b);
+}
+
 static void settle_losers(const struct plan_claim *claims, size_t count, struct plan_step *steps)
 {
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +51,8 @@ static void settle_losers(const struct plan_claim *claims, size_t count, struct 
             continue;
         size_t rival = find_rival(claims, steps, i);
         if (rival != NONE)
-            steps[i] = (struct plan_step){PLAN_LOST, rival};
+            steps[i] = (struct plan_step){
+                shares(&claims[i], &claims[rival]) ? PLAN_SHARED : PLAN_LOST, rival};
     }
 }
 
@@ -100,7 +108,7 @@ static void settle_looks(const struct plan_claim *claims, size_t count, struct p
 static void settle_sets(const struct plan_claim *claims, size_t count, struct plan_step *steps)
 {
     for (size_t i = 0; i < count; i++) {
-        if (claims[i].want != PLAN_SET || steps[i].act == PLAN_LOST)
+        if (claims[i].want != PLAN_SET || !is_winner(claims, steps, i))
             continue;
         size_t obstacle = find_obstacle(claims, count, steps, i);
         if (obstacle != NONE)

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "dns/record.h"
@@ -9,7 +10,8 @@
 // What to do at one owner name of one backend, from everything that is claimed there. Pure, and
 // independent of the order in which claims came. Rules: the oldest claim wins a type (CNAME claims
 // all types); claims that lose and claims that go beat nobody; the loser sends nothing; a claim
-// that goes while another wants the same key is inherited instead of deleted; what excludes a
+// that goes while another wants the same key is inherited instead of deleted; where claims share,
+// one that wants what the holder wants loses nothing; what excludes a
 // wanted set (a CNAME beside other data, the same type under another split) is removed before it,
 // whoever holds it. A key is type and split.
 
@@ -30,6 +32,9 @@ struct plan_claim {
     enum plan_want want;
     bool is_held;      // competes, but must not be sent yet
     bool is_satisfied; // what stands there is known to be what is wanted
+    // A SET of a backend where claims with the same content stand together: a digest of that
+    // content. 0: it does not share.
+    uint64_t content;
 };
 
 enum plan_act {
@@ -38,13 +43,14 @@ enum plan_act {
     PLAN_HOLD,      // would be sent, but is held
     PLAN_WAIT,      // a SET: the REMOVE `other` must be done first; it voids is_satisfied
     PLAN_LOST,      // `other` holds the name
+    PLAN_SHARED,    // `other` holds it, with the very content that this one wants
     PLAN_INHERITED, // a REMOVE that ends when `other`, which wants the same key, is satisfied
                     // or a KEEP
 };
 
 struct plan_step {
     enum plan_act act;
-    size_t other; // index of a claim; meaningful for WAIT, LOST, INHERITED
+    size_t other; // index of a claim; meaningful for WAIT, LOST, SHARED, INHERITED
 };
 
 // `claims` are all claims at the name, oldest first (creation, group/kind, namespace/name). steps

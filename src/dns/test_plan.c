@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
@@ -43,14 +44,20 @@ static struct plan_claim satisfied(struct plan_claim claim)
 #define LOOK(holder, type) claim(&(holder), RECORD_##type, PLAN_LOOK)
 #define REMOVE(holder, type) claim(&(holder), RECORD_##type, PLAN_REMOVE)
 
+static struct plan_claim of_content(uint64_t content, struct plan_claim claim)
+{
+    claim.content = content;
+    return claim;
+}
+
 struct wanted {
     enum plan_act act;
-    int other; // meaningful for WAIT, LOST, INHERITED
+    int other; // meaningful for WAIT, LOST, SHARED, INHERITED
 };
 
 static bool has_other(enum plan_act act)
 {
-    return act == PLAN_WAIT || act == PLAN_LOST || act == PLAN_INHERITED;
+    return act == PLAN_WAIT || act == PLAN_LOST || act == PLAN_SHARED || act == PLAN_INHERITED;
 }
 
 static void check(const struct plan_claim *claims, const struct wanted *wanted, size_t count)
@@ -315,6 +322,32 @@ static void check_invariants(const struct plan_claim *claims, const struct plan_
     }
 }
 
+static void equal_sets_share_what_the_oldest_holds(void **state)
+{
+    (void)state;
+    const struct plan_claim claims[] = {of_content(7, SET(old, A)), of_content(8, SET(third, A)),
+                                        of_content(7, SET(young, A))};
+    check(claims, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_LOST, 0}, {PLAN_SHARED, 0}}, 3);
+    const struct plan_claim without[] = {SET(old, A), SET(young, A)};
+    check(without, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_LOST, 0}}, 2);
+}
+
+static void who_shares_takes_over_and_inherits(void **state)
+{
+    (void)state;
+    const struct plan_claim claims[] = {REMOVE(old, A), of_content(7, satisfied(SET(third, A))),
+                                        of_content(7, SET(young, A))};
+    check(claims, (struct wanted[]){{PLAN_INHERITED, 1}, {PLAN_SETTLED, 0}, {PLAN_SHARED, 1}}, 3);
+}
+
+static void who_shares_keeps_other_types_out_as_the_holder_does(void **state)
+{
+    (void)state;
+    const struct plan_claim claims[] = {of_content(7, SET(old, CNAME)),
+                                        of_content(7, SET(young, CNAME)), SET(third, A)};
+    check(claims, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_SHARED, 0}, {PLAN_LOST, 0}}, 3);
+}
+
 static void younger_claims_never_change_who_wins(void **state)
 {
     (void)state;
@@ -394,6 +427,9 @@ int main(void)
         cmocka_unit_test(kept_content_never_waits),
         cmocka_unit_test(inherited_removal_stands_in_nobodys_way),
         cmocka_unit_test(loser_waits_for_nothing),
+        cmocka_unit_test(equal_sets_share_what_the_oldest_holds),
+        cmocka_unit_test(who_shares_takes_over_and_inherits),
+        cmocka_unit_test(who_shares_keeps_other_types_out_as_the_holder_does),
         cmocka_unit_test(younger_claims_never_change_who_wins),
         cmocka_unit_test(a_look_is_sent_until_it_is_answered),
         cmocka_unit_test(a_look_holds_its_name_like_any_claim_that_stands),

@@ -259,6 +259,12 @@ static void claim_forget(struct engine *engine, uint32_t id)
 
 // ---- the plan of one name -----------------------------------------------------------------------
 
+static bool is_match(const struct claim *claim)
+{
+    return claim->has_wanted &&
+           !memcmp(claim->wanted_hash, claim->there_hash, sizeof claim->there_hash);
+}
+
 static bool claim_is_satisfied(const struct claim *claim)
 {
     switch (claim->intent) {
@@ -267,7 +273,7 @@ static bool claim_is_satisfied(const struct claim *claim)
     case CLAIM_REMOVE:
         return claim->there == THERE_NOTHING;
     case CLAIM_SET:
-        return claim->there == THERE_SET && claim->is_match;
+        return claim->there == THERE_SET && is_match(claim);
     case CLAIM_LOOK:
         return claim->was_looked;
     }
@@ -314,9 +320,22 @@ static const enum plan_want plan_wants[] = {
     [CLAIM_LOOK] = PLAN_LOOK,
 };
 
+static uint64_t content_of_hash(const uint8_t hash[8])
+{
+    uint64_t content;
+    memcpy(&content, hash, sizeof content);
+    return content | 1;
+}
+
+static bool lane_shares(const struct lane *lane)
+{
+    return lane && lane->seat && lane->provider->shares;
+}
+
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
+    bool shares = claim->has_wanted && lane_shares(claim_lane(engine, claim));
     return (struct plan_claim){
         .holder = claim_object(engine, claim),
         .type = claim->type,
@@ -325,6 +344,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
         .want = plan_wants[claim->intent],
         .is_held = claim->is_held,
         .is_satisfied = claim_is_satisfied(claim),
+        .content = shares ? content_of_hash(claim->wanted_hash) : 0,
     };
 }
 
@@ -453,6 +473,19 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim_set_state(engine, id, RECEIPT_LOST, holder_id);
 }
 
+// It stands as long as the holder's does, and stays when the holder goes.
+static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
+{
+    struct claim *claim = &engine->claims[id];
+    const struct claim *holder = &engine->claims[holder_id];
+    bool is_there = claim_is_satisfied(holder);
+    claim_rest(engine, id);
+    claim->there = holder->there;
+    claim->is_foreign = holder->is_foreign;
+    memcpy(claim->there_hash, holder->there_hash, sizeof claim->there_hash);
+    claim_set_state(engine, id, is_there ? RECEIPT_SETTLED : RECEIPT_WAITING, holder_id);
+}
+
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
                        const struct plan_step *step)
 {
@@ -477,6 +510,9 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         return;
     case PLAN_LOST:
         claim_lose(engine, id, all[step->other].id);
+        return;
+    case PLAN_SHARED:
+        claim_share(engine, id, all[step->other].id);
         return;
     case PLAN_INHERITED:
         if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
@@ -564,9 +600,15 @@ static size_t swap_in(const struct engine *engine, uint32_t key, const struct ob
     return kept;
 }
 
-static struct plan_claim plan_claim_wanted(const struct object *subject,
+static struct plan_claim plan_claim_wanted(const struct engine *engine,
+                                           const struct object *subject,
                                            const struct claim_want *want)
 {
+    uint8_t hash[8];
+    const struct lane *lane = lane_find(engine, want->lane);
+    bool shares = want->intent == CLAIM_SET && lane_shares(lane);
+    if (shares)
+        lane->seat->provider->fingerprint(lane->seat->at, &want->set, hash);
     return (struct plan_claim){
         .holder = subject,
         .type = want->set.type,
@@ -574,6 +616,7 @@ static struct plan_claim plan_claim_wanted(const struct object *subject,
         .subdomain = want->set.subdomain,
         .want = plan_wants[want->intent],
         .is_held = want->is_held,
+        .content = shares ? content_of_hash(hash) : 0,
     };
 }
 
@@ -592,7 +635,8 @@ const struct object *book_holder(struct engine *engine, uint32_t key, const stru
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count);
     for (size_t i = 0; i < count; i++) {
         bool is_own = all[i].id == NO_ID;
-        claims[i] = is_own ? plan_claim_wanted(subject, want) : plan_claim_of(engine, all[i].id);
+        claims[i] =
+            is_own ? plan_claim_wanted(engine, subject, want) : plan_claim_of(engine, all[i].id);
         own = is_own ? i : own;
     }
     plan_name(claims, count, steps);
@@ -644,12 +688,11 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
     if (seat)
         seat->provider->fingerprint(seat->at, set, hash);
     claim->has_wanted = seat != NULL;
-    claim->is_match = seat && !memcmp(hash, claim->there_hash, sizeof hash);
+    memcpy(claim->wanted_hash, hash, sizeof hash);
     if (claim_is_satisfied(claim))
         return;
     struct pending *pending = claim_pending(engine, claim);
     pending_set_content(engine, pending, set);
-    memcpy(pending->wanted_hash, hash, sizeof hash);
 }
 
 static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
@@ -854,6 +897,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .is_in_way = claim->is_evicted,
         .is_inherited = claim->is_inherited,
         .is_uncertain = claim->is_uncertain,
+        .is_foreign = claim->is_foreign,
+        .is_shared = claim->state == RECEIPT_SETTLED && claim->loser_to != NO_ID,
         .settled_s = claim->settled_s,
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
@@ -979,8 +1024,6 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
         claim->there = THERE_SET;
         claim->is_doubted = false;
         memcpy(claim->there_hash, hash, sizeof claim->there_hash);
-        claim->is_match = claim->has_wanted &&
-                          !memcmp(claim->pending->wanted_hash, hash, sizeof claim->there_hash);
     }
     claim_clear_failure(claim->pending);
 }
@@ -989,7 +1032,7 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
 static void count_programmed(struct engine *engine, const struct claim *claim)
 {
     struct controller_state *state = &engine->controllers[engine->keys[claim->key].controller];
-    if (claim->there == THERE_SET && claim->is_match)
+    if (claim->there == THERE_SET && is_match(claim))
         histogram_add(&state->programmed_seconds,
                       loop_mono_ms(engine->loop) - claim->pending->since_ms);
 }

@@ -351,14 +351,14 @@ static void release_names(struct flight *flight)
 static void learn_hash(struct flight *flight, size_t at)
 {
     const struct change *change = &flight->job.changes[at];
-    struct pending *pending = flight->engine->claims[flight->claims[at]].pending;
+    struct claim *claim = &flight->engine->claims[flight->claims[at]];
     uint8_t *hash = flight->hashes[at];
     uint8_t learned[8];
     if (change->op != CHANGE_SET || !change->outcome.is_done)
         return;
     flight->seat->provider->fingerprint(flight->seat->at, &change->set, learned);
-    if (!memcmp(pending->wanted_hash, hash, sizeof learned))
-        memcpy(pending->wanted_hash, learned, sizeof learned);
+    if (!memcmp(claim->wanted_hash, hash, sizeof learned))
+        memcpy(claim->wanted_hash, learned, sizeof learned);
     memcpy(hash, learned, sizeof learned);
 }
 

@@ -127,7 +127,6 @@ struct failure {
 // What a claim has only while something is to be done.
 struct pending {
     struct content *content; // SET: what shall stand there; LOOK: what was found
-    uint8_t wanted_hash[8];  // of content, as it would stand there
     struct failure *failure;
     int64_t next_unix_ms;
     int64_t since_ms;  // mono: when it became due first
@@ -137,6 +136,7 @@ struct pending {
     uint32_t next_due; // lane's line
     uint32_t previous_due;
     bool is_due; // stands in the lane's line
+    bool may_adopt;
     bool is_background;
 };
 
@@ -157,7 +157,7 @@ struct claim {
     uint32_t next_of_key;
     uint32_t next_of_name;
     uint32_t settled_s; // SETTLED: Unix seconds
-    uint32_t loser_to;  // LOST: the claim that holds the name
+    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
     uint32_t epoch;
     uint16_t book;
     uint16_t lane; // number, see claim_lane()
@@ -174,14 +174,15 @@ struct claim {
     bool is_inherited : 1;
     bool is_uncertain : 1;
     bool has_wanted : 1;   // the provider told what the wanted content looks like there
-    bool is_match : 1;     // and it is what stands there
+    bool is_foreign : 1;   // SET: what stands there was made by somebody else
     bool is_evicted : 1;   // LOST, and what stands there must go first
     bool is_recalled : 1;  // attempts of before this process were taken over
     bool is_doubted : 1;   // what the status remembers may have gone with another's removal
     uint8_t subdomain_len; // 0: "@"
     uint8_t there_hash[8];
+    uint8_t wanted_hash[8]; // has_wanted: of a SET, as it would stand there
 };
-_Static_assert(sizeof(struct claim) <= 56, "a claim grew");
+_Static_assert(sizeof(struct claim) <= 64, "a claim grew");
 
 // ---- wishes -------------------------------------------------------------------------------------
 
