@@ -42,6 +42,12 @@ struct http_request {
     // A connection of its own, closed at the end, with probes: a path that is dead ends it within
     // 30 s.
     bool is_alone;
+    // All requests to a host and port that say so have one connection between them: the second
+    // waits for the first, and an old connection that can't be used is closed before a new one is
+    // opened. Through an HTTP proxy its host and port count. Never with is_alone.
+    bool is_single;
+    // A connection that has been idle for so long is not used again; 2 or more. 0: two minutes.
+    unsigned max_idle_s;
     // Gets the body of a 2xx reply in pieces as they come, with the context of `done`; it is not
     // gathered then and may be of any length. May send, cancel any call, its own too, and free the
     // client.

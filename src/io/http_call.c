@@ -151,6 +151,11 @@ static void set_wishes(struct http_call *call, const struct http_request *reques
     call->is_alone = request->is_alone;
     SETOPT(call, CURLOPT_FRESH_CONNECT, (long)call->is_alone);
     SETOPT(call, CURLOPT_FORBID_REUSE, (long)call->is_alone);
+    must(!request->is_alone || !request->is_single);
+    must(request->max_idle_s != 1);
+    // libcurl cuts the age to whole seconds, and takes 0 for no limit from some version on.
+    if (request->max_idle_s)
+        SETOPT(call, CURLOPT_MAXAGE_CONN, (long)request->max_idle_s - 1);
 }
 
 static void set_limits(struct http_call *call, const struct http_request *request)

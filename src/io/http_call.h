@@ -15,8 +15,17 @@ struct header_at {
     size_t value;
 };
 
+// One of libcurl's, with the connections that it keeps.
+struct http_multi {
+    struct curl_http *owner;
+    CURLM *handle;         // NULL until it is needed
+    struct watched *ready; // the socket that libcurl is at work for; NULL: none, or dropped
+    struct loop_timer timer;
+};
+
 struct http_call {
     struct curl_http *owner;
+    struct http_multi *multi;           // one of the owner's
     const struct curl_library *libcurl; // the owner's; NULL: it could not be loaded
     struct http_call *previous;
     struct http_call *next;
@@ -26,7 +35,7 @@ struct http_call {
     struct curl_slist *connect_to;
     struct buffer body;      // of the request
     struct buffer key;       // of the client's certificate; libcurl borrows it
-    struct loop_timer early; // reports a request that could not even start
+    struct loop_timer timer; // of a request that could not even start, or may wait for others
     char target[300];        // host:port for error texts
     bool has_proxy;
     bool is_alone;
@@ -57,10 +66,10 @@ struct curl_http {
     struct http http;
     struct loop *loop;
     struct curl_library libcurl; // once there is a multi
-    CURLM *multi;
+    struct http_multi shared;
+    struct http_multi single; // one connection to each host and port
     char *user_agent;
     struct http_proxies proxies;
-    struct loop_timer timer;
     struct http_call *running;
     struct http_call *spare;
     size_t spare_count;
@@ -70,17 +79,23 @@ struct curl_http {
     bool is_freed;
 };
 
+static inline bool http_is_loaded(const struct curl_http *curl)
+{
+    return curl->shared.handle || curl->single.handle;
+}
+
 #define SETOPT(call, option, value)                                                                \
     do {                                                                                           \
         _Static_assert(CURL_FITS(option, value), #option " takes another type");                   \
         (call)->libcurl->easy_setopt((call)->easy, option, value);                                 \
     } while (0)
 
-// When the first request is there; afterwards it does nothing. Fails when libcurl cannot be loaded;
+// The one for such a request, opened when the first is there. NULL when libcurl cannot be loaded;
 // the next request tries it again.
-bool http_multi_open(struct curl_http *curl, struct error *err);
+struct http_multi *http_multi_open(struct curl_http *curl, bool is_single, struct error *err);
+void http_multi_close(struct http_multi *multi); // also one that was never opened
 // libcurl has been at work: what was put off for it is done, and what has ended is reported.
-void http_multi_acted(struct curl_http *curl);
+void http_multi_acted(struct http_multi *multi);
 // Fills the handle in; what the request borrows is copied. False when it can never be sent.
 bool http_call_prepare(struct http_call *call, const struct http_request *request,
                        struct error *err);

@@ -31,7 +31,7 @@ static struct http_call *call_new(struct curl_http *curl)
 {
     struct http_call *call = mem_new_of(struct http_call);
     call->owner = curl;
-    if (!curl->multi)
+    if (!http_is_loaded(curl))
         return call;
     call->libcurl = &curl->libcurl;
     call->easy = call->libcurl->easy_init();
@@ -86,7 +86,7 @@ static void shrink(struct buffer *buffer)
 static void give_back(struct http_call *call)
 {
     struct curl_http *curl = call->owner;
-    loop_timer_cancel(curl->loop, &call->early);
+    loop_timer_cancel(curl->loop, &call->timer);
     if (!call->libcurl) {
         call_free(call);
         return;
@@ -119,7 +119,7 @@ static void give_back(struct http_call *call)
 
 static void finish(struct http_call *call, CURLcode code)
 {
-    call->libcurl->multi_remove_handle(call->owner->multi, call->easy);
+    call->libcurl->multi_remove_handle(call->multi->handle, call->easy);
     unlink_running(call);
     http_call_answer(call, code);
     give_back(call);
@@ -128,18 +128,19 @@ static void finish(struct http_call *call, CURLcode code)
 static void begin(struct http_call *call)
 {
     call->is_unsent = false;
-    must(call->libcurl->multi_add_handle(call->owner->multi, call->easy) == CURLM_OK);
+    must(call->libcurl->multi_add_handle(call->multi->handle, call->easy) == CURLM_OK);
 }
 
 static void discard(struct http_call *call)
 {
     if (call->libcurl)
-        call->libcurl->multi_remove_handle(call->owner->multi, call->easy);
+        call->libcurl->multi_remove_handle(call->multi->handle, call->easy);
     unlink_running(call);
     give_back(call);
 }
 
-// What was sent and cancelled while libcurl was at work.
+// What was cancelled and sent while libcurl was at work, in that order: a place may be wanted
+// again.
 static void catch_up(struct curl_http *curl)
 {
     if (!curl->has_late)
@@ -149,7 +150,9 @@ static void catch_up(struct curl_http *curl)
         next = call->next;
         if (call->is_cancelled)
             discard(call);
-        else if (call->is_unsent)
+    }
+    for (struct http_call *call = curl->running; call; call = call->next) {
+        if (call->is_unsent)
             begin(call);
     }
 }
@@ -157,12 +160,13 @@ static void catch_up(struct curl_http *curl)
 static void destroy(struct curl_http *curl);
 
 // Callbacks may send, cancel and even free; only the last has to wait.
-static void report_finished(struct curl_http *curl)
+static void report_finished(struct http_multi *multi)
 {
+    struct curl_http *curl = multi->owner;
     CURLMsg *message;
     int left;
     curl->is_reporting = true;
-    while (!curl->is_freed && (message = curl->libcurl.multi_info_read(curl->multi, &left))) {
+    while (!curl->is_freed && (message = curl->libcurl.multi_info_read(multi->handle, &left))) {
         struct http_call *call;
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -174,10 +178,10 @@ static void report_finished(struct curl_http *curl)
         destroy(curl);
 }
 
-void http_multi_acted(struct curl_http *curl)
+void http_multi_acted(struct http_multi *multi)
 {
-    catch_up(curl);
-    report_finished(curl);
+    catch_up(multi->owner);
+    report_finished(multi);
 }
 
 // ---- the interface ----
@@ -198,24 +202,49 @@ static void on_early(void *context)
         destroy(curl);
 }
 
+// libcurl keeps no time of what waits for the one connection.
+static void on_overdue(void *context)
+{
+    struct http_call *call = context;
+    struct curl_http *curl = call->owner;
+    curl->is_reporting = true;
+    call->connect_timeout_ms = 0;
+    finish(call, CURLE_OPERATION_TIMEDOUT);
+    curl->is_reporting = false;
+    if (curl->is_freed)
+        destroy(curl);
+}
+
+static void start(struct http_call *call, bool is_single)
+{
+    struct curl_http *curl = call->owner;
+    if (is_single && call->timeout_ms > 0) {
+        call->timer.call = on_overdue;
+        loop_timer_set(curl->loop, &call->timer, call->timeout_ms);
+    }
+    if (curl->is_in_libcurl)
+        call->is_unsent = curl->has_late = true;
+    else
+        begin(call);
+}
+
 static struct http_call *curl_send(struct http *http, const struct http_request *request,
                                    http_done *done, void *context)
 {
     struct curl_http *curl = (struct curl_http *)http;
     struct error err = {0};
-    bool is_open = http_multi_open(curl, &err);
+    struct http_multi *multi = http_multi_open(curl, request->is_single, &err);
     struct http_call *call = take_spare(curl);
+    call->multi = multi;
     call->done = done;
     call->piece = request->piece;
     call->context = context;
-    call->early = (struct loop_timer){.call = on_early, .context = call};
-    if (!is_open || !http_call_prepare(call, request, &err)) {
+    call->timer = (struct loop_timer){.call = on_early, .context = call};
+    if (!multi || !http_call_prepare(call, request, &err)) {
         buffer_add_text(&call->lines, err.text);
-        loop_timer_set(curl->loop, &call->early, 0);
-    } else if (curl->is_in_libcurl) {
-        call->is_unsent = curl->has_late = true;
+        loop_timer_set(curl->loop, &call->timer, 0);
     } else {
-        begin(call);
+        start(call, request->is_single);
     }
     return call;
 }
@@ -236,9 +265,8 @@ static void destroy(struct curl_http *curl)
         curl->spare = call->next;
         call_free(call);
     }
-    if (curl->multi)
-        curl->libcurl.multi_cleanup(curl->multi);
-    loop_timer_cancel(curl->loop, &curl->timer);
+    http_multi_close(&curl->shared);
+    http_multi_close(&curl->single);
     http_proxies_done(&curl->proxies);
     free(curl->user_agent);
     free(curl);

@@ -51,6 +51,7 @@ struct seen {
     unsigned done_count;
     enum http_failure failure;
     struct error error;
+    bool is_unsent;
     int status;
     char body[64];
 };
@@ -164,6 +165,7 @@ static inline void on_done(void *context, const struct http_reply *reply)
     seen->done_count++;
     seen->failure = reply->failure;
     seen->error = reply->error;
+    seen->is_unsent = reply->is_unsent;
     seen->status = reply->status;
     snprintf(seen->body, sizeof(seen->body), "%.*s", TEXT_ARGS(reply->body));
     loop_stop(seen->story->loop);
