@@ -194,6 +194,7 @@ struct snapshot {
     const struct server_view *servers;
     size_t server_count;
     bool is_leading;
+    const char *owner_id; // whose is what we write elsewhere; NULL: not known yet
     int64_t now_ms;       // Unix
     int64_t started_ms;   // when this process started
     const void *settings; // the controller's own
@@ -381,6 +382,7 @@ struct controller_metric {
 // The log lines of changes that this controller's claims make at a backend; each with `object`
 // ("ns/name"), `name` (the owner name) and `lane`.
 struct change_words {
+    const char *started; // a turn began: at level DEBUG, with `object` alone; or NULL
     const char *created; // messages
     const char *updated;
     const char *deleted;

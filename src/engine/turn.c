@@ -486,18 +486,33 @@ static void ask_question(struct engine *engine, uint32_t id, const struct verdic
         lane_ask(key->extra->lane, verdict->question);
 }
 
+static uint64_t hash_more(uint64_t hash, struct text text)
+{
+    uint64_t mixed[] = {hash, hash_octets(text.at, text.len)};
+    return hash_octets(mixed, sizeof mixed);
+}
+
+static uint64_t told_hash(const struct verdict *verdict)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < verdict->note_count; i++)
+        hash = hash_more(hash, text_of(verdict->notes[i].text));
+    for (size_t i = 0; i < verdict->line_count; i++) {
+        const struct log_attr *attrs = verdict->lines[i].attrs;
+        hash = hash_more(hash, text_of(verdict->lines[i].message));
+        for (; attrs && attrs->type != LOG_ATTR_END; attrs++)
+            hash = hash_more(hash, attrs->text);
+    }
+    return hash;
+}
+
 // Without a status that remembers it, a verdict says the same again at every turn.
 static bool is_told(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     struct key *key = &engine->keys[id];
-    uint64_t hash = 0;
     if (verdict->status || key->object->kind->has_status)
         return false;
-    for (size_t i = 0; i < verdict->note_count; i++) {
-        const char *text = verdict->notes[i].text;
-        uint64_t mixed[] = {hash, hash_octets(text, strlen(text))};
-        hash = hash_octets(mixed, sizeof mixed);
-    }
+    uint64_t hash = told_hash(verdict);
     if (!key->extra && !hash)
         return true;
     uint64_t before = key_extra(key)->told;
@@ -571,6 +586,17 @@ static void count_turn(struct engine *engine, struct controller_state *state,
         state->turns_terminal++;
 }
 
+static void tell_start(const struct engine *engine, const struct controller *controller,
+                       const struct object *object)
+{
+    const struct change_words *words = controller->words;
+    if (!words || !words->started || !log_has(engine->log, LOG_DEBUG))
+        return;
+    AUTO_BUFFER name = {0};
+    object_write_name(&name, object);
+    log_line(engine->log, LOG_DEBUG, words->started, LOG_TEXT(words->object, name.at), LOG_END);
+}
+
 void turn_take(struct engine *engine, uint32_t id)
 {
     struct controller_state *state = &engine->controllers[engine->keys[id].controller];
@@ -584,6 +610,7 @@ void turn_take(struct engine *engine, uint32_t id)
     engine->turns_since_release++;
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
+    tell_start(engine, state->controller, engine->keys[id].object);
     decide(engine, id, trace, &verdict);
     forget_whole(engine, id);
     drop_lane_secret(&verdict);
