@@ -21,6 +21,10 @@ struct http_tls {
     const char *certificate_pem; // of the client, with its chain; NULL: none
     const char *key_pem;
     bool is_unverified; // any server is believed
+    // "sha256//" and the base64 of the SHA-256 of its public key: the server that has it is
+    // believed and no other, whatever certificate and name are. NULL: none.
+    const char *pin;
+    bool tells_peer; // the reply's `peer` is wanted; with a pin it is there anyway
 };
 
 // Borrowed by http_send for the length of the call to it only.
@@ -62,6 +66,12 @@ enum http_failure {
     HTTP_ABORTED, // http_cancel
 };
 
+// A server with TLS, by its certificate.
+struct http_peer {
+    char pin[56];    // as in struct http_tls; "": not known
+    int64_t until_s; // Unix: when its certificate expires
+};
+
 // Lives for the length of the callback.
 struct http_reply {
     enum http_failure failure;
@@ -69,6 +79,9 @@ struct http_reply {
     bool is_unsent;     // of a failure: no part of the request can have been heard. POST and
                         // PATCH that may have been are never sent a second time
     bool is_tls;        // of a failure: one side does not take the other's certificate, or its own
+    bool is_other_key;  // is_tls, and because the server's key is not the pinned one
+    // Of a reply and of is_other_key, on the first request of a connection; not known on others.
+    struct http_peer peer;
     int status;
     struct text body;
     const struct http_header *headers;

@@ -180,18 +180,52 @@ static void set_blob(struct http_call *call, CURLoption option, const char *pem)
 // The default CA directory counts beside a blob, so it has to go.
 static void set_ca(struct http_call *call, const struct http_tls *tls)
 {
-    if (tls->is_unverified) {
+    if (tls->is_unverified || tls->pin) {
         SETOPT(call, CURLOPT_SSL_VERIFYPEER, 0L);
         SETOPT(call, CURLOPT_SSL_VERIFYHOST, 0L);
-        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
-        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
     } else if (tls->ca_pem) {
         SETOPT(call, CURLOPT_CAPATH, NULL);
         SETOPT(call, CURLOPT_CAINFO, NULL);
         set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    }
+    if (tls->is_unverified) {
+        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+        SETOPT(call, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+    } else if (tls->ca_pem) {
         // A proxy may be known to the system instead.
         set_blob(call, CURLOPT_PROXY_CAINFO_BLOB, tls->ca_pem);
     }
+}
+
+// To libcurl any other text is the name of a file with a key.
+static bool is_pin(const char *text)
+{
+    static const char kind[] = "sha256//", digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                      "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    enum { DIGITS = 43 };
+    return strncmp(text, kind, sizeof(kind) - 1) == 0 &&
+           strspn(text + sizeof(kind) - 1, digits) == DIGITS &&
+           strcmp(text + sizeof(kind) - 1 + DIGITS, "=") == 0;
+}
+
+// What a session from before is taken up again shows no certificate.
+static bool set_pin(struct http_call *call, const struct http_tls *tls, struct error *err)
+{
+    call->pin[0] = '\0';
+    call->tells_peer = tls->tells_peer || tls->pin;
+    if (!call->tells_peer)
+        return true;
+    SETOPT(call, CURLOPT_CERTINFO, 1L);
+    SETOPT(call, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    if (!tls->pin)
+        return true;
+    if (!is_pin(tls->pin))
+        return error_set(err, FAULT_AGAIN, "InvalidRequest",
+                         "the pin for %s is not sha256// and 44 characters of base64",
+                         call->target);
+    snprintf(call->pin, sizeof(call->pin), "%s", tls->pin);
+    SETOPT(call, CURLOPT_PINNEDPUBLICKEY, tls->pin);
+    return true;
 }
 
 // libcurl would free its own copy of the key as it is, and OpenSSL asks the terminal for a password
@@ -324,6 +358,6 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
     set_client(call, &request->tls);
     set_body(call, request);
     set_once(call, request);
-    return set_proxy(call, request, &place, err) && set_server_name(call, request, &place, err) &&
-           set_headers(call, request, err);
+    return set_pin(call, &request->tls, err) && set_proxy(call, request, &place, err) &&
+           set_server_name(call, request, &place, err) && set_headers(call, request, err);
 }

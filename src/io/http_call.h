@@ -43,6 +43,8 @@ struct http_call {
     bool is_cancelled; // it waits until libcurl may be rid of it
     bool is_once;      // it must not be sent a second time
     unsigned tries;    // of libcurl to send it
+    char pin[56];      // of the server; "": none
+    bool tells_peer;
     int64_t timeout_ms;
     int64_t connect_timeout_ms;
     http_done *done;
@@ -101,5 +103,7 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
                        struct error *err);
 // Has the handle hand over what it receives.
 void http_call_receive(struct http_call *call);
+// What the server showed in this call's handshake, if there was one; else `out` stays.
+void http_peer_read(const struct http_call *call, struct http_peer *out);
 // Tells the caller how the transfer ended.
 void http_call_answer(struct http_call *call, CURLcode code);

@@ -187,6 +187,15 @@ static bool is_endless_trailer(const struct http_call *call, CURLcode code)
     return code == CURLE_RECV_ERROR && strcasestr(call->trouble, "out of memory in chunked");
 }
 
+static void describe_other_key(const struct http_call *call, struct http_reply *reply)
+{
+    reply->is_other_key = true;
+    http_peer_read(call, &reply->peer);
+    error_set(&reply->error, FAULT_AGAIN, "ServerUnreachable",
+              "cannot trust %s: its key is %s, not the pinned %s", call->target,
+              reply->peer.pin[0] ? reply->peer.pin : "unknown", call->pin);
+}
+
 static void describe(struct http_call *call, CURLcode code, struct http_reply *reply)
 {
     bool is_endless = is_endless_line(call, code);
@@ -203,6 +212,9 @@ static void describe(struct http_call *call, CURLcode code, struct http_reply *r
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
         reply->failure = HTTP_TIMEOUT;
         describe_timeout(call, &reply->error);
+    } else if (code == CURLE_SSL_PINNEDPUBKEYNOTMATCH) {
+        reply->failure = HTTP_UNREACHABLE;
+        describe_other_key(call, reply);
     } else if (code != CURLE_OK) {
         reply->failure = HTTP_UNREACHABLE;
         describe_trouble(call, code, &reply->error);
@@ -213,7 +225,8 @@ static void describe(struct http_call *call, CURLcode code, struct http_reply *r
 static bool is_about_certificates(const struct http_call *call, CURLcode code)
 {
     static const CURLcode codes[] = {CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
-                                     CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE};
+                                     CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_SSL_PINNEDPUBKEYNOTMATCH};
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         if (code == codes[i])
             return true;
@@ -249,6 +262,8 @@ void http_call_answer(struct http_call *call, CURLcode code)
         reply.body = buffer_text(&call->answer);
         reply.headers = headers;
         reply.header_count = call->field_count;
+        if (call->tells_peer)
+            http_peer_read(call, &reply.peer);
     }
     call->done(call->context, &reply);
 }

@@ -21,6 +21,7 @@
 #include "io/listen.h"
 #include "io/loop.h"
 #include "io/loop_event.h"
+#include "io/x509.h"
 
 // libevent's 200; here it is a value of enum http_failure.
 #undef HTTP_OK
@@ -41,6 +42,9 @@ struct story {
     struct error error;
     bool is_unsent;
     bool is_tls;
+    bool is_other_key;
+    struct http_peer peer;
+    unsigned accepted;
     char body[128];
 };
 
@@ -78,6 +82,7 @@ static char *write_pem(X509 *certificate)
 static struct bufferevent *on_accepted(struct event_base *base, void *context)
 {
     struct story *story = context;
+    story->accepted++;
     return bufferevent_openssl_socket_new(base, -1, SSL_new(story->tls), BUFFEREVENT_SSL_ACCEPTING,
                                           BEV_OPT_CLOSE_ON_FREE);
 }
@@ -140,6 +145,8 @@ static void on_done(void *context, const struct http_reply *reply)
     story->error = reply->error;
     story->is_unsent = reply->is_unsent;
     story->is_tls = reply->is_tls;
+    story->is_other_key = reply->is_other_key;
+    story->peer = reply->peer;
     snprintf(story->body, sizeof(story->body), "%.*s", TEXT_ARGS(reply->body));
     loop_stop(story->loop);
 }
@@ -260,6 +267,127 @@ static void a_handshake_without_answer_times_out(void **state)
     assert_string_equal(story->error.text, expected);
 }
 
+// ---- pins ----
+
+static const char other_pin[] = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+static struct http_request pinned_request(struct story *story, const char *pin)
+{
+    struct http_request request = request_to(story);
+    request.tls = (struct http_tls){.pin = pin};
+    request.is_single = true;
+    return request;
+}
+
+// As anybody else would work it out from the certificate.
+static void read_pin(const struct story *story, struct x509_facts *facts)
+{
+    assert_true(x509_read(facts, text_of(story->pem), NULL));
+}
+
+static void a_server_is_believed_by_its_key_alone(void **state)
+{
+    struct story *story = *state;
+    struct x509_facts facts;
+    read_pin(story, &facts);
+    struct http_request request = pinned_request(story, facts.pin);
+    get(story, &request);
+    assert_int_equal(story->failure, HTTP_OK);
+    assert_string_equal(story->peer.pin, facts.pin);
+    assert_int_equal(story->peer.until_s, facts.until_s);
+    request.tls.server_name = "pi.hole";
+    get(story, &request);
+    assert_int_equal(story->failure, HTTP_OK);
+}
+
+static void a_server_with_another_key_is_told_by_both(void **state)
+{
+    struct story *story = *state;
+    struct x509_facts facts;
+    char expected[256];
+    read_pin(story, &facts);
+    struct http_request request = pinned_request(story, other_pin);
+    request.tls.ca_pem = story->pem;
+    request.tls.server_name = "signpost.test";
+    get(story, &request);
+    snprintf(expected, sizeof(expected),
+             "cannot trust 127.0.0.1:%u: its key is %s, not the pinned %s", story->port, facts.pin,
+             other_pin);
+    assert_int_equal(story->failure, HTTP_UNREACHABLE);
+    assert_true(story->is_tls && story->is_other_key && story->is_unsent);
+    assert_string_equal(story->error.text, expected);
+    assert_string_equal(story->peer.pin, facts.pin);
+    assert_int_equal(story->peer.until_s, facts.until_s);
+}
+
+static void other_failures_are_not_those_of_a_pin(void **state)
+{
+    struct story *story = *state;
+    struct http_request request = pinned_request(story, other_pin);
+    evhttp_set_bevcb(story->server, NULL, NULL);
+    get(story, &request);
+    assert_int_equal(story->failure, HTTP_UNREACHABLE);
+    assert_false(story->is_other_key);
+    assert_string_equal(story->peer.pin, "");
+}
+
+static void a_key_is_learnt_from_a_server_that_is_not_known(void **state)
+{
+    struct story *story = *state;
+    struct x509_facts facts;
+    read_pin(story, &facts);
+    struct http_request request = pinned_request(story, NULL);
+    request.tls.is_unverified = true;
+    get(story, &request);
+    assert_string_equal(story->peer.pin, "");
+    request.tls.tells_peer = true;
+    request.is_single = false;
+    get(story, &request);
+    assert_int_equal(story->failure, HTTP_OK);
+    assert_string_equal(story->peer.pin, facts.pin);
+    assert_int_equal(story->peer.until_s, facts.until_s);
+    get(story, &request);
+    assert_string_equal(story->peer.pin, "");
+}
+
+static void a_pin_is_no_pin_for_the_connection_of_another(void **state)
+{
+    struct story *story = *state;
+    struct x509_facts facts;
+    read_pin(story, &facts);
+    struct http_request request = pinned_request(story, facts.pin);
+    get(story, &request);
+    get(story, &request);
+    assert_int_equal(story->accepted, 1);
+    request.tls.pin = other_pin;
+    get(story, &request);
+    assert_true(story->is_other_key);
+    assert_int_equal(story->accepted, 2);
+}
+
+static void what_is_no_pin_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "learn",
+        "/etc/hostname",
+        "sha256//",
+        "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=;",
+        "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=;sha256//"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    };
+    struct story *story = *state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct http_request request = pinned_request(story, texts[i]);
+        get(story, &request);
+        assert_int_equal(story->failure, HTTP_UNREACHABLE);
+        assert_string_equal(story->error.reason, "InvalidRequest");
+    }
+    assert_int_equal(story->accepted, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -273,6 +401,12 @@ int main(void)
         TEST(old_versions_are_refused),
         TEST(a_server_that_speaks_no_tls_is_told_as_that),
         TEST(a_handshake_without_answer_times_out),
+        TEST(a_server_is_believed_by_its_key_alone),
+        TEST(a_server_with_another_key_is_told_by_both),
+        TEST(other_failures_are_not_those_of_a_pin),
+        TEST(a_key_is_learnt_from_a_server_that_is_not_known),
+        TEST(a_pin_is_no_pin_for_the_connection_of_another),
+        TEST(what_is_no_pin_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

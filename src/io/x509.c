@@ -4,9 +4,11 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/x509_pem.h"
@@ -223,6 +225,19 @@ static int64_t time_of(const ASN1_TIME *time)
     return ASN1_TIME_to_tm(time, &broken) == 1 ? (int64_t)timegm(&broken) : -1;
 }
 
+static void write_pin(X509 *certificate, char *out)
+{
+    uint8_t octets[DIGEST_MAX];
+    AUTO_BUFFER text = {0};
+    unsigned char *der = NULL;
+    int len = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+    must(len > 0);
+    digest_of(DIGEST_SHA256, (struct text){(const char *)der, (size_t)len}, octets);
+    OPENSSL_free(der);
+    base64_encode(&text, octets, digest_len(DIGEST_SHA256));
+    snprintf(out, X509_PIN_OCTETS + 1, "sha256//%s", text.at);
+}
+
 bool x509_read(struct x509_facts *out, struct text certificate_pem, struct error *err)
 {
     CLEANUP(stack_st_X509) struct stack_st_X509 *all = x509_pem_read(certificate_pem, err);
@@ -235,6 +250,7 @@ bool x509_read(struct x509_facts *out, struct text certificate_pem, struct error
                                .count = (size_t)sk_X509_num(all)};
     if (facts.from_s < 0 || facts.until_s < 0)
         return refuse(err, "", "the validity of the certificate cannot be read");
+    write_pin(certificate, facts.pin);
     *out = facts;
     return true;
 }

@@ -47,11 +47,16 @@ bool x509_make_leaf(struct x509_pair *out, struct random *random, const struct x
 
 // ---- reading: of several certificates in the PEM the first counts, unless said otherwise ----
 
+enum { X509_PIN_OCTETS = 52 };
+
 struct x509_facts {
     int64_t from_s; // notBefore
     int64_t until_s;
     bool is_ca;
     size_t count; // certificates in the PEM, 64 at most
+    // "sha256//" and the base64 of the SHA-256 of the public key (its SubjectPublicKeyInfo): what
+    // stays when the same key gets another certificate.
+    char pin[X509_PIN_OCTETS + 1];
 };
 // Fails when any of them cannot be read, or there is none.
 bool x509_read(struct x509_facts *out, struct text certificate_pem, struct error *err);
