@@ -47,6 +47,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     pack_rules(out, object);
     pack_tls(out, object);
     pack_points(out, object);
+    pihole_wishes_pack(object, out);
 }
 
 // ---- unpacking ----------------------------------------------------------------------------------
@@ -87,6 +88,7 @@ void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *
     out->hosts = unpack_hosts(arena, &in, &out->host_count);
     out->tls_hosts = unpack_hosts(arena, &in, &out->tls_host_count);
     out->points = unpack_points(arena, &in, &out->point_count);
+    pihole_wishes_unpack(&in, &out->pihole);
 }
 
 // ---- table --------------------------------------------------------------------------------------
@@ -118,4 +120,5 @@ const struct kind ingress_kind = {
     .field_count = COUNT_OF(fields),
     .doc = "Hosts that are published, and the addresses at which they are.",
     .pack_spec = pack_spec,
+    .pack_ours = pihole_ours_pack,
 };

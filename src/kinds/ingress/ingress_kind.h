@@ -2,9 +2,10 @@
 
 #include "base/kind.h"
 #include "base/memory.h"
+#include "kinds/pihole_annotations.h"
 
 // Ingress (networking.k8s.io/v1): which hosts people publish, and at which addresses their
-// controller answers. Only read; its status is that of others.
+// controller answers. Its status is that of others; ours in it are annotations pihole.io/*.
 extern const struct kind ingress_kind;
 
 // Of status.loadBalancer.ingress[]. Absent: not given.
@@ -21,6 +22,7 @@ struct ingress_spec {
     size_t tls_host_count;
     const struct ingress_point *points;
     size_t point_count;
+    struct pihole_wishes pihole;
 };
 // The texts are borrowed from the body.
 void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *out);

@@ -76,12 +76,87 @@ static void fields_that_nobody_here_reads_are_no_fault(void **state)
                                     "'http':{'paths':[]}}],'defaultBackend':{}}}")));
 }
 
+#define MANAGED "pihole.io/managed-hosts':'b.example.org,c', 'pihole.io/managed-by':'signpost:1a'"
+#define HOSTS "'spec':{'rules':[{'host':'b.example.org'}],'tls':[{'hosts':['c']}]}"
+
+static void annotations_are_kept_in_their_two_bodies(void **state)
+{
+    struct ingress_spec spec;
+    struct pihole_ours ours;
+    (void)state;
+    struct bodies bodies = bodies_of(
+        &ingress_kind,
+        quote(arena, "{'metadata':{'annotations':{'x':'y','pihole.io/register':'true',"
+                     "'pihole.io/target-ip':'','pihole.io/deletion-policy':'orphan','pihole.io/"
+                     "instances':7,'pihole.io/status':'NoHosts: none','" MANAGED "}}," HOSTS "}"));
+    ingress_unpack(arena, bodies.spec, &spec);
+    pihole_ours_unpack(arena, bodies.spec, bodies.ours, &ours);
+    assert_true(text_is(spec.pihole.at[PIHOLE_REGISTER], "true"));
+    assert_true(spec.pihole.at[PIHOLE_TARGET_IP].at && !spec.pihole.at[PIHOLE_TARGET_IP].len);
+    assert_true(text_is(spec.pihole.at[PIHOLE_DELETION_POLICY], "orphan"));
+    assert_null(spec.pihole.at[PIHOLE_INSTANCES].at);
+    assert_null(spec.pihole.at[PIHOLE_HOSTS].at);
+    assert_true(text_is(ours.managed_hosts, "b.example.org,c"));
+    assert_true(text_is(ours.managed_by, "signpost:1a"));
+    assert_true(text_is(ours.status, "NoHosts: none"));
+}
+
+static void what_we_write_leaves_the_spec_as_it_is(void **state)
+{
+    (void)state;
+    struct bodies before = bodies_of(
+        &ingress_kind,
+        quote(arena, "{'metadata':{'annotations':{'pihole.io/register':'yes'}}," HOSTS "}"));
+    struct bodies after = bodies_of(
+        &ingress_kind, quote(arena, "{'metadata':{'annotations':{'pihole.io/register':'yes',"
+                                    "'" MANAGED "}}," HOSTS "}"));
+    assert_true(text_equal(before.spec, after.spec));
+    assert_int_equal(before.ours.len, 0);
+    assert_true(after.ours.len > 0);
+}
+
+static void only_objects_with_annotations_cost_more(void **state)
+{
+    (void)state;
+    struct bodies none = bodies_of(
+        &ingress_kind, quote(arena, "{'metadata':{'annotations':{'a/b':'c'}}," HOSTS "}"));
+    struct bodies some =
+        bodies_of(&ingress_kind,
+                  quote(arena, "{'metadata':{'annotations':{'pihole.io/register':'true','" MANAGED
+                               "}}," HOSTS "}"));
+    assert_int_equal(none.ours.len, 0);
+    assert_int_equal(some.spec.len - none.spec.len, 2);
+    // Two names that stand in the spec, and "signpost:1a".
+    assert_true(some.ours.len < 24);
+}
+
+static void lists_of_names_come_back_as_they_were(void **state)
+{
+    static const char *const lists[] = {"", ",", "a,", "a, b", ",,a"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct pihole_ours ours;
+        struct bodies bodies = bodies_of(
+            &ingress_kind,
+            quote(arena, arena_printf(
+                             arena, "{'metadata':{'annotations':{'pihole.io/managed-hosts':'%s'}}}",
+                             lists[i])));
+        pihole_ours_unpack(arena, bodies.spec, bodies.ours, &ours);
+        assert_true(text_is(ours.managed_hosts, lists[i]));
+        assert_null(ours.managed_by.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(hosts_and_addresses_are_kept_in_their_order),
         UNIT(fields_of_the_wrong_type_count_as_absent),
         UNIT(another_address_is_another_body),
+        UNIT(annotations_are_kept_in_their_two_bodies),
+        UNIT(what_we_write_leaves_the_spec_as_it_is),
+        UNIT(only_objects_with_annotations_cost_more),
+        UNIT(lists_of_names_come_back_as_they_were),
         UNIT(fields_that_nobody_here_reads_are_no_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

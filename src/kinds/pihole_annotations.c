@@ -1,0 +1,139 @@
+#include "kinds/pihole_annotations.h"
+
+#include "base/memory.h"
+
+const char *const pihole_wish_names[PIHOLE_WISHES] = {
+    [PIHOLE_REGISTER] = PIHOLE_PREFIX "register",
+    [PIHOLE_HOSTS] = PIHOLE_PREFIX "hosts",
+    [PIHOLE_TARGET_IP] = PIHOLE_PREFIX "target-ip",
+    [PIHOLE_TARGET_CNAME] = PIHOLE_PREFIX "target-cname",
+    [PIHOLE_CNAME_TTL] = PIHOLE_PREFIX "cname-ttl",
+    [PIHOLE_INSTANCES] = PIHOLE_PREFIX "instances",
+    [PIHOLE_DELETION_POLICY] = PIHOLE_PREFIX "deletion-policy",
+};
+
+static const struct value *annotations_of(const struct value *object)
+{
+    return value_find(value_find(object, "metadata"), "annotations");
+}
+
+// ---- wishes -------------------------------------------------------------------------------------
+
+// The usual value of `register` is a bit of its own.
+enum { WISH_TRUE = 1 << PIHOLE_WISHES };
+
+void pihole_wishes_decode(const struct value *object, struct pihole_wishes *out)
+{
+    const struct value *annotations = annotations_of(object);
+    *out = (struct pihole_wishes){0};
+    value_each (item, annotations && annotations->type == VALUE_MAP ? annotations : NULL) {
+        if (!text_starts(item->key, PIHOLE_PREFIX))
+            continue;
+        for (size_t i = 0; i < PIHOLE_WISHES; i++)
+            if (text_is(item->key, pihole_wish_names[i]))
+                out->at[i] = value_text(item);
+    }
+}
+
+static unsigned wish_flags(const struct pihole_wishes *wishes)
+{
+    unsigned flags = 0;
+    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
+        flags |= wishes->at[i].at ? 1U << i : 0;
+    if (text_is(wishes->at[PIHOLE_REGISTER], "true"))
+        flags = (flags & ~(1U << PIHOLE_REGISTER)) | WISH_TRUE;
+    return flags;
+}
+
+void pihole_wishes_pack(const struct value *object, struct pack_writer *out)
+{
+    struct pihole_wishes wishes;
+    pihole_wishes_decode(object, &wishes);
+    unsigned flags = wish_flags(&wishes);
+    if (!flags)
+        return;
+    pack_number(out, flags);
+    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
+        if (flags & 1U << i)
+            pack_text(out, wishes.at[i]);
+}
+
+void pihole_wishes_unpack(struct pack_reader *in, struct pihole_wishes *out)
+{
+    *out = (struct pihole_wishes){0};
+    if (in->at == in->body.len)
+        return;
+    unsigned flags = (unsigned)unpack_number(in);
+    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
+        if (flags & 1U << i)
+            out->at[i] = unpack_text(in);
+    if (flags & WISH_TRUE)
+        out->at[PIHOLE_REGISTER] = TEXT("true");
+}
+
+// ---- ours ---------------------------------------------------------------------------------------
+
+enum ours_flag {
+    OURS_HOSTS = 1 << 0,
+    OURS_BY = 1 << 1,
+    OURS_STATUS = 1 << 2,
+};
+
+// One by one, as each may stand in the spec: (1, name) ..., ended by 0.
+static void pack_names(struct pack_writer *out, struct text list)
+{
+    struct text name;
+    while (text_cut(&list, ',', &name)) {
+        pack_number(out, 1);
+        pack_text(out, name);
+    }
+    pack_number(out, 0);
+}
+
+static struct text unpack_names(struct arena *arena, struct pack_reader *in)
+{
+    AUTO_BUFFER list = {0};
+    for (size_t i = 0; unpack_number(in); i++) {
+        struct text name = unpack_text(in);
+        if (i)
+            buffer_add_char(&list, ',');
+        buffer_add(&list, name.at, name.len);
+    }
+    struct text text = buffer_text(&list);
+    return (struct text){arena_copy(arena, text.at, text.len), text.len};
+}
+
+void pihole_ours_pack(const struct value *object, struct pack_writer *out)
+{
+    const struct value *annotations = annotations_of(object);
+    struct text hosts = value_text(value_find(annotations, PIHOLE_MANAGED_HOSTS));
+    struct text by = value_text(value_find(annotations, PIHOLE_MANAGED_BY));
+    struct text status = value_text(value_find(annotations, PIHOLE_STATUS));
+    unsigned flags =
+        (hosts.at ? OURS_HOSTS : 0) | (by.at ? OURS_BY : 0) | (status.at ? OURS_STATUS : 0);
+    if (!flags)
+        return;
+    pack_number(out, flags);
+    if (hosts.at)
+        pack_names(out, hosts);
+    if (by.at)
+        pack_text(out, by);
+    if (status.at)
+        pack_text(out, status);
+}
+
+void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
+                        struct pihole_ours *out)
+{
+    *out = (struct pihole_ours){0};
+    if (!ours.len)
+        return;
+    struct pack_reader in = pack_open_behind(spec, ours);
+    unsigned flags = (unsigned)unpack_number(&in);
+    if (flags & OURS_HOSTS)
+        out->managed_hosts = unpack_names(arena, &in);
+    if (flags & OURS_BY)
+        out->managed_by = unpack_text(&in);
+    if (flags & OURS_STATUS)
+        out->status = unpack_text(&in);
+}

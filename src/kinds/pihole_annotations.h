@@ -1,0 +1,48 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/pack.h"
+#include "base/value.h"
+
+// The annotations pihole.io/* of objects that name hosts (Ingresses, routes): what people ask for,
+// and what we write there ourselves. They take memory only where they stand.
+
+#define PIHOLE_PREFIX "pihole.io/"
+#define PIHOLE_MANAGED_HOSTS PIHOLE_PREFIX "managed-hosts"
+#define PIHOLE_MANAGED_BY PIHOLE_PREFIX "managed-by"
+#define PIHOLE_STATUS PIHOLE_PREFIX "status"
+#define PIHOLE_FINALIZER PIHOLE_PREFIX "dns-cleanup"
+#define PIHOLE_MANAGED_BY_PREFIX "signpost:" // the owner id follows
+
+// Of people. Absent: not given, or not text.
+enum pihole_wish {
+    PIHOLE_REGISTER,
+    PIHOLE_HOSTS,
+    PIHOLE_TARGET_IP,
+    PIHOLE_TARGET_CNAME,
+    PIHOLE_CNAME_TTL,
+    PIHOLE_INSTANCES,
+    PIHOLE_DELETION_POLICY,
+    PIHOLE_WISHES, // their number
+};
+extern const char *const pihole_wish_names[PIHOLE_WISHES]; // "pihole.io/register", ...
+
+struct pihole_wishes {
+    struct text at[PIHOLE_WISHES];
+};
+struct pihole_ours {
+    struct text managed_hosts;
+    struct text managed_by;
+    struct text status;
+};
+
+void pihole_wishes_decode(const struct value *object, struct pihole_wishes *out);
+// Nothing is written where none stands, so they come last in a body: the rest of it is theirs.
+void pihole_wishes_pack(const struct value *object, struct pack_writer *out);
+void pihole_wishes_unpack(struct pack_reader *in, struct pihole_wishes *out);
+void pihole_ours_pack(const struct value *object, struct pack_writer *out);
+// Names that stand in the spec cost next to nothing, so both bodies are needed. Texts live in them
+// or in the arena.
+void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
+                        struct pihole_ours *out);
