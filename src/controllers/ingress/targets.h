@@ -84,10 +84,11 @@ bool pihole_pin_check(struct text pin, struct error *err);
 // that are none, and a second one with the same scheme, host and port.
 bool pihole_targets_add(struct arena *arena, struct pihole_targets *targets,
                         const struct pihole_target *target, struct error *err);
-// Adds all of a PIHOLE_TARGETS document: {targets: [{name, url, tokenFile | tokenEnv, targetIPs,
-// namespaces, dialect, ownership, write, tls: {caFile, serverName, pin, skipVerify}}]}. What an
-// entry leaves out is as in `defaults`, whose name and url do not count. Unknown keys are errors;
-// error texts begin with "line:column: ". Files are not read: ca_file and token_file stay as given.
+// Adds all of a PIHOLE_TARGETS document: {targets: [{name, url, tokenFile | tokenEnv | noPassword,
+// targetIPs, namespaces, dialect, ownership, write, tls: {caFile, serverName, pin, skipVerify}}]}.
+// What an entry leaves out is as in `defaults` (of which name and url do not count). Unknown keys
+// are errors; error texts begin with "line:column: ". Files are not read: ca_file and token_file
+// stay as given.
 bool pihole_targets_read(struct arena *arena, const struct value *document,
                          const struct pihole_target *defaults, struct pihole_targets *targets,
                          struct error *err);
