@@ -113,8 +113,8 @@ void model_pihole_forget_sessions(struct model_pihole *pihole);
 //     hangs                false     connections are taken, nothing is ever answered
 //     dialect              v6        legacy: `/admin/api/dns/local` with a Bearer token alone
 //     legacy_unique        false     legacy: POST of a name that has an address is 409
-//     password             as made   "": none is wanted
-//     app_password         ""        "": there is none; setting one ends all sessions
+//     password             as made   "": none is wanted. Setting it ends all sessions
+//     app_password         ""        "": there is none. Setting it ends all sessions
 //     app_sudo             false     may sessions of the app password change the configuration
 //     totp                 ""        2FA: the six digits of now; "": off
 //     totp_limited         false     2FA: tokens come too often
@@ -126,7 +126,8 @@ void model_pihole_forget_sessions(struct model_pihole *pihole);
 //     read_only            false     misc.readOnly: PATCH is refused, PUT and DELETE are not
 //     forced_hosts         false     dns.hosts comes from the environment
 //     forced_cnames        false     dns.cnameRecords comes from the environment
-//     hosts_local          absent    dns.hostsLocal: true: host entries want a restart; absent: 404
+//     hosts_local          absent    dns.hostsLocal, "true": host entries want a restart; "absent":
+//                                    an old version without it; "missing": and says 404
 //     restart_grace_ms     250       after a change that wants a restart until the API closes
 //     restart_api_ms       140       how long it is closed then (the real one: 140 to 1000)
 //     restart_dns_ms       370       how long no query is answered, from the reply on (370 to 1200)
