@@ -21,7 +21,6 @@ enum draft_way { DRAFT_AUTO, DRAFT_BY_PATCH, DRAFT_BY_ELEMENT };
 enum {
     DRAFT_BODY_MAX = 65534,     // octets of a PATCH that Pi-hole takes
     DRAFT_UNPACK_BELOW = 49152, // if a PATCH of the hosts with none packed is shorter
-    DRAFT_PACKED_NAMES = 16,    // of one packed line
     DRAFT_REREAD_EVERY = 64,    // element writes, then the list is read again
 };
 
