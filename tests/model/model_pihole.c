@@ -17,7 +17,7 @@ struct model_pihole *model_pihole_new(const char *password, int64_t epoch_ms)
 {
     struct model_pihole *pihole = mem_new_of(struct model_pihole);
     pihole->epoch_ms = epoch_ms;
-    pihole->switches = pihole_defaults;
+    pihole->switches = model_pihole_defaults;
     pihole->switches.password = mem_copy_text(password);
     pihole->switches.app_password = mem_copy_text("");
     pihole->switches.totp = mem_copy_text("");
@@ -30,7 +30,7 @@ static void flight_free(struct pihole_flight *flight)
 {
     free(flight->agent);
     free(flight->what);
-    pihole_lists_done(&flight->before);
+    model_pihole_lists_done(&flight->before);
     buffer_done(&flight->body);
     free(flight);
 }
@@ -41,26 +41,26 @@ void model_pihole_free(struct model_pihole *pihole)
         return;
     while (pihole->flights)
         model_pihole_end(pihole, pihole->flights->number);
-    pihole_switches_done(&pihole->switches);
-    pihole_sessions_done(pihole);
-    pihole_lists_done(&pihole->stored);
-    pihole_lists_done(&pihole->served);
-    pihole_lists_done(&pihole->pending);
-    pihole_lists_done(&pihole->kept);
-    pihole_lists_done(&pihole->ghosts);
+    model_pihole_switches_done(&pihole->switches);
+    model_pihole_sessions_done(pihole);
+    model_pihole_lists_done(&pihole->stored);
+    model_pihole_lists_done(&pihole->served);
+    model_pihole_lists_done(&pihole->pending);
+    model_pihole_lists_done(&pihole->kept);
+    model_pihole_lists_done(&pihole->ghosts);
     free(pihole->used_totp);
     free(pihole->breach);
     free(pihole);
 }
 
-int64_t pihole_unix_s(const struct model_pihole *pihole, int64_t now_ms)
+int64_t model_pihole_unix_s(const struct model_pihole *pihole, int64_t now_ms)
 {
     return (pihole->epoch_ms + now_ms) / SECOND_MS;
 }
 
 // ---- the process --------------------------------------------------------------------------------
 
-void pihole_settle(struct model_pihole *pihole, int64_t now_ms)
+void model_pihole_settle(struct model_pihole *pihole, int64_t now_ms)
 {
     struct pihole_restart *restart = &pihole->restart;
     if (!restart->is_on)
@@ -71,18 +71,18 @@ void pihole_settle(struct model_pihole *pihole, int64_t now_ms)
     }
     if (!restart->has_spoken && now_ms >= restart->speaks_ms) {
         restart->has_spoken = true;
-        pihole_lists_copy(&pihole->served, &pihole->pending);
+        model_pihole_lists_copy(&pihole->served, &pihole->pending);
         pihole->served_number++;
     }
     restart->is_on = !restart->has_begun || !restart->has_spoken || now_ms < restart->opens_ms;
 }
 
-void pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_ms)
+void model_pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_ms)
 {
     struct pihole_restart *restart = &pihole->restart;
     const struct pihole_switches *switches = &pihole->switches;
-    pihole_settle(pihole, now_ms);
-    pihole_lists_copy(&pihole->pending, &pihole->stored);
+    model_pihole_settle(pihole, now_ms);
+    model_pihole_lists_copy(&pihole->pending, &pihole->stored);
     if (restart->is_on && !restart->has_begun)
         return;
     bool is_dumb = restart->is_on && !restart->has_spoken;
@@ -98,20 +98,20 @@ void pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_m
     pihole->counters.restarts++;
 }
 
-void pihole_kill(struct model_pihole *pihole)
+void model_pihole_kill(struct model_pihole *pihole)
 {
     pihole->switches.is_up = false;
     pihole->restart.is_on = false;
 }
 
-void pihole_start(struct model_pihole *pihole)
+void model_pihole_start(struct model_pihole *pihole)
 {
     if (pihole->switches.is_up)
         return;
     pihole->switches.is_up = true;
     pihole->life++;
     for (int i = 0; i < PIHOLE_LISTS; i++)
-        pihole_publish(pihole, (enum pihole_list)i);
+        model_pihole_publish(pihole, (enum pihole_list)i);
 }
 
 bool model_pihole_is_open(const struct model_pihole *pihole, int64_t now_ms)
@@ -180,7 +180,7 @@ void model_pihole_end(struct model_pihole *pihole, uint64_t number)
     flight_free(flight);
 }
 
-void pihole_breach(struct model_pihole *pihole, const char *format, ...)
+void model_pihole_accuse(struct model_pihole *pihole, const char *format, ...)
 {
     va_list args;
     struct buffer text = {0};
@@ -233,11 +233,11 @@ static void look_around(struct model_pihole *pihole, const struct pihole_flight 
         if (strcmp(at->agent, flight->agent) != 0)
             continue;
         pihole->counters.overlaps++;
-        pihole_breach(pihole, "two requests of \"%s\" are in flight at once: %s, and %s",
-                      flight->agent, at->what, flight->what);
+        model_pihole_accuse(pihole, "two requests of \"%s\" are in flight at once: %s, and %s",
+                            flight->agent, at->what, flight->what);
     }
     if (is_harmed && pihole->switches.overlap == OVERLAP_DIES)
-        pihole_kill(pihole);
+        model_pihole_kill(pihole);
 }
 
 // ---- what a request says ------------------------------------------------------------------------
@@ -268,7 +268,7 @@ static const char *decode(struct arena *arena, struct text encoded)
     return arena_copy(arena, out.at ? out.at : "", out.len);
 }
 
-const char *pihole_variable(struct arena *arena, struct text source, const char *name)
+const char *model_pihole_variable(struct arena *arena, struct text source, const char *name)
 {
     struct text pair;
     struct text rest = source;
@@ -280,15 +280,15 @@ const char *pihole_variable(struct arena *arena, struct text source, const char 
     return NULL;
 }
 
-bool pihole_flag(const struct pihole_call *call, const char *name, bool fallback)
+bool model_pihole_flag(const struct pihole_call *call, const char *name, bool fallback)
 {
-    const char *value = pihole_variable(call->arena, call->query, name);
+    const char *value = model_pihole_variable(call->arena, call->query, name);
     if (value && !strcasecmp(value, "true"))
         return true;
     return value && !strcasecmp(value, "false") ? false : fallback;
 }
 
-const char *pihole_header(const struct pihole_call *call, const char *name)
+const char *model_pihole_header(const struct pihole_call *call, const char *name)
 {
     return header_of(call->request, name);
 }
@@ -320,7 +320,7 @@ static void read_body(struct pihole_call *call)
 
 // ---- what a reply says --------------------------------------------------------------------------
 
-void pihole_add_header(struct pihole_call *call, const char *name, const char *value)
+void model_pihole_add_header(struct pihole_call *call, const char *name, const char *value)
 {
     struct pihole_flight *flight = call->flight;
     must(flight->header_count < PIHOLE_HEADERS_MAX);
@@ -333,7 +333,7 @@ static void write_took(struct buffer *out, int64_t took_ms)
                   (long long)(took_ms % SECOND_MS));
 }
 
-void pihole_answer(struct pihole_call *call, int status, const struct value *map)
+void model_pihole_answer(struct pihole_call *call, int status, const struct value *map)
 {
     struct buffer *body = &call->flight->body;
     buffer_clear(body);
@@ -344,19 +344,19 @@ void pihole_answer(struct pihole_call *call, int status, const struct value *map
         buffer_add_char(body, '{');
     }
     write_took(body, call->reply->delay_ms);
-    pihole_add_header(call, "Content-Type", "application/json; charset=utf-8");
+    model_pihole_add_header(call, "Content-Type", "application/json; charset=utf-8");
     call->reply->status = status;
     call->reply->body = buffer_text(body);
 }
 
-void pihole_answer_empty(struct pihole_call *call, int status)
+void model_pihole_answer_empty(struct pihole_call *call, int status)
 {
     call->reply->status = status;
     call->reply->body = (struct text){0};
 }
 
-void pihole_refuse(struct pihole_call *call, int status, const char *key, const char *message,
-                   const char *hint)
+void model_pihole_refuse(struct pihole_call *call, int status, const char *key, const char *message,
+                         const char *hint)
 {
     struct value *map = value_make(call->arena, VALUE_MAP);
     value_put_text(call->arena, map, "error.key", key);
@@ -365,22 +365,22 @@ void pihole_refuse(struct pihole_call *call, int status, const char *key, const 
         value_put_text(call->arena, map, "error.hint", hint);
     else
         value_put(call->arena, map, "error.hint", value_make(call->arena, VALUE_NULL));
-    pihole_answer(call, status, map);
+    model_pihole_answer(call, status, map);
 }
 
-bool pihole_has_json(struct pihole_call *call)
+bool model_pihole_has_json(struct pihole_call *call)
 {
     if (call->body)
         return true;
     if (!call->has_body) {
-        pihole_refuse(call, 400, "bad_request", "No request body data", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "No request body data", NULL);
         return false;
     }
     AUTO_BUFFER hint = {0};
     text_clean(&hint, call->request->body, PIHOLE_BODY_MAX);
-    pihole_refuse(call, 400, "bad_request",
-                  "Invalid request body data (no valid JSON), error at hint",
-                  buffer_text(&hint).at);
+    model_pihole_refuse(call, 400, "bad_request",
+                        "Invalid request body data (no valid JSON), error at hint",
+                        buffer_text(&hint).at);
     return false;
 }
 
@@ -389,11 +389,11 @@ bool pihole_has_json(struct pihole_call *call)
 static void restart_dns(struct pihole_call *call)
 {
     struct value *map = value_make(call->arena, VALUE_MAP);
-    if (!pihole_is_let_in(call))
+    if (!model_pihole_is_let_in(call))
         return;
-    pihole_restart(call->pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
+    model_pihole_restart(call->pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
     value_put_text(call->arena, map, "status", "ok");
-    pihole_answer(call, 200, map);
+    model_pihole_answer(call, 200, map);
 }
 
 static const struct route {
@@ -402,10 +402,10 @@ static const struct route {
     const char *methods;
     void (*serve)(struct pihole_call *call);
 } routes[] = {
-    {"auth", "sessions", "GET", pihole_sessions},
-    {"auth", "session", "DELETE", pihole_sessions},
-    {"auth", NULL, "GET POST DELETE", pihole_auth},
-    {"config", NULL, "GET PUT PATCH DELETE", pihole_config},
+    {"auth", "sessions", "GET", model_pihole_sessions},
+    {"auth", "session", "DELETE", model_pihole_sessions},
+    {"auth", NULL, "GET POST DELETE", model_pihole_auth},
+    {"config", NULL, "GET PUT PATCH DELETE", model_pihole_config},
     {"action", "restartdns", "POST", restart_dns},
 };
 
@@ -433,7 +433,7 @@ static bool is_one_of(const char *methods, const char *method)
 static void answer_page(struct pihole_call *call)
 {
     buffer_add_text(&call->flight->body, "<html><body>Error 404: Not Found</body></html>");
-    pihole_add_header(call, "Content-Type", "text/html; charset=utf-8");
+    model_pihole_add_header(call, "Content-Type", "text/html; charset=utf-8");
     call->reply->status = 404;
     call->reply->body = buffer_text(&call->flight->body);
 }
@@ -443,14 +443,14 @@ static void serve_v6(struct pihole_call *call)
     const struct route *route = route_of(call);
     const char *path = arena_copy(call->arena, call->path.at, call->path.len);
     if (text_starts(call->path, "/admin/api"))
-        pihole_refuse(call, 400, "bad_request", "Bad request",
-                      "The API is hosted at pi.hole/api, not pi.hole/admin/api");
+        model_pihole_refuse(call, 400, "bad_request", "Bad request",
+                            "The API is hosted at pi.hole/api, not pi.hole/admin/api");
     else if (!text_starts(call->path, "/api/"))
         answer_page(call);
     else if (!route)
-        pihole_refuse(call, 404, "not_found", "Not found", path);
+        model_pihole_refuse(call, 404, "not_found", "Not found", path);
     else if (!is_one_of(route->methods, call->request->method))
-        pihole_refuse(call, 405, "method_not_allowed", "Method not allowed", path);
+        model_pihole_refuse(call, 405, "method_not_allowed", "Method not allowed", path);
     else
         route->serve(call);
 }
@@ -462,9 +462,9 @@ static void serve(struct pihole_call *call)
     read_body(call);
     if (switches->fails) {
         switches->fails--;
-        pihole_refuse(call, 500, "internal_error", "Internal server error", NULL);
+        model_pihole_refuse(call, 500, "internal_error", "Internal server error", NULL);
     } else if (switches->is_legacy) {
-        pihole_legacy(call);
+        model_pihole_legacy(call);
     } else {
         serve_v6(call);
     }
@@ -512,7 +512,7 @@ static void count_request(struct pihole_counters *counters, const struct pihole_
 uint64_t model_pihole_begin(struct model_pihole *pihole, int64_t now_ms,
                             const struct pihole_request *request, struct pihole_reply *reply)
 {
-    pihole_settle(pihole, now_ms);
+    model_pihole_settle(pihole, now_ms);
     *reply = (struct pihole_reply){.fate = PIHOLE_REFUSES};
     if (!model_pihole_is_open(pihole, now_ms))
         return 0;

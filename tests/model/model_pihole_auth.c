@@ -17,7 +17,7 @@ static void session_done(struct pihole_session *session)
     *session = (struct pihole_session){0};
 }
 
-void pihole_sessions_done(struct model_pihole *pihole)
+void model_pihole_sessions_done(struct model_pihole *pihole)
 {
     for (size_t i = 0; i < PIHOLE_SEATS_MAX; i++)
         session_done(&pihole->sessions[i]);
@@ -25,7 +25,7 @@ void pihole_sessions_done(struct model_pihole *pihole)
 
 void model_pihole_forget_sessions(struct model_pihole *pihole)
 {
-    pihole_sessions_done(pihole);
+    model_pihole_sessions_done(pihole);
 }
 
 static bool is_valid(const struct pihole_session *session, int64_t now_s)
@@ -33,11 +33,11 @@ static bool is_valid(const struct pihole_session *session, int64_t now_s)
     return session->is_used && (session->is_forever || session->until_s >= now_s);
 }
 
-size_t pihole_seats(const struct model_pihole *pihole, int64_t now_ms)
+size_t model_pihole_seats(const struct model_pihole *pihole, int64_t now_ms)
 {
     size_t count = 0;
     for (size_t i = 0; i < PIHOLE_SEATS_MAX; i++)
-        count += is_valid(&pihole->sessions[i], pihole_unix_s(pihole, now_ms));
+        count += is_valid(&pihole->sessions[i], model_pihole_unix_s(pihole, now_ms));
     return count;
 }
 
@@ -80,7 +80,7 @@ void model_pihole_seat_others(struct model_pihole *pihole, int64_t now_ms, size_
         if (pihole->sessions[i].is_forever)
             session_done(&pihole->sessions[i]);
     for (size_t i = 0; i < count; i++) {
-        struct pihole_session *session = take_seat(pihole, pihole_unix_s(pihole, now_ms));
+        struct pihole_session *session = take_seat(pihole, model_pihole_unix_s(pihole, now_ms));
         if (!session)
             return;
         session->is_forever = true;
@@ -94,7 +94,7 @@ void model_pihole_seat_others(struct model_pihole *pihole, int64_t now_ms, size_
 static const char *cookie_of(const struct pihole_call *call)
 {
     struct text pair;
-    struct text rest = text_of(pihole_header(call, "Cookie"));
+    struct text rest = text_of(model_pihole_header(call, "Cookie"));
     while (text_cut(&rest, ';', &pair)) {
         struct text trimmed = text_trim(pair);
         if (text_starts(trimmed, "sid="))
@@ -113,7 +113,7 @@ static const char *undo_plus(char *sid)
 
 static const char *variable_sid(const struct pihole_call *call, struct text source)
 {
-    const char *found = pihole_variable(call->arena, source, "sid");
+    const char *found = model_pihole_variable(call->arena, source, "sid");
     return found ? undo_plus(arena_copy_text(call->arena, found)) : NULL;
 }
 
@@ -132,9 +132,9 @@ static const char *sid_of(const struct pihole_call *call, bool *is_cookie)
     const char *sid = body_sid(call);
     *is_cookie = false;
     if (!sid)
-        sid = pihole_header(call, "sid");
+        sid = model_pihole_header(call, "sid");
     if (!sid)
-        sid = pihole_header(call, "X-FTL-SID");
+        sid = model_pihole_header(call, "X-FTL-SID");
     if (sid)
         return sid;
     sid = cookie_of(call);
@@ -144,7 +144,7 @@ static const char *sid_of(const struct pihole_call *call, bool *is_cookie)
 
 static bool has_csrf(const struct pihole_call *call, const struct pihole_session *session)
 {
-    const char *token = pihole_header(call, "X-CSRF-TOKEN");
+    const char *token = model_pihole_header(call, "X-CSRF-TOKEN");
     return token && !strcmp(token, session->csrf);
 }
 
@@ -153,7 +153,7 @@ static void set_cookie(struct pihole_call *call, const char *sid, int64_t age_s)
     struct pihole_flight *flight = call->flight;
     snprintf(flight->cookie, sizeof flight->cookie,
              "sid=%s; SameSite=Strict; Path=/; Max-Age=%lld; HttpOnly", sid, (long long)age_s);
-    pihole_add_header(call, "Set-Cookie", flight->cookie);
+    model_pihole_add_header(call, "Set-Cookie", flight->cookie);
 }
 
 // The session of the call, which lives on with it; NULL: none.
@@ -162,7 +162,7 @@ static struct pihole_session *session_of(struct pihole_call *call, bool wants_cs
     bool is_cookie;
     struct model_pihole *pihole = call->pihole;
     const char *sid = sid_of(call, &is_cookie);
-    int64_t now_s = pihole_unix_s(pihole, call->now_ms);
+    int64_t now_s = model_pihole_unix_s(pihole, call->now_ms);
     for (size_t i = 0; sid && i < PIHOLE_SEATS_MAX; i++) {
         struct pihole_session *session = &pihole->sessions[i];
         if (!is_valid(session, now_s) || strcmp(session->sid, sid) != 0)
@@ -175,13 +175,13 @@ static struct pihole_session *session_of(struct pihole_call *call, bool wants_cs
     return NULL;
 }
 
-bool pihole_is_let_in(struct pihole_call *call)
+bool model_pihole_is_let_in(struct pihole_call *call)
 {
     if (!*call->pihole->switches.password)
         return true;
     call->session = session_of(call, true);
     if (!call->session) {
-        pihole_refuse(call, 401, "unauthorized", "Unauthorized", NULL);
+        model_pihole_refuse(call, 401, "unauthorized", "Unauthorized", NULL);
         return false;
     }
     set_cookie(call, call->session->sid, call->pihole->switches.session_timeout_s);
@@ -198,7 +198,7 @@ static enum password try_password(struct pihole_call *call, const char *password
                                   const char *wanted, enum password right)
 {
     struct model_pihole *pihole = call->pihole;
-    int64_t now_s = pihole_unix_s(pihole, call->now_ms);
+    int64_t now_s = model_pihole_unix_s(pihole, call->now_ms);
     if (!*password)
         return PASSWORD_WRONG;
     if (pihole->tried_s != now_s)
@@ -235,7 +235,7 @@ static void answer_session(struct pihole_call *call, const struct pihole_session
     struct arena *arena = call->arena;
     struct model_pihole *pihole = call->pihole;
     struct value *map = value_make(arena, VALUE_MAP);
-    int64_t now_s = pihole_unix_s(pihole, call->now_ms);
+    int64_t now_s = model_pihole_unix_s(pihole, call->now_ms);
     value_put_bool(arena, map, "session.valid", is_in);
     value_put_bool(arena, map, "session.totp", *pihole->switches.totp != '\0');
     if (session) {
@@ -247,7 +247,7 @@ static void answer_session(struct pihole_call *call, const struct pihole_session
     }
     value_put_int(arena, map, "session.validity", session ? session->until_s - now_s : NO_VALIDITY);
     value_put_text(arena, map, "session.message", message);
-    pihole_answer(call, is_in ? 200 : 401, map);
+    model_pihole_answer(call, is_in ? 200 : 401, map);
 }
 
 // The second factor, of the main password alone. False: refused.
@@ -259,21 +259,21 @@ static bool pass_totp(struct pihole_call *call)
     if (!*pihole->switches.totp)
         return true;
     if (!given) {
-        pihole_refuse(call, 400, "bad_request", "No 2FA token found in JSON payload", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "No 2FA token found in JSON payload", NULL);
         return false;
     }
     if (pihole->switches.totp_limited) {
-        pihole_refuse(call, 429, "rate_limiting", "Rate-limiting login attempts", NULL);
+        model_pihole_refuse(call, 429, "rate_limiting", "Rate-limiting login attempts", NULL);
         return false;
     }
     int64_t number = given->type == VALUE_INT ? given->integer : 0;
     snprintf(token, sizeof token, "%06lld", (long long)(number % 1000000));
     if (strcmp(token, pihole->switches.totp) != 0) {
-        pihole_refuse(call, 401, "unauthorized", "Invalid 2FA token", NULL);
+        model_pihole_refuse(call, 401, "unauthorized", "Invalid 2FA token", NULL);
         return false;
     }
     if (!strcmp(token, pihole->used_totp)) {
-        pihole_refuse(call, 401, "unauthorized", "Reused 2FA token", "wait for new token");
+        model_pihole_refuse(call, 401, "unauthorized", "Reused 2FA token", "wait for new token");
         return false;
     }
     free(pihole->used_totp);
@@ -284,11 +284,11 @@ static bool pass_totp(struct pihole_call *call)
 static void give_seat(struct pihole_call *call, enum password password)
 {
     struct model_pihole *pihole = call->pihole;
-    const char *agent = pihole_header(call, "User-Agent");
-    struct pihole_session *session = take_seat(pihole, pihole_unix_s(pihole, call->now_ms));
+    const char *agent = model_pihole_header(call, "User-Agent");
+    struct pihole_session *session = take_seat(pihole, model_pihole_unix_s(pihole, call->now_ms));
     if (!session) {
-        pihole_refuse(call, 429, "api_seats_exceeded", "API seats exceeded",
-                      "increase webserver.api.max_sessions");
+        model_pihole_refuse(call, 429, "api_seats_exceeded", "API seats exceeded",
+                            "increase webserver.api.max_sessions");
         return;
     }
     session->is_app = password == PASSWORD_APP;
@@ -302,14 +302,15 @@ static void give_seat(struct pihole_call *call, enum password password)
 static void log_in(struct pihole_call *call)
 {
     const struct value *given = value_find(call->body, "password");
-    if (!pihole_has_json(call))
+    if (!model_pihole_has_json(call))
         return;
     if (!given) {
-        pihole_refuse(call, 400, "bad_request", "No password found in JSON payload", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "No password found in JSON payload", NULL);
         return;
     }
     if (given->type != VALUE_TEXT) {
-        pihole_refuse(call, 400, "bad_request", "Field password has to be of type 'string'", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "Field password has to be of type 'string'",
+                            NULL);
         return;
     }
     if (!*call->pihole->switches.password) {
@@ -325,7 +326,7 @@ static void log_in(struct pihole_call *call)
     }
     call->pihole->counters.failed_logins++;
     if (result == PASSWORD_LIMITED)
-        pihole_refuse(call, 429, "rate_limiting", "Rate-limiting login attempts", NULL);
+        model_pihole_refuse(call, 429, "rate_limiting", "Rate-limiting login attempts", NULL);
     else
         answer_session(call, NULL, false, "password incorrect");
 }
@@ -339,16 +340,16 @@ static void log_out(struct pihole_call *call)
     }
     call->pihole->counters.logouts++;
     session_done(session);
-    pihole_add_header(call, "Set-Cookie", "sid=deleted; SameSite=Strict; Path=/; Max-Age=-1");
-    pihole_answer_empty(call, 204);
+    model_pihole_add_header(call, "Set-Cookie", "sid=deleted; SameSite=Strict; Path=/; Max-Age=-1");
+    model_pihole_answer_empty(call, 204);
 }
 
-void pihole_auth(struct pihole_call *call)
+void model_pihole_auth(struct pihole_call *call)
 {
     bool is_free = !*call->pihole->switches.password;
     if (call->segment_count > 1) {
-        pihole_refuse(call, 404, "not_found", "Not found",
-                      arena_copy(call->arena, call->path.at, call->path.len));
+        model_pihole_refuse(call, 404, "not_found", "Not found",
+                            arena_copy(call->arena, call->path.at, call->path.len));
     } else if (!strcmp(call->request->method, "POST")) {
         log_in(call);
     } else if (!strcmp(call->request->method, "DELETE")) {
@@ -366,7 +367,7 @@ static struct value *session_value(const struct pihole_call *call, size_t id)
     struct arena *arena = call->arena;
     const struct model_pihole *pihole = call->pihole;
     const struct pihole_session *session = &pihole->sessions[id];
-    int64_t now_s = pihole_unix_s(pihole, call->now_ms);
+    int64_t now_s = model_pihole_unix_s(pihole, call->now_ms);
     int64_t until_s =
         session->is_forever ? now_s + pihole->switches.session_timeout_s : session->until_s;
     struct value *map = value_make(arena, VALUE_MAP);
@@ -392,7 +393,7 @@ static void list_sessions(struct pihole_call *call)
         if (call->pihole->sessions[i].is_used)
             value_append(list, session_value(call, i));
     value_set(map, TEXT("sessions"), list);
-    pihole_answer(call, 200, map);
+    model_pihole_answer(call, 200, map);
 }
 
 static void delete_session(struct pihole_call *call)
@@ -401,20 +402,20 @@ static void delete_session(struct pihole_call *call)
     struct pihole_session *sessions = call->pihole->sessions;
     const char *name = call->segment_count > 2 ? call->segments[2] : "";
     if (!text_to_int64(text_of(name), &id)) {
-        pihole_refuse(call, 400, "bad_request", "Missing or invalid session ID", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "Missing or invalid session ID", NULL);
     } else if (id < 0 || id >= call->pihole->switches.max_sessions) {
-        pihole_refuse(call, 400, "bad_request", "Session ID out of bounds", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "Session ID out of bounds", NULL);
     } else if (!sessions[id].is_used) {
-        pihole_refuse(call, 400, "bad_request", "Session ID not in use", NULL);
+        model_pihole_refuse(call, 400, "bad_request", "Session ID not in use", NULL);
     } else {
         session_done(&sessions[id]);
-        pihole_answer_empty(call, 204);
+        model_pihole_answer_empty(call, 204);
     }
 }
 
-void pihole_sessions(struct pihole_call *call)
+void model_pihole_sessions(struct pihole_call *call)
 {
-    if (!pihole_is_let_in(call))
+    if (!model_pihole_is_let_in(call))
         return;
     if (!strcmp(call->segments[1], "sessions"))
         list_sessions(call);

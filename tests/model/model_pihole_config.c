@@ -155,7 +155,7 @@ static bool is_below(const char *path, const char *wanted)
 static void answer_config(struct pihole_call *call, const char *wanted)
 {
     struct arena *arena = call->arena;
-    bool is_detailed = pihole_flag(call, "detailed", false);
+    bool is_detailed = model_pihole_flag(call, "detailed", false);
     struct value *map = value_make(arena, VALUE_MAP);
     struct value *config = value_make(arena, VALUE_MAP);
     for (size_t i = 0; i < COUNT_OF(items); i++)
@@ -164,7 +164,7 @@ static void answer_config(struct pihole_call *call, const char *wanted)
                       is_detailed ? detailed(call, &items[i])
                                   : items[i].value(call->pihole, arena));
     value_set(map, TEXT("config"), config);
-    pihole_answer(call, 200, map);
+    model_pihole_answer(call, 200, map);
 }
 
 static void get(struct pihole_call *call)
@@ -172,15 +172,15 @@ static void get(struct pihole_call *call)
     const char *wanted = wanted_path(call);
     if (call->pihole->switches.hosts_local == HOSTS_LOCAL_MISSING &&
         !strcmp(wanted, "dns.hostsLocal"))
-        pihole_refuse(call, 404, "not_found", "Not found",
-                      arena_copy(call->arena, call->path.at, call->path.len));
+        model_pihole_refuse(call, 404, "not_found", "Not found",
+                            arena_copy(call->arena, call->path.at, call->path.len));
     else
         answer_config(call, wanted);
 }
 
 // ---- storing ------------------------------------------------------------------------------------
 
-const struct pihole_lists *pihole_base(const struct pihole_call *call)
+const struct pihole_lists *model_pihole_base(const struct pihole_call *call)
 {
     const struct pihole_lists *base = &call->pihole->stored;
     if (call->pihole->switches.overlap != OVERLAP_LOSES)
@@ -200,8 +200,8 @@ static void check_kept(struct model_pihole *pihole, enum pihole_list list, const
         while (at < stored->count && strcmp(stored->items[at], kept->items[i]) != 0)
             at++;
         if (at == stored->count) {
-            pihole_breach(pihole, "%s took \"%s\" away from people, or its place", what,
-                          kept->items[i]);
+            model_pihole_accuse(pihole, "%s took \"%s\" away from people, or its place", what,
+                                kept->items[i]);
             return;
         }
     }
@@ -213,8 +213,8 @@ static void remember_ghosts(struct model_pihole *pihole, const struct pihole_lis
     for (int list = 0; list < PIHOLE_LISTS; list++) {
         const struct entries *stored = &pihole->stored.of[list];
         for (size_t i = 0; i < stored->count && pihole->switches.resurrects; i++)
-            if (entries_find(&wanted->of[list], stored->items[i]) == SIZE_MAX) {
-                entries_add(&pihole->ghosts.of[list], stored->items[i]);
+            if (model_entries_find(&wanted->of[list], stored->items[i]) == SIZE_MAX) {
+                model_entries_add(&pihole->ghosts.of[list], stored->items[i]);
                 pihole->switches.resurrects--;
             }
     }
@@ -224,37 +224,37 @@ static void raise_ghosts(struct pihole_lists *lists, const struct pihole_lists *
 {
     for (int list = 0; list < PIHOLE_LISTS; list++)
         for (size_t i = 0; i < ghosts->of[list].count; i++)
-            if (entries_find(&lists->of[list], ghosts->of[list].items[i]) == SIZE_MAX)
-                entries_add(&lists->of[list], ghosts->of[list].items[i]);
+            if (model_entries_find(&lists->of[list], ghosts->of[list].items[i]) == SIZE_MAX)
+                model_entries_add(&lists->of[list], ghosts->of[list].items[i]);
 }
 
 static bool wants_restart(const struct model_pihole *pihole, const struct pihole_lists *before)
 {
     bool is_host_change =
-        !entries_equal(&before->of[PIHOLE_HOSTS], &pihole->stored.of[PIHOLE_HOSTS]);
-    return !entries_equal(&before->of[PIHOLE_CNAMES], &pihole->stored.of[PIHOLE_CNAMES]) ||
+        !model_entries_equal(&before->of[PIHOLE_HOSTS], &pihole->stored.of[PIHOLE_HOSTS]);
+    return !model_entries_equal(&before->of[PIHOLE_CNAMES], &pihole->stored.of[PIHOLE_CNAMES]) ||
            (is_host_change && pihole->switches.hosts_local == HOSTS_LOCAL_ON);
 }
 
-void pihole_store(struct pihole_call *call, const struct pihole_lists *wanted, bool restarts)
+void model_pihole_store(struct pihole_call *call, const struct pihole_lists *wanted, bool restarts)
 {
     struct model_pihole *pihole = call->pihole;
     struct pihole_lists risen = {0};
-    pihole_lists_copy(&risen, &pihole->ghosts);
-    pihole_lists_done(&pihole->ghosts);
+    model_pihole_lists_copy(&risen, &pihole->ghosts);
+    model_pihole_lists_done(&pihole->ghosts);
     remember_ghosts(pihole, wanted);
     call->flight->has_changed = true;
-    pihole_lists_copy(&call->flight->before, &pihole->stored);
-    pihole_lists_copy(&pihole->stored, wanted);
+    model_pihole_lists_copy(&call->flight->before, &pihole->stored);
+    model_pihole_lists_copy(&pihole->stored, wanted);
     raise_ghosts(&pihole->stored, &risen);
-    pihole_lists_done(&risen);
+    model_pihole_lists_done(&risen);
     call->reply->delay_ms = pihole->switches.write_ms;
     pihole->counters.changes++;
     pihole->counters.written_octets += 2 * FILE_OCTETS;
     if (pihole->switches.hosts_local != HOSTS_LOCAL_ON)
-        pihole_publish(pihole, PIHOLE_HOSTS);
+        model_pihole_publish(pihole, PIHOLE_HOSTS);
     if (restarts && wants_restart(pihole, &call->flight->before))
-        pihole_restart(pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
+        model_pihole_restart(pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
     for (int list = 0; list < PIHOLE_LISTS; list++)
         check_kept(pihole, (enum pihole_list)list, call->flight->what);
 }
@@ -264,15 +264,16 @@ void pihole_store(struct pihole_call *call, const struct pihole_lists *wanted, b
 static bool refuse_with(struct pihole_call *call, const char *message, const struct buffer *hint)
 {
     struct text text = buffer_text(hint);
-    pihole_refuse(call, 400, "bad_request", message,
-                  arena_copy(call->arena, text.at, text.len < HINT_MAX ? text.len : HINT_MAX));
+    model_pihole_refuse(
+        call, 400, "bad_request", message,
+        arena_copy(call->arena, text.at, text.len < HINT_MAX ? text.len : HINT_MAX));
     return false;
 }
 
 static bool is_tried(struct pihole_call *call, const struct pihole_lists *wanted)
 {
     AUTO_BUFFER hint = {0};
-    return pihole_try_cnames(&wanted->of[PIHOLE_CNAMES], &hint) ||
+    return model_pihole_try_cnames(&wanted->of[PIHOLE_CNAMES], &hint) ||
            refuse_with(call, "Invalid configuration", &hint);
 }
 
@@ -284,15 +285,15 @@ static bool read_list(struct pihole_call *call, enum pihole_list list, const str
     value_each (item, is_list ? given : NULL)
         is_list &= item->type == VALUE_TEXT;
     if (!is_list) {
-        buffer_printf(&hint, "%s: %s", pihole_list_keys[list],
+        buffer_printf(&hint, "%s: %s", model_pihole_list_keys[list],
                       given->type == VALUE_LIST ? "array has invalid elements"
                                                 : "not of type array");
         return refuse_with(call, "Config item is invalid", &hint);
     }
     value_each (item, given) {
         autofree char *copy = text_dup(item->text);
-        autofree char *normal = pihole_normal(list, copy);
-        entries_add(out, strpbrk(copy, "\r\n") ? copy : normal);
+        autofree char *normal = model_pihole_normal(list, copy);
+        model_entries_add(out, strpbrk(copy, "\r\n") ? copy : normal);
     }
     return true;
 }
@@ -306,20 +307,20 @@ static bool patch_list(struct pihole_call *call, enum pihole_list list, const st
     if (!given)
         return true;
     if (!read_list(call, list, given, &read)) {
-        entries_done(&read);
+        model_entries_done(&read);
         return false;
     }
-    if (entries_equal(&read, &wanted->of[list])) {
-        entries_done(&read);
+    if (model_entries_equal(&read, &wanted->of[list])) {
+        model_entries_done(&read);
         return true;
     }
-    entries_done(&wanted->of[list]);
+    model_entries_done(&wanted->of[list]);
     wanted->of[list] = read;
     if (call->pihole->switches.forced[list]) {
-        buffer_add_text(&hint, pihole_list_keys[list]);
+        buffer_add_text(&hint, model_pihole_list_keys[list]);
         return refuse_with(call, FORCED, &hint);
     }
-    return pihole_check(list, &wanted->of[list], &hint) ||
+    return model_pihole_check(list, &wanted->of[list], &hint) ||
            refuse_with(call, "Config item validation failed", &hint);
 }
 
@@ -333,37 +334,39 @@ static bool patch_lists(struct pihole_call *call, const struct value *config,
 
 static bool lists_equal(const struct pihole_lists *a, const struct pihole_lists *b)
 {
-    return entries_equal(&a->of[PIHOLE_HOSTS], &b->of[PIHOLE_HOSTS]) &&
-           entries_equal(&a->of[PIHOLE_CNAMES], &b->of[PIHOLE_CNAMES]);
+    return model_entries_equal(&a->of[PIHOLE_HOSTS], &b->of[PIHOLE_HOSTS]) &&
+           model_entries_equal(&a->of[PIHOLE_CNAMES], &b->of[PIHOLE_CNAMES]);
 }
 
 static bool is_cname_change(const struct pihole_call *call, const struct pihole_lists *wanted)
 {
-    return !entries_equal(&pihole_base(call)->of[PIHOLE_CNAMES], &wanted->of[PIHOLE_CNAMES]);
+    return !model_entries_equal(&model_pihole_base(call)->of[PIHOLE_CNAMES],
+                                &wanted->of[PIHOLE_CNAMES]);
 }
 
 static void patch(struct pihole_call *call)
 {
     struct pihole_lists wanted = {0};
     const struct value *config = value_find(call->body, "config");
-    if (!pihole_has_json(call))
+    if (!model_pihole_has_json(call))
         return;
     if (!config || config->type != VALUE_MAP) {
-        pihole_refuse(call, 400, "body_error", "No \"config\" object in body data", NULL);
+        model_pihole_refuse(call, 400, "body_error", "No \"config\" object in body data", NULL);
         return;
     }
     if (call->pihole->switches.read_only) {
-        pihole_refuse(call, 403, "forbidden", "The config is currently in read-only mode", NULL);
+        model_pihole_refuse(call, 403, "forbidden", "The config is currently in read-only mode",
+                            NULL);
         return;
     }
-    pihole_lists_copy(&wanted, pihole_base(call));
+    model_pihole_lists_copy(&wanted, model_pihole_base(call));
     if (patch_lists(call, config, &wanted) &&
         (!is_cname_change(call, &wanted) || is_tried(call, &wanted))) {
-        if (!lists_equal(&wanted, pihole_base(call)))
-            pihole_store(call, &wanted, pihole_flag(call, "restart", true));
+        if (!lists_equal(&wanted, model_pihole_base(call)))
+            model_pihole_store(call, &wanted, model_pihole_flag(call, "restart", true));
         answer_config(call, "");
     }
-    pihole_lists_done(&wanted);
+    model_pihole_lists_done(&wanted);
 }
 
 // The list whose element the path names; PIHOLE_LISTS: none.
@@ -383,23 +386,23 @@ static bool put(struct pihole_call *call, enum pihole_list list, struct pihole_l
     AUTO_BUFFER hint = {0};
     const char *element = call->segments[3];
     struct entries *entries = &wanted->of[list];
-    autofree char *normal = pihole_normal(list, element);
-    if (entries_find(entries, element) != SIZE_MAX) {
+    autofree char *normal = model_pihole_normal(list, element);
+    if (model_entries_find(entries, element) != SIZE_MAX) {
         buffer_add_text(&hint, "Uniqueness of items is enforced");
         return refuse_with(call, "Item already present", &hint);
     }
-    entries_add(entries, strpbrk(element, "\r\n") ? element : normal);
-    return pihole_check(list, entries, &hint) || refuse_with(call, "Invalid value", &hint);
+    model_entries_add(entries, strpbrk(element, "\r\n") ? element : normal);
+    return model_pihole_check(list, entries, &hint) || refuse_with(call, "Invalid value", &hint);
 }
 
 static bool drop(struct pihole_call *call, enum pihole_list list, struct pihole_lists *wanted)
 {
-    size_t at = entries_find(&wanted->of[list], call->segments[3]);
+    size_t at = model_entries_find(&wanted->of[list], call->segments[3]);
     if (at == SIZE_MAX) {
-        pihole_answer(call, 404, NULL);
+        model_pihole_answer(call, 404, NULL);
         return false;
     }
-    entries_drop(&wanted->of[list], at);
+    model_entries_drop(&wanted->of[list], at);
     return true;
 }
 
@@ -407,16 +410,16 @@ static void change_element(struct pihole_call *call, enum pihole_list list)
 {
     struct pihole_lists wanted = {0};
     bool is_put = !strcmp(call->request->method, "PUT");
-    pihole_lists_copy(&wanted, pihole_base(call));
+    model_pihole_lists_copy(&wanted, model_pihole_base(call));
     bool is_ok = is_put ? put(call, list, &wanted) : drop(call, list, &wanted);
     if (is_ok && (list != PIHOLE_CNAMES || is_tried(call, &wanted))) {
-        pihole_store(call, &wanted, pihole_flag(call, "restart", true));
+        model_pihole_store(call, &wanted, model_pihole_flag(call, "restart", true));
         if (is_put)
-            pihole_answer(call, 201, NULL);
+            model_pihole_answer(call, 201, NULL);
         else
-            pihole_answer_empty(call, 204);
+            model_pihole_answer_empty(call, 204);
     }
-    pihole_lists_done(&wanted);
+    model_pihole_lists_done(&wanted);
 }
 
 static void change_at_path(struct pihole_call *call)
@@ -432,26 +435,27 @@ static void change_at_path(struct pihole_call *call)
                       !strcmp(call->request->method, "PUT") ? "to" : "from");
         refuse_with(call, "Invalid path depth", &hint);
     } else if (list == PIHOLE_LISTS) {
-        pihole_answer(call, 404, NULL);
+        model_pihole_answer(call, 404, NULL);
     } else if (call->pihole->switches.forced[list]) {
-        buffer_add_text(&hint, pihole_list_keys[list]);
+        buffer_add_text(&hint, model_pihole_list_keys[list]);
         refuse_with(call, FORCED, &hint);
     } else {
         change_element(call, (enum pihole_list)list);
     }
 }
 
-void pihole_config(struct pihole_call *call)
+void model_pihole_config(struct pihole_call *call)
 {
     bool is_get = !strcmp(call->request->method, "GET");
-    if (!pihole_is_let_in(call))
+    if (!model_pihole_is_let_in(call))
         return;
     if (is_get)
         get(call);
     else if (call->session && call->session->is_app && !call->pihole->switches.app_sudo)
-        pihole_refuse(call, 403, "forbidden", "Unable to change configuration (read-only)",
-                      "The current app session is not allowed to modify Pi-hole config settings "
-                      "(webserver.api.app_sudo is false)");
+        model_pihole_refuse(
+            call, 403, "forbidden", "Unable to change configuration (read-only)",
+            "The current app session is not allowed to modify Pi-hole config settings "
+            "(webserver.api.app_sudo is false)");
     else if (!strcmp(call->request->method, "PATCH"))
         patch(call);
     else

@@ -10,7 +10,7 @@
 
 static bool is_allowed(const struct pihole_call *call)
 {
-    const char *given = pihole_header(call, "Authorization");
+    const char *given = model_pihole_header(call, "Authorization");
     const char *wanted = call->pihole->switches.password;
     return !*wanted || (given && !strncmp(given, "Bearer ", 7) && !strcmp(given + 7, wanted));
 }
@@ -19,7 +19,7 @@ static void complain(struct pihole_call *call, int status, const char *message)
 {
     struct value *map = value_make(call->arena, VALUE_MAP);
     value_put_text(call->arena, map, "error", message);
-    pihole_answer(call, status, map);
+    model_pihole_answer(call, status, map);
 }
 
 // "IP NAME" in two.
@@ -45,7 +45,7 @@ static void list_records(struct pihole_call *call)
         value_append(data, record);
     }
     value_set(map, TEXT("data"), data);
-    pihole_answer(call, 200, map);
+    model_pihole_answer(call, 200, map);
 }
 
 static bool has_name(const struct entries *hosts, struct text name)
@@ -68,43 +68,43 @@ static void add_record(struct pihole_call *call)
         complain(call, 400, "domain and ip are wanted");
         return;
     }
-    pihole_lists_copy(&wanted, pihole_base(call));
+    model_pihole_lists_copy(&wanted, model_pihole_base(call));
     struct entries *hosts = &wanted.of[PIHOLE_HOSTS];
     bool is_there = has_name(hosts, name);
     buffer_printf(&entry, "%.*s %.*s", TEXT_ARGS(ip), TEXT_ARGS(name));
-    bool is_same = entries_find(hosts, entry.at) != SIZE_MAX;
-    entries_add(hosts, entry.at);
+    bool is_same = model_entries_find(hosts, entry.at) != SIZE_MAX;
+    model_entries_add(hosts, entry.at);
     if (is_same || (is_there && call->pihole->switches.legacy_unique)) {
         complain(call, 409, "the record exists");
-    } else if (!pihole_check(PIHOLE_HOSTS, hosts, &hint)) {
+    } else if (!model_pihole_check(PIHOLE_HOSTS, hosts, &hint)) {
         complain(call, 400, arena_copy_text(call->arena, hint.at));
     } else {
-        pihole_store(call, &wanted, true);
-        pihole_answer(call, 201, NULL);
+        model_pihole_store(call, &wanted, true);
+        model_pihole_answer(call, 201, NULL);
     }
-    pihole_lists_done(&wanted);
+    model_pihole_lists_done(&wanted);
 }
 
 static void remove_record(struct pihole_call *call, struct text name)
 {
     struct text ip;
     struct pihole_lists wanted = {0};
-    pihole_lists_copy(&wanted, pihole_base(call));
+    model_pihole_lists_copy(&wanted, model_pihole_base(call));
     struct entries *hosts = &wanted.of[PIHOLE_HOSTS];
     size_t before = hosts->count;
     for (size_t i = hosts->count; i-- > 0;)
         if (text_equal_nocase(name_of(hosts->items[i], &ip), name))
-            entries_drop(hosts, i);
+            model_entries_drop(hosts, i);
     if (hosts->count == before) {
         complain(call, 404, "there is no such record");
     } else {
-        pihole_store(call, &wanted, true);
-        pihole_answer_empty(call, 204);
+        model_pihole_store(call, &wanted, true);
+        model_pihole_answer_empty(call, 204);
     }
-    pihole_lists_done(&wanted);
+    model_pihole_lists_done(&wanted);
 }
 
-void pihole_legacy(struct pihole_call *call)
+void model_pihole_legacy(struct pihole_call *call)
 {
     const char *method = call->request->method;
     struct text name = {0};

@@ -8,12 +8,12 @@
 
 enum { NAME_MAX_OCTETS = 255, LABEL_MAX = 63 };
 
-const char *const pihole_list_keys[PIHOLE_LISTS] = {
+const char *const model_pihole_list_keys[PIHOLE_LISTS] = {
     [PIHOLE_HOSTS] = "dns.hosts", [PIHOLE_CNAMES] = "dns.cnameRecords"};
 
 // ---- arrays of texts ----------------------------------------------------------------------------
 
-void entries_done(struct entries *entries)
+void model_entries_done(struct entries *entries)
 {
     for (size_t i = 0; i < entries->count; i++)
         free(entries->items[i]);
@@ -21,13 +21,13 @@ void entries_done(struct entries *entries)
     *entries = (struct entries){0};
 }
 
-void entries_add(struct entries *entries, const char *entry)
+void model_entries_add(struct entries *entries, const char *entry)
 {
     mem_reserve(&entries->items, &entries->capacity, entries->count + 1);
     entries->items[entries->count++] = mem_copy_text(entry);
 }
 
-void entries_drop(struct entries *entries, size_t at)
+void model_entries_drop(struct entries *entries, size_t at)
 {
     free(entries->items[at]);
     entries->count--;
@@ -35,16 +35,16 @@ void entries_drop(struct entries *entries, size_t at)
             (entries->count - at) * sizeof *entries->items);
 }
 
-void entries_copy(struct entries *to, const struct entries *from)
+void model_entries_copy(struct entries *to, const struct entries *from)
 {
     struct entries copy = {0};
     for (size_t i = 0; i < from->count; i++)
-        entries_add(&copy, from->items[i]);
-    entries_done(to);
+        model_entries_add(&copy, from->items[i]);
+    model_entries_done(to);
     *to = copy;
 }
 
-bool entries_equal(const struct entries *a, const struct entries *b)
+bool model_entries_equal(const struct entries *a, const struct entries *b)
 {
     if (a->count != b->count)
         return false;
@@ -54,7 +54,7 @@ bool entries_equal(const struct entries *a, const struct entries *b)
     return true;
 }
 
-size_t entries_find(const struct entries *entries, const char *entry)
+size_t model_entries_find(const struct entries *entries, const char *entry)
 {
     for (size_t i = 0; i < entries->count; i++)
         if (!strcmp(entries->items[i], entry))
@@ -62,16 +62,16 @@ size_t entries_find(const struct entries *entries, const char *entry)
     return SIZE_MAX;
 }
 
-void pihole_lists_done(struct pihole_lists *lists)
+void model_pihole_lists_done(struct pihole_lists *lists)
 {
     for (int i = 0; i < PIHOLE_LISTS; i++)
-        entries_done(&lists->of[i]);
+        model_entries_done(&lists->of[i]);
 }
 
-void pihole_lists_copy(struct pihole_lists *to, const struct pihole_lists *from)
+void model_pihole_lists_copy(struct pihole_lists *to, const struct pihole_lists *from)
 {
     for (int i = 0; i < PIHOLE_LISTS; i++)
-        entries_copy(&to->of[i], &from->of[i]);
+        model_entries_copy(&to->of[i], &from->of[i]);
 }
 
 // ---- what FTL checks ----------------------------------------------------------------------------
@@ -127,7 +127,7 @@ static struct text next_word(struct text *rest)
 static bool complain(struct buffer *hint, enum pihole_list list, size_t at, const char *what,
                      struct text quoted)
 {
-    buffer_printf(hint, "%s[%zu]: %s", pihole_list_keys[list], at, what);
+    buffer_printf(hint, "%s[%zu]: %s", model_pihole_list_keys[list], at, what);
     if (quoted.at)
         buffer_printf(hint, " (\"%.*s\")", TEXT_ARGS(quoted));
     return false;
@@ -170,7 +170,7 @@ static bool check_cname(size_t at, const char *entry, struct buffer *hint)
     return true;
 }
 
-bool pihole_check(enum pihole_list list, const struct entries *entries, struct buffer *hint)
+bool model_pihole_check(enum pihole_list list, const struct entries *entries, struct buffer *hint)
 {
     for (size_t i = 0; i < entries->count; i++)
         if (!(list == PIHOLE_HOSTS ? check_host : check_cname)(i, entries->items[i], hint))
@@ -178,7 +178,7 @@ bool pihole_check(enum pihole_list list, const struct entries *entries, struct b
     return true;
 }
 
-char *pihole_normal(enum pihole_list list, const char *entry)
+char *model_pihole_normal(enum pihole_list list, const char *entry)
 {
     struct text word;
     struct buffer out = {0};
@@ -260,7 +260,7 @@ static bool is_loop(const struct aliases *aliases, const struct alias *from)
     return at != NULL;
 }
 
-bool pihole_try_cnames(const struct entries *cnames, struct buffer *hint)
+bool model_pihole_try_cnames(const struct entries *cnames, struct buffer *hint)
 {
     bool is_ok = true;
     struct aliases aliases = {0};
@@ -290,31 +290,31 @@ const char *model_pihole_at(const struct model_pihole *pihole, enum pihole_list 
 void model_pihole_put(struct model_pihole *pihole, enum pihole_list list, const char *entry,
                       bool is_kept)
 {
-    entries_add(&pihole->stored.of[list], entry);
+    model_entries_add(&pihole->stored.of[list], entry);
     if (is_kept)
-        entries_add(&pihole->kept.of[list], entry);
-    pihole_publish(pihole, list);
+        model_entries_add(&pihole->kept.of[list], entry);
+    model_pihole_publish(pihole, list);
 }
 
 bool model_pihole_take(struct model_pihole *pihole, enum pihole_list list, const char *entry)
 {
-    size_t at = entries_find(&pihole->stored.of[list], entry);
-    size_t kept = entries_find(&pihole->kept.of[list], entry);
+    size_t at = model_entries_find(&pihole->stored.of[list], entry);
+    size_t kept = model_entries_find(&pihole->kept.of[list], entry);
     if (at == SIZE_MAX)
         return false;
-    entries_drop(&pihole->stored.of[list], at);
+    model_entries_drop(&pihole->stored.of[list], at);
     if (kept != SIZE_MAX)
-        entries_drop(&pihole->kept.of[list], kept);
-    pihole_publish(pihole, list);
+        model_entries_drop(&pihole->kept.of[list], kept);
+    model_pihole_publish(pihole, list);
     return true;
 }
 
 // ---- what the resolver serves -------------------------------------------------------------------
 
-void pihole_publish(struct model_pihole *pihole, enum pihole_list list)
+void model_pihole_publish(struct model_pihole *pihole, enum pihole_list list)
 {
-    entries_copy(&pihole->served.of[list], &pihole->stored.of[list]);
-    entries_copy(&pihole->pending.of[list], &pihole->stored.of[list]);
+    model_entries_copy(&pihole->served.of[list], &pihole->stored.of[list]);
+    model_entries_copy(&pihole->pending.of[list], &pihole->stored.of[list]);
     pihole->served_number += 2;
 }
 

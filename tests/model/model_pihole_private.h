@@ -17,26 +17,26 @@ struct entries {
     size_t count;
     size_t capacity;
 };
-void entries_done(struct entries *entries);
-void entries_add(struct entries *entries, const char *entry);
-void entries_drop(struct entries *entries, size_t at);
-void entries_copy(struct entries *to, const struct entries *from);
-bool entries_equal(const struct entries *a, const struct entries *b);
-size_t entries_find(const struct entries *entries, const char *entry); // SIZE_MAX: not there
+void model_entries_done(struct entries *entries);
+void model_entries_add(struct entries *entries, const char *entry);
+void model_entries_drop(struct entries *entries, size_t at);
+void model_entries_copy(struct entries *to, const struct entries *from);
+bool model_entries_equal(const struct entries *a, const struct entries *b);
+size_t model_entries_find(const struct entries *entries, const char *entry); // SIZE_MAX: not there
 
 struct pihole_lists {
     struct entries of[PIHOLE_LISTS];
 };
-void pihole_lists_done(struct pihole_lists *lists);
-void pihole_lists_copy(struct pihole_lists *to, const struct pihole_lists *from);
+void model_pihole_lists_done(struct pihole_lists *lists);
+void model_pihole_lists_copy(struct pihole_lists *to, const struct pihole_lists *from);
 
-extern const char *const pihole_list_keys[PIHOLE_LISTS]; // "dns.hosts"
+extern const char *const model_pihole_list_keys[PIHOLE_LISTS]; // "dns.hosts"
 // What FTL's validators say of the whole list; `hint` as it stands in the reply.
-bool pihole_check(enum pihole_list list, const struct entries *entries, struct buffer *hint);
+bool model_pihole_check(enum pihole_list list, const struct entries *entries, struct buffer *hint);
 // What dnsmasq says of the aliases when they are tried.
-bool pihole_try_cnames(const struct entries *cnames, struct buffer *hint);
+bool model_pihole_try_cnames(const struct entries *cnames, struct buffer *hint);
 // How an entry reads when it comes back: blanks before a comment are one blank each.
-char *pihole_normal(enum pihole_list list, const char *entry);
+char *model_pihole_normal(enum pihole_list list, const char *entry);
 
 // ---- the model ----------------------------------------------------------------------------------
 
@@ -155,16 +155,16 @@ struct model_pihole {
     char *breach;
 };
 
-int64_t pihole_unix_s(const struct model_pihole *pihole, int64_t now_ms);
+int64_t model_pihole_unix_s(const struct model_pihole *pihole, int64_t now_ms);
 // What became due by now is done.
-void pihole_settle(struct model_pihole *pihole, int64_t now_ms);
-void pihole_start(struct model_pihole *pihole);
-void pihole_kill(struct model_pihole *pihole);
+void model_pihole_settle(struct model_pihole *pihole, int64_t now_ms);
+void model_pihole_start(struct model_pihole *pihole);
+void model_pihole_kill(struct model_pihole *pihole);
 // The resolver begins anew with what is stored, or will soon anyway. The reply leaves at reply_ms.
-void pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_ms);
+void model_pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_ms);
 // That list is served as it is stored.
-void pihole_publish(struct model_pihole *pihole, enum pihole_list list);
-void pihole_breach(struct model_pihole *pihole, const char *format, ...)
+void model_pihole_publish(struct model_pihole *pihole, enum pihole_list list);
+void model_pihole_accuse(struct model_pihole *pihole, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 // ---- one request while it is served -------------------------------------------------------------
@@ -187,33 +187,34 @@ struct pihole_call {
     const struct pihole_session *session; // NULL: none, or none is wanted
 };
 
-const char *pihole_header(const struct pihole_call *call, const char *name); // the first, or NULL
+const char *model_pihole_header(const struct pihole_call *call,
+                                const char *name); // the first, or NULL
 // The value of `name` in a query or form, decoded; NULL: it is not there.
-const char *pihole_variable(struct arena *arena, struct text source, const char *name);
-bool pihole_flag(const struct pihole_call *call, const char *name, bool fallback);
-void pihole_add_header(struct pihole_call *call, const char *name, const char *value);
+const char *model_pihole_variable(struct arena *arena, struct text source, const char *name);
+bool model_pihole_flag(const struct pihole_call *call, const char *name, bool fallback);
+void model_pihole_add_header(struct pihole_call *call, const char *name, const char *value);
 // The map with the time that it took; NULL: {}.
-void pihole_answer(struct pihole_call *call, int status, const struct value *map);
-void pihole_answer_empty(struct pihole_call *call, int status); // no body
-void pihole_refuse(struct pihole_call *call, int status, const char *key, const char *message,
-                   const char *hint); // hint NULL: null
+void model_pihole_answer(struct pihole_call *call, int status, const struct value *map);
+void model_pihole_answer_empty(struct pihole_call *call, int status); // no body
+void model_pihole_refuse(struct pihole_call *call, int status, const char *key, const char *message,
+                         const char *hint); // hint NULL: null
 // The body as JSON, or a refusal.
-bool pihole_has_json(struct pihole_call *call);
+bool model_pihole_has_json(struct pihole_call *call);
 
 // model_pihole_auth.c
-void pihole_auth(struct pihole_call *call);
-void pihole_sessions(struct pihole_call *call);
-bool pihole_is_let_in(struct pihole_call *call); // or it is refused
-size_t pihole_seats(const struct model_pihole *pihole, int64_t now_ms);
-void pihole_sessions_done(struct model_pihole *pihole);
+void model_pihole_auth(struct pihole_call *call);
+void model_pihole_sessions(struct pihole_call *call);
+bool model_pihole_is_let_in(struct pihole_call *call); // or it is refused
+size_t model_pihole_seats(const struct model_pihole *pihole, int64_t now_ms);
+void model_pihole_sessions_done(struct model_pihole *pihole);
 // model_pihole_config.c
-void pihole_config(struct pihole_call *call);
+void model_pihole_config(struct pihole_call *call);
 // What a change is made to: what is stored, or, of two changes at once, what was before the first.
-const struct pihole_lists *pihole_base(const struct pihole_call *call);
+const struct pihole_lists *model_pihole_base(const struct pihole_call *call);
 // Files new lists, and what comes back from the dead with them.
-void pihole_store(struct pihole_call *call, const struct pihole_lists *wanted, bool restarts);
+void model_pihole_store(struct pihole_call *call, const struct pihole_lists *wanted, bool restarts);
 // model_pihole_legacy.c
-void pihole_legacy(struct pihole_call *call);
+void model_pihole_legacy(struct pihole_call *call);
 // model_pihole_switch.c
-extern const struct pihole_switches pihole_defaults;
-void pihole_switches_done(struct pihole_switches *switches);
+extern const struct pihole_switches model_pihole_defaults;
+void model_pihole_switches_done(struct pihole_switches *switches);

@@ -7,7 +7,7 @@
 
 // ---- switches -----------------------------------------------------------------------------------
 
-const struct pihole_switches pihole_defaults = {
+const struct pihole_switches model_pihole_defaults = {
     .is_up = true,
     .max_sessions = 16,
     .session_timeout_s = 1800,
@@ -20,7 +20,7 @@ const struct pihole_switches pihole_defaults = {
     .cut_octets = -1,
 };
 
-void pihole_switches_done(struct pihole_switches *switches)
+void model_pihole_switches_done(struct pihole_switches *switches)
 {
     free(switches->password);
     free(switches->app_password);
@@ -129,9 +129,9 @@ static bool set_row(struct pihole_switches *switches, const struct switch_row *r
 static bool set_up(struct model_pihole *pihole, const char *value, struct error *err)
 {
     if (!strcmp(value, "true"))
-        pihole_start(pihole);
+        model_pihole_start(pihole);
     else if (!strcmp(value, "false"))
-        pihole_kill(pihole);
+        model_pihole_kill(pihole);
     else
         return fail(err, "up", value);
     return true;
@@ -151,7 +151,7 @@ static void follow(struct model_pihole *pihole, const char *name)
 bool model_pihole_set(struct model_pihole *pihole, int64_t now_ms, const char *name,
                       const char *value, struct error *err)
 {
-    pihole_settle(pihole, now_ms);
+    model_pihole_settle(pihole, now_ms);
     if (!strcmp(name, "up"))
         return set_up(pihole, value, err);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -190,7 +190,7 @@ bool model_pihole_counter(const struct model_pihole *pihole, int64_t now_ms, con
                           uint64_t *value)
 {
     if (!strcmp(name, "seats")) {
-        *value = pihole_seats(pihole, now_ms);
+        *value = model_pihole_seats(pihole, now_ms);
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(counters); i++)
@@ -208,5 +208,5 @@ void model_pihole_write_counters(const struct model_pihole *pihole, int64_t now_
     for (size_t i = 0; i < COUNT_OF(counters); i++)
         buffer_printf(out, "\"%s\":%llu,", counters[i].name,
                       (unsigned long long)counter_at(pihole, i));
-    buffer_printf(out, "\"seats\":%zu}", pihole_seats(pihole, now_ms));
+    buffer_printf(out, "\"seats\":%zu}", model_pihole_seats(pihole, now_ms));
 }
