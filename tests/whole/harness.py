@@ -111,7 +111,8 @@ class Program:
         self.command = [str(word) for word in command]
         env = {key: value for key, value in os.environ.items()
                if not key.startswith(("SIGNPOST_", "DNS_CLASS_", "DNS_RECORD_", "LOG_LEVEL",
-                                      "KUBECONFIG", "KUBERNETES_", "POD_", "WATCH_NAMESPACE"))
+                                      "KUBECONFIG", "KUBERNETES_", "POD_", "WATCH_NAMESPACE",
+                                      "PIHOLE_", "DEFAULT_TARGET_IP"))
                and key.lower() not in ("http_proxy", "https_proxy", "no_proxy")}
         env.update({key: str(value) for key, value in environment.items()})
         with open(self.path, "ab") as out:
@@ -373,14 +374,14 @@ class Provider:
 
 # ---- name servers -------------------------------------------------------------------------------
 
-def ask_dns(port, name, kind, tcp=False):
+def ask_dns(port, name, kind, tcp=False, timeout=2):
     """The answer as a set of rdata texts, or the RCODE's text when it is not NOERROR."""
     query = dns.message.make_query(name, kind, want_dnssec=False)
     query.flags = 0
     if tcp:
-        reply = dns.query.tcp(query, LOOPBACK, port=port, timeout=2)
+        reply = dns.query.tcp(query, LOOPBACK, port=port, timeout=timeout)
     else:
-        reply, _ = dns.query.udp_with_fallback(query, LOOPBACK, port=port, timeout=2)
+        reply, _ = dns.query.udp_with_fallback(query, LOOPBACK, port=port, timeout=timeout)
     if reply.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
         return dns.rcode.to_text(reply.rcode())
     return {rdata.to_text() for rrset in reply.answer

@@ -1,0 +1,92 @@
+// Requests of the API on their way through the model.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "pihole.h"
+
+struct flight {
+    struct pihole *pihole;
+    struct wire_client *client;
+    uint64_t number;
+    struct pihole_reply reply;
+    struct loop_timer timer;
+};
+
+static void answer(void *context)
+{
+    struct flight *flight = context;
+    struct pihole *pihole = flight->pihole;
+    const struct pihole_reply *reply = &flight->reply;
+    if (!model_pihole_is_alive(pihole->model, flight->number, loop_mono_ms(pihole->loop))) {
+        wire_drop(flight->client);
+        return;
+    }
+    wire_reply(flight->client, &(struct wire_reply){.status = reply->status,
+                                                    .headers = reply->headers,
+                                                    .header_count = reply->header_count,
+                                                    .body = reply->body,
+                                                    .is_cut = reply->is_cut,
+                                                    .cut_octets = reply->cut_octets});
+}
+
+// As measured with FTL 6.4.1 on loopback: a PUT grows by 45 ms with each 1,000 names that are
+// there, a PATCH by 15 ms.
+static void set_cost(struct pihole *pihole, const char *method)
+{
+    size_t names = model_pihole_count(pihole->model, PIHOLE_HOSTS);
+    bool is_patch = strcmp(method, "PATCH") == 0;
+    size_t cost_ms = is_patch ? 5 + names * 15 / 1000 : 4 + names * 45 / 1000;
+    int64_t now_ms = loop_mono_ms(pihole->loop);
+    char text[32];
+    snprintf(text, sizeof text, "%zu", cost_ms);
+    model_pihole_set(pihole->model, now_ms, "write_ms", text, NULL);
+    model_pihole_set(pihole->model, now_ms, "read_ms", "0", NULL);
+}
+
+static void depart(struct flight *flight)
+{
+    const struct pihole_reply *reply = &flight->reply;
+    if (reply->fate == PIHOLE_REFUSES)
+        wire_drop(flight->client);
+    else if (reply->fate == PIHOLE_ANSWERS && reply->delay_ms > 0)
+        loop_timer_set(flight->pihole->loop, &flight->timer, reply->delay_ms);
+    else if (reply->fate == PIHOLE_ANSWERS)
+        answer(flight);
+}
+
+static void asked(void *context, struct wire_client *client, const struct wire_request *request)
+{
+    struct pihole *pihole = context;
+    struct flight *flight = mem_new_of(struct flight);
+    *flight = (struct flight){.pihole = pihole, .client = client};
+    flight->timer = (struct loop_timer){.call = answer, .context = flight};
+    wire_set_note(client, flight);
+    if (pihole->is_real_time)
+        set_cost(pihole, request->method);
+    const struct pihole_request asking = {.method = request->method,
+                                          .target = request->target,
+                                          .headers = request->headers,
+                                          .header_count = request->header_count,
+                                          .body = request->body};
+    flight->number =
+        model_pihole_begin(pihole->model, loop_mono_ms(pihole->loop), &asking, &flight->reply);
+    printf("%s %.*s %zu: %d\n", request->method, TEXT_ARGS(request->target), request->body.len,
+           flight->reply.fate == PIHOLE_ANSWERS ? flight->reply.status : -1);
+    pihole_sync_soon(pihole);
+    depart(flight);
+}
+
+static void ended(void *context, struct wire_client *client)
+{
+    struct pihole *pihole = context;
+    struct flight *flight = wire_note(client);
+    loop_timer_cancel(pihole->loop, &flight->timer);
+    model_pihole_end(pihole->model, flight->number);
+    free(flight);
+    pihole_sync_soon(pihole);
+}
+
+const struct wire_calls pihole_api_calls = {.asked = asked, .ended = ended};

@@ -1,0 +1,226 @@
+"""A Pi-hole that is none (tests/servers/pihole.c): its API on a real socket, a real dnsmasq that
+answers what it holds, and a control door. For whole-program tests, cluster tests and benches."""
+
+import http.client
+import json
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import dns.exception
+
+import harness
+from harness import LOOPBACK, Reply, ask_dns, free_port, wait_until
+
+SERVER = os.path.abspath(os.environ.get(
+    "PIHOLE_SERVER", harness.ROOT / "build" / "gcc" / "tests" / "servers" / "pihole_server"))
+PASSWORD = "correct horse battery"
+SILENT = "SILENT"
+SILENCE_S = 0.3  # on loopback an answer takes less than a millisecond
+
+
+class Pihole:
+    """One of them, on ports that stay the same. Switches are those of model_pihole_set; what people
+    wrote by hand must stand, byte for byte, when check() is called."""
+
+    def __init__(self, programs, folder, *words, name="pihole", password=PASSWORD, **switches):
+        self.programs = programs
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.password = password
+        self.port, self.control_port, self.dns_port = free_port(), free_port(), free_port()
+        self.words = [*words, "--set", f"password={password}"]
+        for key, value in switches.items():
+            self.words += ["--set", f"{key}={_switch_text(value)}"]
+        self.has_tls = "--tls" in words
+        self.kept = {"hosts": [], "cnames": []}
+        self.program = None
+
+    @property
+    def url(self):
+        return f"{'https' if self.has_tls else 'http'}://{LOOPBACK}:{self.port}"
+
+    # ---- beginning and end ----
+
+    def start(self):
+        self.program = self.programs.start(self.name, [
+            SERVER, "--port", self.port, "--control-port", self.control_port,
+            "--dns-port", self.dns_port, "--folder", self.folder, *self.words])
+        self.wait(lambda: harness.is_listening(self.control_port)
+                  and self.resolve("ready.test", "A") == set(), f"{self.name} answers")
+        return self
+
+    def stop(self):
+        """The whole program, dnsmasq with it."""
+        assert self.program.stop() == 0, self.program.tail()
+
+    def kill(self):
+        """kill -9 of FTL: all ports are closed; what is on its disk stays."""
+        self.set(up=False)
+        return self
+
+    def restart(self):
+        """Starts it again, after kill() or without."""
+        return self.kill().set(up=True)
+
+    def wait(self, check, what, seconds=10):
+        return wait_until(check, what, seconds, [self.program])
+
+    # ---- the control door ----
+
+    def do(self, command, **arguments):
+        request = urllib.request.Request(
+            f"http://{LOOPBACK}:{self.control_port}/",
+            data=json.dumps({"do": command, **arguments}).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=20) as reply:
+                return json.load(reply)["result"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{command} {arguments}: {json.load(error)['error']}") from None
+
+    def set(self, **switches):
+        for name, value in switches.items():
+            self.do("set", name=name, value=_switch_text(value))
+        return self
+
+    def counters(self):
+        return self.do("counters")
+
+    def counter(self, name):
+        return self.counters()[name]
+
+    def state(self):
+        return self.do("state")
+
+    @property
+    def hosts(self):
+        return self.do("list", list="hosts")
+
+    @property
+    def cnames(self):
+        return self.do("list", list="cnames")
+
+    # ---- what people do ----
+
+    def people(self, *entries, list="hosts"):
+        """Lines by hand, which nobody else may ever change."""
+        for entry in entries:
+            self.do("put", list=list, entry=entry, kept=True)
+        self.kept[list] += entries
+        return self
+
+    def put(self, *entries, list="hosts"):
+        """Lines by hand that others may change."""
+        for entry in entries:
+            self.do("put", list=list, entry=entry)
+        return self
+
+    def take(self, *entries, list="hosts"):
+        for entry in entries:
+            self.do("take", list=list, entry=entry)
+            if entry in self.kept[list]:
+                self.kept[list].remove(entry)
+        return self
+
+    # ---- what it answers ----
+
+    def resolve(self, name, kind="A"):
+        """The answer of dnsmasq as a set of texts, or SILENT."""
+        try:
+            return ask_dns(self.dns_port, name, kind, timeout=SILENCE_S)
+        except (OSError, dns.exception.Timeout, EOFError):
+            return SILENT
+
+    def wait_resolves(self, name, values, kind="A", seconds=10):
+        values = set(values)
+        self.wait(lambda: self.resolve(name, kind) == values,
+                  lambda: f"{name} {kind} is {values}, not {self.resolve(name, kind)}; "
+                          f"{self.hosts} {self.cnames}", seconds)
+
+    # ---- at the end ----
+
+    def check(self):
+        """No two requests at once, and what people wrote is there as they wrote it, in their
+        order."""
+        assert self.do("breach") is None, f"{self.do('breach')}\n{self.program.tail()}"
+        assert self.counter("overlaps") == 0
+        for name, lines in self.kept.items():
+            there = [line for line in self.do("list", list=name) if line in lines]
+            assert there == lines, f"{name} of people: {lines}, now {there}"
+
+
+class Api:
+    """A plain client of the API on one connection that is kept."""
+
+    def __init__(self, pihole, agent="plain/1", context=None, timeout=20):
+        self.pihole = pihole
+        self.agent = agent
+        self.sid = None
+        maker = http.client.HTTPConnection
+        more = {}
+        if pihole.has_tls:
+            maker, more = http.client.HTTPSConnection, {"context": context}
+        self.connection = maker(LOOPBACK, pihole.port, timeout=timeout, **more)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.connection.close()
+
+    def headers(self):
+        headers = {"User-Agent": self.agent}
+        if self.sid:
+            headers["X-FTL-SID"] = self.sid
+        return headers
+
+    def send(self, method, path, body=None):
+        """The request alone."""
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        headers = self.headers()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        self.connection.request(method, path, body, headers)
+
+    def receive(self):
+        reply = self.connection.getresponse()
+        return Reply(reply.status, reply.headers, reply.read().decode())
+
+    def call(self, method, path, body=None):
+        self.send(method, path, body)
+        return self.receive()
+
+    def login(self, password=None):
+        reply = self.call("POST", "/api/auth", {"password": password or self.pihole.password})
+        if reply.status == 200:
+            self.sid = reply.json["session"]["sid"]
+        return reply
+
+    def logout(self):
+        return self.call("DELETE", "/api/auth")
+
+    def put(self, entry, list="hosts"):
+        return self.call("PUT", f"/api/config/dns/{list}/{_element(entry)}")
+
+    def delete(self, entry, list="hosts"):
+        return self.call("DELETE", f"/api/config/dns/{list}/{_element(entry)}")
+
+    def patch(self, **lists):
+        return self.call("PATCH", "/api/config", {"config": {"dns": lists}})
+
+    def get(self, path="/api/config/dns/hosts"):
+        return self.call("GET", path)
+
+
+def _element(entry):
+    return urllib.parse.quote(entry, safe="")
+
+
+def _switch_text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
