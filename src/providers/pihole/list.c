@@ -180,7 +180,7 @@ static void read_line(struct list *list, enum list_part part, uint32_t at, struc
     line->has_comment = cut->comment.at;
     line->is_tagged = line->has_comment && is_tag(cut->comment);
     bool has_our_tag = line->has_comment && text_equal(cut->comment, list->tag);
-    // One of ours that cannot be is dropped by each draft, so its names are not there.
+    // One of ours that cannot be is dropped by each revision, so its names are not there.
     if (!has_our_tag || !line->refusal)
         add_entries(list, line, at, cut);
     line->whose = has_our_tag ? WHOSE_OURS : whose_is(list, line);

@@ -12,7 +12,7 @@
 
 // The local records of a Pi-hole: two lists of texts, `dns.hosts` ("192.168.1.50 app.home.lan
 // # signpost:1a2b3c4d") and `dns.cnameRecords` ("www.home.lan,app.home.lan,300"). Everything here
-// is pure: a list is read, and told from; draft.h draws what it should become.
+// is pure: a list is read, and told from; revision.h draws what it should become.
 //
 //     CLEANUP(list) struct list *list = list_read(&rules, hosts, cnames, err);
 //     list_tell(list, job->holds, job->context);
@@ -29,7 +29,7 @@ bool list_has_type(enum record_type type); // A, AAAA, CNAME
 
 // Lines that were somebody else's when they were last seen. The ledger is written ahead, so it may
 // name them by now; they stay theirs as long as they stand. Kept by the seat; {0} is ready, and
-// after each read draft.h has strangers_note().
+// after each read revision.h has strangers_note().
 struct strangers {
     uint64_t *hashes; // sorted
     size_t count;
@@ -62,7 +62,7 @@ void list_tell(struct list *list, void (*holds)(void *context, const struct hold
 // The first line that Pi-hole's own rules refuse: nothing can be added while it stands there. `why`
 // is a phrase. False: there is none.
 bool list_refused(const struct list *list, enum list_part *part, size_t *i, const char **why);
-// A line of ours that Pi-hole refuses is no longer part of any draft of that list.
+// A line of ours that Pi-hole refuses is no longer part of any revision of that list.
 void list_leave_out(struct list *list, enum list_part part, size_t i);
 
 // What has to be remembered in the ledger before that set is written: the lines, each ended by a

@@ -3,7 +3,7 @@
 #include "base/table.h"
 #include "providers/pihole/list.h"
 
-// How a list lies in memory. Private to list*.c and draft*.c.
+// How a list lies in memory. Private to list*.c and revision*.c.
 
 enum {
     LIST_TYPES = RECORD_CNAME + 1,
@@ -18,7 +18,7 @@ struct line {
     enum whose whose;
     bool is_tagged;      // its comment is some owner's tag
     bool has_comment;    // any
-    bool is_left_out;    // of drafts
+    bool is_left_out;    // of revisions
     const char *refusal; // why Pi-hole's own rules refuse it, or NULL
     uint32_t entry;      // its entries lie side by side
     uint32_t entry_count;

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/digest.h"
-#include "providers/pihole/draft_private.h"
+#include "providers/pihole/revision_private.h"
 
 static uint64_t hash_of(struct text line)
 {
@@ -28,26 +28,27 @@ bool strangers_have(const struct strangers *strangers, struct text line)
 }
 
 static void note_part(struct strangers *strangers, const struct list *list, enum list_part part,
-                      const struct draft *draft)
+                      const struct revision *revision)
 {
     for (size_t i = 0; i < list->parts[part].count; i++) {
         const struct line *line = &list->parts[part].at[i];
         if (line->whose != WHOSE_SOMEBODYS || line->has_comment ||
-            (draft && draft_adopts(draft, part, i)))
+            (revision && revision_adopts(revision, part, i)))
             continue;
         mem_reserve(&strangers->hashes, &strangers->capacity, strangers->count + 1);
         strangers->hashes[strangers->count++] = hash_of(line->text);
     }
 }
 
-void strangers_note(struct strangers *strangers, const struct list *list, const struct draft *draft)
+void strangers_note(struct strangers *strangers, const struct list *list,
+                    const struct revision *revision)
 {
     strangers->count = 0;
     mem_relax(&strangers->hashes, &strangers->capacity);
     // Tagged lines are never in the ledger, so it cannot be wrong about them.
     if (!list->rules.has_tags)
-        note_part(strangers, list, LIST_HOSTS, draft);
-    note_part(strangers, list, LIST_CNAMES, draft);
+        note_part(strangers, list, LIST_HOSTS, revision);
+    note_part(strangers, list, LIST_CNAMES, revision);
     if (strangers->count)
         qsort(strangers->hashes, strangers->count, sizeof *strangers->hashes, compare);
 }

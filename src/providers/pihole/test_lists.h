@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "providers/pihole/draft.h"
+#include "providers/pihole/revision.h"
 
 // Lists as lines of text, one line each; changes and outcomes as short texts.
 
@@ -55,9 +55,9 @@ struct house {
     struct list_rules rules;
     struct ledger_view ledger;
     struct strangers strangers;
-    enum draft_way way;
+    enum revision_way way;
     struct list *list;
-    struct draft *draft;
+    struct revision *revision;
 };
 
 static inline struct house house_of(bool has_tags)
@@ -67,7 +67,7 @@ static inline struct house house_of(bool has_tags)
 
 static inline void house_done(struct house *house)
 {
-    draft_free(house->draft);
+    revision_free(house->revision);
     list_free(house->list);
     strangers_done(&house->strangers);
     arena_free(house->arena);
@@ -84,8 +84,8 @@ static inline void house_remember(struct house *house, const char *const *rows)
 static inline void house_read(struct house *house, const char *hosts, const char *cnames)
 {
     struct error err = {0};
-    draft_free(house->draft);
-    house->draft = NULL;
+    revision_free(house->revision);
+    house->revision = NULL;
     list_free(house->list);
     house->rules.strangers = &house->strangers;
     house->list = list_read(&house->rules, texts_of(house->arena, hosts),
@@ -119,26 +119,26 @@ static inline struct change change_of(struct arena *arena, const char *text)
     return change;
 }
 
-static inline void house_draft(struct house *house, struct change *changes, size_t count)
+static inline void house_revision(struct house *house, struct change *changes, size_t count)
 {
     struct change **pointers = arena_new_array(house->arena, struct change *, count + 1);
     for (size_t i = 0; i < count; i++)
         pointers[i] = &changes[i];
-    draft_free(house->draft);
-    house->draft =
-        draft_new(house->list, &(struct draft_setup){house->way, house->arena}, pointers, count);
+    revision_free(house->revision);
+    house->revision = revision_new(house->list, &(struct revision_setup){house->way, house->arena},
+                                   pointers, count);
 }
 
-// The part as drafted, one line each.
-static inline const char *drafted(const struct house *house, enum list_part part)
+// The part as revised, one line each.
+static inline const char *revised(const struct house *house, enum list_part part)
 {
     AUTO_BUFFER out = {0}, body = {0};
-    for (size_t i = 0; i < draft_write_count(house->draft); i++) {
-        struct draft_write write = draft_write(house->draft, i);
+    for (size_t i = 0; i < revision_write_count(house->revision); i++) {
+        struct revision_write write = revision_write(house->revision, i);
         if (!write.writes[part])
             continue;
-        assert_int_equal(write.verb, DRAFT_PATCH);
-        draft_write_body(house->draft, i, &body);
+        assert_int_equal(write.verb, REVISION_PATCH);
+        revision_write_body(house->revision, i, &body);
         assert_int_equal(body.len, write.body_len);
         struct value *json =
             value_read_json(house->arena, buffer_text(&body), &value_manifest_limits, NULL);

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "providers/pihole/draft.h"
 #include "providers/pihole/list_private.h"
+#include "providers/pihole/revision.h"
 
-// How a draft lies in memory. Private to draft*.c and strangers.c.
+// How a revision lies in memory. Private to revision*.c and strangers.c.
 
 // One name and value that a change brings.
 struct pair {
@@ -22,8 +22,8 @@ struct fate {
     uint32_t pair;   // number + 1
 };
 
-// A line as drafted.
-struct drafted {
+// A line as revised.
+struct revised {
     struct text text;
     size_t json_len; // octets of the text in JSON
     uint32_t line;   // as read, or LIST_NONE: a new one
@@ -35,7 +35,7 @@ struct drafted {
 };
 
 struct layout {
-    struct drafted *at;
+    struct revised *at;
     size_t count;
     size_t capacity;
     size_t json_len; // of the list, with brackets and commas
@@ -43,17 +43,17 @@ struct layout {
 };
 
 struct write {
-    enum draft_verb verb;
+    enum revision_verb verb;
     bool writes[LIST_PARTS];
     enum list_part part;        // of PUT and DELETE
     struct text text;           // the element
-    const struct drafted *from; // PUT: the line
+    const struct revised *from; // PUT: the line
 };
 
-struct draft {
+struct revision {
     struct arena *arena;
     struct list *list;
-    struct draft_setup setup;
+    struct revision_setup setup;
     struct fate *fates; // of the list's entries
     struct pair *pairs;
     size_t pair_count;
@@ -61,7 +61,7 @@ struct draft {
     struct change **changes; // that write something
     size_t change_count;
     struct layout parts[LIST_PARTS];
-    struct draft_counts counts[LIST_PARTS];
+    struct revision_counts counts[LIST_PARTS];
     bool is_packed;
     struct write *writes;
     size_t write_count;
@@ -69,14 +69,15 @@ struct draft {
 };
 
 // Fills fates, pairs and the change's outcome.
-void draft_judge(struct draft *draft, struct change *change);
+void revision_judge(struct revision *revision, struct change *change);
 // Fills parts and counts: the lines, some packed or unpacked where their length asks for it.
-void draft_lay_out(struct draft *draft);
+void revision_lay_out(struct revision *revision);
 // Fills writes.
-void draft_plan_writes(struct draft *draft);
+void revision_plan_writes(struct revision *revision);
 
-bool draft_adopts(const struct draft *draft, enum list_part part, size_t line);
-size_t draft_body_len(const struct draft *draft, const bool parts[LIST_PARTS]);
+bool revision_adopts(const struct revision *revision, enum list_part part, size_t line);
+size_t revision_body_len(const struct revision *revision, const bool parts[LIST_PARTS]);
 
 enum layout_form { FORM_KEPT, FORM_UNPACKED, FORM_PACKED };
-struct layout draft_layout(struct draft *draft, enum list_part part, enum layout_form form);
+struct layout revision_layout(struct revision *revision, enum list_part part,
+                              enum layout_form form);

@@ -4,9 +4,9 @@
 
 #include "base/digest.h"
 #include "base/must.h"
-#include "providers/pihole/draft_private.h"
+#include "providers/pihole/revision_private.h"
 
-// What came of a draft: does it stand, and if not, whose line was refused?
+// What came of a revision: does it stand, and if not, whose line was refused?
 
 struct hashes {
     uint64_t *at;
@@ -49,8 +49,8 @@ static void sort(struct hashes *hashes)
         qsort(hashes->at, hashes->count, sizeof *hashes->at, compare);
 }
 
-// Our lines and theirs, as drafted.
-static void hash_drafted(const struct layout *layout, struct buffer *scratch, struct hashes *ours,
+// Our lines and theirs, as revised.
+static void hash_revised(const struct layout *layout, struct buffer *scratch, struct hashes *ours,
                          struct hashes *theirs)
 {
     for (size_t i = 0; i < layout->count; i++)
@@ -82,7 +82,7 @@ static bool part_stands(const struct layout *layout, const struct value *texts)
     struct hashes ours = {0}, theirs = {0}, rest = {0};
     if (texts && texts->type != VALUE_LIST)
         return false;
-    hash_drafted(layout, &scratch, &ours, &theirs);
+    hash_revised(layout, &scratch, &ours, &theirs);
     bool stands = hash_read(texts, &scratch, &theirs, &rest) && rest.count == ours.count &&
                   (rest.count == 0 || memcmp(rest.at, ours.at, rest.count * sizeof *rest.at) == 0);
     free(ours.at);
@@ -91,11 +91,13 @@ static bool part_stands(const struct layout *layout, const struct value *texts)
     return stands;
 }
 
-bool draft_stands(const struct draft *draft, const struct value *hosts, const struct value *cnames)
+bool revision_stands(const struct revision *revision, const struct value *hosts,
+                     const struct value *cnames)
 {
     const struct value *const texts[LIST_PARTS] = {[LIST_HOSTS] = hosts, [LIST_CNAMES] = cnames};
     for (enum list_part part = 0; part < LIST_PARTS; part++) {
-        if (draft_changes_part(draft, part) && !part_stands(&draft->parts[part], texts[part]))
+        if (revision_changes_part(revision, part) &&
+            !part_stands(&revision->parts[part], texts[part]))
             return false;
     }
     return true;
@@ -126,21 +128,21 @@ static bool read_hint(const char *hint, enum list_part *part, size_t *index, str
     return false;
 }
 
-static struct blame blame_changes(const struct drafted *drafted, enum list_part part,
+static struct blame blame_changes(const struct revised *revised, enum list_part part,
                                   struct text why)
 {
     return (struct blame){.kind = BLAME_CHANGES,
                           .part = part,
-                          .text = drafted->text,
+                          .text = revised->text,
                           .why = why,
-                          .changes = drafted->changes,
-                          .change_count = drafted->change_count};
+                          .changes = revised->changes,
+                          .change_count = revised->change_count};
 }
 
-static struct blame blame_line(const struct draft *draft, enum list_part part, size_t line,
+static struct blame blame_line(const struct revision *revision, enum list_part part, size_t line,
                                struct text why)
 {
-    const struct line *at = &draft->list->parts[part].at[line];
+    const struct line *at = &revision->list->parts[part].at[line];
     return (struct blame){.kind = at->whose == WHOSE_OURS ? BLAME_OLD : BLAME_FOREIGN,
                           .part = part,
                           .line = line,
@@ -148,24 +150,24 @@ static struct blame blame_line(const struct draft *draft, enum list_part part, s
                           .why = why};
 }
 
-static struct blame blame_patch(const struct draft *draft, const struct write *write,
+static struct blame blame_patch(const struct revision *revision, const struct write *write,
                                 enum list_part part, size_t index, struct text why)
 {
-    const struct layout *layout = &draft->parts[part];
+    const struct layout *layout = &revision->parts[part];
     if (!write->writes[part] || index >= layout->count)
         return (struct blame){.kind = BLAME_UNKNOWN, .why = why};
-    const struct drafted *drafted = &layout->at[index];
-    if (drafted->change_count)
-        return blame_changes(drafted, part, why);
-    if (drafted->line != LIST_NONE)
-        return blame_line(draft, part, drafted->line, why);
+    const struct revised *revised = &layout->at[index];
+    if (revised->change_count)
+        return blame_changes(revised, part, why);
+    if (revised->line != LIST_NONE)
+        return blame_line(revision, part, revised->line, why);
     return (struct blame){.kind = BLAME_UNKNOWN, .why = why};
 }
 
-struct blame draft_blame(const struct draft *draft, size_t i, const char *hint)
+struct blame revision_blame(const struct revision *revision, size_t i, const char *hint)
 {
-    must(i < draft->write_count);
-    const struct write *write = &draft->writes[i];
+    must(i < revision->write_count);
+    const struct write *write = &revision->writes[i];
     enum list_part part;
     size_t index;
     struct text why;
@@ -174,11 +176,11 @@ struct blame draft_blame(const struct draft *draft, size_t i, const char *hint)
         index = SIZE_MAX;
         why = text_of(hint);
     }
-    if (write->verb == DRAFT_PATCH)
-        return blame_patch(draft, write, part, index, why);
+    if (write->verb == REVISION_PATCH)
+        return blame_patch(revision, write, part, index, why);
     // Pi-hole judges the whole list with the new line at its end.
-    if (part == write->part && index < draft->list->parts[part].count)
-        return blame_line(draft, part, index, why);
+    if (part == write->part && index < revision->list->parts[part].count)
+        return blame_line(revision, part, index, why);
     if (write->from && write->from->change_count)
         return blame_changes(write->from, write->part, why);
     return (struct blame){.kind = BLAME_UNKNOWN, .why = why};

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "base/must.h"
-#include "providers/pihole/draft_private.h"
+#include "providers/pihole/revision_private.h"
 
-// The lines of a list as drafted. Ours stay where they are; new ones go to the end. When that is
+// The lines of a list as revised. Ours stay where they are; new ones go to the end. When that is
 // too long for a PATCH, ours are packed: several names of one address a line.
 
 // A name of ours, with its value: of the list as read, or brought by a change.
@@ -35,13 +35,13 @@ static size_t json_len(struct text text)
     return written.len;
 }
 
-static void add_drafted(struct layout *layout, struct drafted drafted)
+static void add_revised(struct layout *layout, struct revised revised)
 {
     mem_reserve(&layout->at, &layout->capacity, layout->count + 1);
-    drafted.json_len = json_len(drafted.text);
-    layout->json_len += drafted.json_len + (layout->count > 0);
-    layout->packed += drafted.is_packed;
-    layout->at[layout->count++] = drafted;
+    revised.json_len = json_len(revised.text);
+    layout->json_len += revised.json_len + (layout->count > 0);
+    layout->packed += revised.is_packed;
+    layout->at[layout->count++] = revised;
 }
 
 static void add_item(struct items *items, struct item item)
@@ -63,15 +63,15 @@ static struct item item_of_entry(const struct list *list, const struct entry *en
 
 // ---- lines from items
 
-static struct change *const *changes_of(struct draft *draft, const struct item *items, size_t count,
-                                        size_t *change_count)
+static struct change *const *changes_of(struct revision *revision, const struct item *items,
+                                        size_t count, size_t *change_count)
 {
     *change_count = 0;
     if (count == 1) {
         *change_count = items->change != NULL;
         return items->change;
     }
-    struct change **changes = arena_new_array(draft->arena, struct change *, count);
+    struct change **changes = arena_new_array(revision->arena, struct change *, count);
     for (size_t i = 0; i < count; i++) {
         if (items[i].change)
             changes[(*change_count)++] = *items[i].change;
@@ -80,7 +80,7 @@ static struct change *const *changes_of(struct draft *draft, const struct item *
 }
 
 // A line of the names of items with one value. `line`: whose place it has, or LIST_NONE.
-static void write_line(struct draft *draft, struct layout *layout, const struct item *items,
+static void write_line(struct revision *revision, struct layout *layout, const struct item *items,
                        size_t count, uint32_t line)
 {
     struct text names[PACKED_NAMES];
@@ -88,29 +88,30 @@ static void write_line(struct draft *draft, struct layout *layout, const struct 
     must(count <= COUNT_OF(names));
     for (size_t i = 0; i < count; i++)
         names[i] = items[i].name;
-    list_render(&text, &draft->list->rules, items->type, items->value, items->ttl_s, names, count);
-    struct drafted drafted = {
+    list_render(&text, &revision->list->rules, items->type, items->value, items->ttl_s, names,
+                count);
+    struct revised revised = {
         .line = line, .is_ours = true, .is_packed = count > 1, .is_new = true};
-    drafted.text = (struct text){arena_copy(draft->arena, text.at, text.len), text.len};
-    drafted.changes = changes_of(draft, items, count, &drafted.change_count);
+    revised.text = (struct text){arena_copy(revision->arena, text.at, text.len), text.len};
+    revised.changes = changes_of(revision, items, count, &revised.change_count);
     if (line != LIST_NONE)
-        drafted.is_new =
-            !text_equal(drafted.text, draft->list->parts[list_part_of(items->type)].at[line].text);
-    add_drafted(layout, drafted);
+        revised.is_new = !text_equal(
+            revised.text, revision->list->parts[list_part_of(items->type)].at[line].text);
+    add_revised(layout, revised);
 }
 
-static void write_lines(struct draft *draft, struct layout *layout, const struct items *items,
+static void write_lines(struct revision *revision, struct layout *layout, const struct items *items,
                         size_t from, uint32_t line)
 {
     for (size_t i = from; i < items->count; i++)
-        write_line(draft, layout, &items->at[i], 1, i == from ? line : LIST_NONE);
+        write_line(revision, layout, &items->at[i], 1, i == from ? line : LIST_NONE);
 }
 
-static void keep_line(struct draft *draft, struct layout *layout, enum list_part part, uint32_t at,
-                      bool is_ours)
+static void keep_line(struct revision *revision, struct layout *layout, enum list_part part,
+                      uint32_t at, bool is_ours)
 {
-    const struct line *line = &draft->list->parts[part].at[at];
-    add_drafted(layout, (struct drafted){.text = line->text,
+    const struct line *line = &revision->list->parts[part].at[at];
+    add_revised(layout, (struct revised){.text = line->text,
                                          .line = at,
                                          .is_ours = is_ours,
                                          .is_packed = is_ours && line->entry_count > 1});
@@ -119,20 +120,20 @@ static void keep_line(struct draft *draft, struct layout *layout, enum list_part
 // ---- one line of ours
 
 // What is left of it goes to `items`, what takes the place of the rest to `others`.
-static void take_apart(const struct draft *draft, const struct line *line, struct items *items,
-                       struct items *others)
+static void take_apart(const struct revision *revision, const struct line *line,
+                       struct items *items, struct items *others)
 {
     for (uint32_t i = line->entry; i < line->entry + line->entry_count; i++) {
-        const struct fate *fate = &draft->fates[i];
+        const struct fate *fate = &revision->fates[i];
         if (!fate->is_gone)
-            add_item(items, item_of_entry(draft->list, &draft->list->entries[i]));
+            add_item(items, item_of_entry(revision->list, &revision->list->entries[i]));
         if (fate->pair)
-            add_item(others, item_of_pair(&draft->pairs[fate->pair - 1]));
+            add_item(others, item_of_pair(&revision->pairs[fate->pair - 1]));
     }
 }
 
 struct bench {
-    struct draft *draft;
+    struct revision *revision;
     struct layout layout;
     enum list_part part;
     enum layout_form form;
@@ -142,35 +143,36 @@ struct bench {
 
 static void lay_ours(struct bench *bench, uint32_t at)
 {
-    const struct line *line = &bench->draft->list->parts[bench->part].at[at];
+    const struct line *line = &bench->revision->list->parts[bench->part].at[at];
     struct items *items = &bench->items;
     items->count = bench->others.count = 0;
-    take_apart(bench->draft, line, items, &bench->others);
+    take_apart(bench->revision, line, items, &bench->others);
     bool is_whole = items->count == line->entry_count;
     bool is_kept = items->count && (items->count == 1 || bench->form == FORM_KEPT);
     if (is_whole && is_kept)
-        keep_line(bench->draft, &bench->layout, bench->part, at, true);
+        keep_line(bench->revision, &bench->layout, bench->part, at, true);
     else if (is_kept && items->count <= PACKED_NAMES)
-        write_line(bench->draft, &bench->layout, items->at, items->count, at);
+        write_line(bench->revision, &bench->layout, items->at, items->count, at);
     else
-        write_lines(bench->draft, &bench->layout, items, 0, at);
-    write_lines(bench->draft, &bench->layout, &bench->others, 0, items->count ? LIST_NONE : at);
+        write_lines(bench->revision, &bench->layout, items, 0, at);
+    write_lines(bench->revision, &bench->layout, &bench->others, 0, items->count ? LIST_NONE : at);
 }
 
-static bool is_ours_now(const struct draft *draft, enum list_part part, uint32_t at)
+static bool is_ours_now(const struct revision *revision, enum list_part part, uint32_t at)
 {
-    return draft->list->parts[part].at[at].whose == WHOSE_OURS || draft_adopts(draft, part, at);
+    return revision->list->parts[part].at[at].whose == WHOSE_OURS ||
+           revision_adopts(revision, part, at);
 }
 
 static void lay_line(struct bench *bench, uint32_t at)
 {
-    const struct line *line = &bench->draft->list->parts[bench->part].at[at];
-    if (!is_ours_now(bench->draft, bench->part, at))
-        keep_line(bench->draft, &bench->layout, bench->part, at, false);
+    const struct line *line = &bench->revision->list->parts[bench->part].at[at];
+    if (!is_ours_now(bench->revision, bench->part, at))
+        keep_line(bench->revision, &bench->layout, bench->part, at, false);
     else if (line->is_left_out || !line->entry_count)
         return;
     else if (bench->form == FORM_PACKED)
-        take_apart(bench->draft, line, &bench->items, &bench->items);
+        take_apart(bench->revision, line, &bench->items, &bench->items);
     else
         lay_ours(bench, at);
 }
@@ -213,27 +215,27 @@ static void lay_packed(struct bench *bench)
     sort_items(items);
     for (size_t i = 0, count; i < items->count; i += count) {
         count = run_of(items, i);
-        write_line(bench->draft, &bench->layout, &items->at[i], count, LIST_NONE);
+        write_line(bench->revision, &bench->layout, &items->at[i], count, LIST_NONE);
     }
 }
 
-struct layout draft_layout(struct draft *draft, enum list_part part, enum layout_form form)
+struct layout revision_layout(struct revision *revision, enum list_part part, enum layout_form form)
 {
-    struct bench bench = {.draft = draft, .part = part, .form = form};
+    struct bench bench = {.revision = revision, .part = part, .form = form};
     bench.layout.json_len = 2;
-    for (uint32_t at = 0; at < draft->list->parts[part].count; at++)
+    for (uint32_t at = 0; at < revision->list->parts[part].count; at++)
         lay_line(&bench, at);
     if (form != FORM_PACKED)
         bench.items.count = 0;
-    for (size_t i = 0; i < draft->pair_count; i++) {
-        const struct pair *pair = &draft->pairs[i];
+    for (size_t i = 0; i < revision->pair_count; i++) {
+        const struct pair *pair = &revision->pairs[i];
         if (list_part_of(pair->type) == part && pair->entry == LIST_NONE)
             add_item(&bench.items, item_of_pair(pair));
     }
     if (form == FORM_PACKED)
         lay_packed(&bench);
     else
-        write_lines(draft, &bench.layout, &bench.items, 0, LIST_NONE);
+        write_lines(revision, &bench.layout, &bench.items, 0, LIST_NONE);
     free(bench.items.at);
     free(bench.others.at);
     return bench.layout;
