@@ -161,6 +161,13 @@ static void answer_patched(void *context)
     attempt_answer(context, &(struct store_reply){.is_ok = true});
 }
 
+static void answer_page(void *context)
+{
+    struct attempt *attempt = context;
+    const char *version = arena_printf(attempt->arena, "dry-%u", ++attempt->dry->writes);
+    attempt_answer(attempt, &(struct store_reply){.is_ok = true, .version = version});
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 static void on_event(void *context, const struct store_event *event)
@@ -296,6 +303,27 @@ static void dry_drop_child(struct store *store, const struct object *seen, store
     attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
 }
 
+static void dry_read_pages(struct store *store, const char *label, const char *prefix,
+                           store_done *done, void *context)
+{
+    store_read_pages(of(store)->below, label, prefix, done, context);
+}
+
+static void dry_put_page(struct store *store, const struct store_page_put *put, store_done *done,
+                         void *context)
+{
+    (void)put;
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_page);
+}
+
+static void dry_drop_page(struct store *store, const char *name, const char *version,
+                          store_done *done, void *context)
+{
+    (void)name;
+    (void)version;
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+}
+
 static void dry_note(struct store *store, const struct store_note *note)
 {
     (void)store;
@@ -353,6 +381,9 @@ static const struct store_ops dry_ops = {
     .put = dry_put,
     .put_child = dry_put_child,
     .drop_child = dry_drop_child,
+    .read_pages = dry_read_pages,
+    .put_page = dry_put_page,
+    .drop_page = dry_drop_page,
     .note = dry_note,
     .checks = dry_checks,
     .flush = dry_flush,

@@ -42,11 +42,31 @@ struct store_sink {
     void *context;
 };
 
+// A page of a ledger: a text that we keep beside the objects, in a cluster in a ConfigMap of our
+// own namespace. It is no object of the store.
+#define STORE_PAGE_LABEL "dns.homelab.mortenolsen.pro/backend"
+#define STORE_PAGE_KEY "ledger.json"
+enum { STORE_PAGE_OCTETS_MAX = 1024 * 1024 };
+struct store_page {
+    struct text name;    // one that kind_is_name() takes
+    struct text version; // of this state, as the store counts
+    struct text text;
+};
+struct store_page_put {
+    const char *label; // value of the label by which its ledger is found
+    const char *name;
+    const char *version; // of the state that it replaces; NULL: nothing has that name
+    struct text text;    // at most STORE_PAGE_OCTETS_MAX
+};
+
 struct store_reply {
     bool is_ok;
     struct error error;
-    const struct object *object; // state after the write, already filed in the cache
-    const struct value *tree;    // get: the whole object; lives for the callback
+    const struct object *object;    // state after the write, already filed in the cache
+    const struct value *tree;       // get: the whole object; lives for the callback
+    const struct store_page *pages; // read_pages; as `tree`
+    size_t page_count;
+    const char *version; // put_page: of the state after it; as `tree`
 };
 typedef void store_done(void *context, const struct store_reply *reply);
 
@@ -112,6 +132,12 @@ struct store_ops {
                       void *context);
     void (*drop_child)(struct store *store, const struct object *seen, store_done *done,
                        void *context);
+    void (*read_pages)(struct store *store, const char *label, const char *prefix, store_done *done,
+                       void *context);
+    void (*put_page)(struct store *store, const struct store_page_put *put, store_done *done,
+                     void *context);
+    void (*drop_page)(struct store *store, const char *name, const char *version, store_done *done,
+                      void *context);
     void (*note)(struct store *store, const struct store_note *note);
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
@@ -195,6 +221,26 @@ static inline void store_drop_child(struct store *store, const struct object *se
                                     store_done *done, void *context)
 {
     store->ops->drop_child(store, seen, done, context);
+}
+// All pages of that label whose names begin with `prefix`, as they stand now. The texts may die on
+// return, as may those of the following.
+static inline void store_read_pages(struct store *store, const char *label, const char *prefix,
+                                    store_done *done, void *context)
+{
+    store->ops->read_pages(store, label, prefix, done, context);
+}
+// Another state than the one that was seen answers RACE, status 404 or 409, and so does a name that
+// something has already. Where nobody knows whether it took effect (AGAIN), reading tells.
+static inline void store_put_page(struct store *store, const struct store_page_put *put,
+                                  store_done *done, void *context)
+{
+    store->ops->put_page(store, put, done, context);
+}
+// Guarded as above. One that is gone is no failure.
+static inline void store_drop_page(struct store *store, const char *name, const char *version,
+                                   store_done *done, void *context)
+{
+    store->ops->drop_page(store, name, version, done, context);
 }
 // An Event about an object. Never fails, never delays; too many are dropped and counted.
 static inline void store_note(struct store *store, const struct store_note *note)

@@ -400,6 +400,11 @@ void model_handle_watch(struct http_call *call, const struct model_target *targe
     (void)arena;
     if (!accept(call, query) || !model_selected_name(call, target, &name))
         return;
+    if (query->labels.at) {
+        model_refuse(call, &(struct model_status){.code = 400, .reason = "BadRequest"},
+                     "the model has no label selectors for watches");
+        return;
+    }
     if (query->version.at && !model_version_read(query->version, &version)) {
         model_refuse(call, &(struct model_status){.code = 400, .reason = "BadRequest"},
                      "invalid resource version");

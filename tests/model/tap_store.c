@@ -71,6 +71,24 @@ static void tap_drop_child(struct store *store, const struct object *seen, store
     store_drop_child(inner_of(store), seen, done, context);
 }
 
+static void tap_read_pages(struct store *store, const char *label, const char *prefix,
+                           store_done *done, void *context)
+{
+    store_read_pages(inner_of(store), label, prefix, done, context);
+}
+
+static void tap_put_page(struct store *store, const struct store_page_put *put, store_done *done,
+                         void *context)
+{
+    store_put_page(inner_of(store), put, done, context);
+}
+
+static void tap_drop_page(struct store *store, const char *name, const char *version,
+                          store_done *done, void *context)
+{
+    store_drop_page(inner_of(store), name, version, done, context);
+}
+
 static void tap_note(struct store *store, const struct store_note *note)
 {
     struct tap_store *tap = (struct tap_store *)store;
@@ -134,6 +152,9 @@ static const struct store_ops tap_ops = {
     .put = tap_put,
     .put_child = tap_put_child,
     .drop_child = tap_drop_child,
+    .read_pages = tap_read_pages,
+    .put_page = tap_put_page,
+    .drop_page = tap_drop_page,
     .note = tap_note,
     .checks = tap_checks,
     .flush = tap_flush,

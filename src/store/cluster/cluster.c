@@ -128,6 +128,24 @@ static void cluster_drop_child(struct store *store, const struct object *seen, s
     writes_drop_child(of(store), seen, done, context);
 }
 
+static void cluster_read_pages(struct store *store, const char *label, const char *prefix,
+                               store_done *done, void *context)
+{
+    pages_read(of(store), label, prefix, done, context);
+}
+
+static void cluster_put_page(struct store *store, const struct store_page_put *put,
+                             store_done *done, void *context)
+{
+    writes_put_page(of(store), put, done, context);
+}
+
+static void cluster_drop_page(struct store *store, const char *name, const char *version,
+                              store_done *done, void *context)
+{
+    writes_drop_page(of(store), name, version, done, context);
+}
+
 static void cluster_note(struct store *store, const struct store_note *note)
 {
     notes_add(of(store)->notes, note);
@@ -186,6 +204,7 @@ static void cluster_free(struct store *store)
 {
     struct cluster *cluster = of(store);
     writes_done(cluster);
+    pages_done(cluster);
     held_done(cluster);
     for (size_t i = 0; i < cluster->feed_count; i++)
         feed_done(&cluster->feeds[i]);
@@ -201,6 +220,7 @@ static void cluster_free(struct store *store)
     free(cluster->namespaces);
     free(cluster->feeds);
     free(cluster->types);
+    free(cluster->own_namespace);
     free(cluster->holder);
     free(cluster->address);
     free(cluster->scope);
@@ -327,6 +347,9 @@ static const struct store_ops cluster_ops = {
     .put = cluster_put,
     .put_child = cluster_put_child,
     .drop_child = cluster_drop_child,
+    .read_pages = cluster_read_pages,
+    .put_page = cluster_put_page,
+    .drop_page = cluster_drop_page,
     .note = cluster_note,
     .checks = cluster_checks,
     .flush = cluster_flush,
@@ -458,6 +481,7 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     cluster->options = *options;
     url_write(&address, &options->access->server);
     cluster->address = buffer_steal(&address);
+    cluster->own_namespace = mem_copy_text(options->own_namespace);
     cluster->api = api_new(world, log, options->access);
     cluster->notes = notes_new(world, log, cluster->api, options->instance);
     cluster->writes.window = options->max_in_flight;

@@ -11,6 +11,7 @@
 //     feed.c      what a watch brings: into the cache, and told
 //     held.c      objects that are held by name
 //     write.c     apply, remove_finalizer, patch_status, put, children, get: a queue and a window
+//     pages.c     pages of ledgers: reading them, and what a write of one sends
 //     api.c, watch.c, lease.c, notes.c   the talks, each without the store
 
 // One list and watch whose objects go to the cache.
@@ -41,6 +42,7 @@ struct held {
 };
 
 struct write;
+struct page_read;
 
 // Writes that wait, in order of arrival.
 struct write_line {
@@ -91,6 +93,8 @@ struct cluster {
     struct loop_timer dropped_timer;
     struct loop_timer started_timer; // kinds that are held by name are synced from then on
     struct writes writes;
+    struct page_read *page_reads;
+    char *own_namespace;
     char *address;
     char *holder;
     char *scope;                 // namespaces, joined
@@ -145,5 +149,18 @@ void writes_drop_child(struct cluster *cluster, const struct object *seen, store
                        void *context);
 void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
                 void *context);
+void writes_put_page(struct cluster *cluster, const struct store_page_put *put, store_done *done,
+                     void *context);
+void writes_drop_page(struct cluster *cluster, const char *name, const char *version,
+                      store_done *done, void *context);
 void writes_fence(struct cluster *cluster); // all that is under way is broken off
 void writes_done(struct cluster *cluster);  // dropped without a reply
+
+// pages.c
+extern const struct kind page_kind; // ConfigMap, only to name it
+void pages_read(struct cluster *cluster, const char *label, const char *prefix, store_done *done,
+                void *context);
+// The body of its creation, or of the patch that replaces the state that was seen.
+struct value *page_body(struct arena *arena, const char *own_namespace,
+                        const struct store_page_put *put);
+void pages_done(struct cluster *cluster); // dropped without a reply

@@ -30,6 +30,9 @@ enum write_type {
     WRITE_CREATE, // a child; not applied, which would take over what somebody else made
     WRITE_CHANGE,
     WRITE_DROP,
+    WRITE_PAGE_CREATE,
+    WRITE_PAGE_CHANGE,
+    WRITE_PAGE_DROP,
     WRITE_GET,
 };
 
@@ -49,10 +52,10 @@ struct write {
     enum write_rank rank;
     enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
-    const struct store_kind *kind; // NULL: PUT
-    const struct object *object;   // as the asker saw it; NULL: GET, PUT, CREATE
+    const struct store_kind *kind; // NULL: PUT, pages
+    const struct object *object;   // as the asker saw it; NULL: GET, PUT, CREATE, pages
     char *path;
-    char *name;          // PUT, CREATE: for people
+    char *name;          // PUT, CREATE, pages: for people
     char *body;          // what is sent. STATUS, PUT: what is wanted
     char *kept;          // PUT: names of data that stay; NULL: none
     char *clear;         // APPLY: the merge patch of those that go; NULL: none do
@@ -83,6 +86,10 @@ static const struct {
     [WRITE_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
                       RANK_BEHIND},
     [WRITE_DROP] = {"DELETE", NULL, "", "application/json", RANK_BEHIND},
+    [WRITE_PAGE_CREATE] = {"POST", NULL, "?fieldManager=signpost", "application/json", RANK_AHEAD},
+    [WRITE_PAGE_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
+                           RANK_AHEAD},
+    [WRITE_PAGE_DROP] = {"DELETE", NULL, "", "application/json", RANK_AHEAD},
     [WRITE_GET] = {"GET", NULL, "", NULL, RANK_AHEAD},
 };
 
@@ -90,6 +97,11 @@ static const struct {
 static bool is_told_by_watch(const struct write *write)
 {
     return write->type >= WRITE_PUT && write->type <= WRITE_DROP;
+}
+
+static bool is_of_page(enum write_type type)
+{
+    return type >= WRITE_PAGE_CREATE && type <= WRITE_PAGE_DROP;
 }
 
 static const char *method_of(const struct write *write)
@@ -574,6 +586,14 @@ static bool has_leftover(const struct write *write, const struct value *tree)
                    value_at(clear, "metadata.annotations", NULL));
 }
 
+static void answer_page(struct write *write, const struct value *tree)
+{
+    AUTO_BUFFER version = {0};
+    struct text text = value_text_at(tree, "metadata.resourceVersion");
+    buffer_add(&version, text.at, text.len);
+    answer(write, &(struct store_reply){.is_ok = true, .version = version.at});
+}
+
 static void succeed(struct write *write, const struct value *tree)
 {
     struct store_reply reply = {.is_ok = true, .tree = tree};
@@ -586,6 +606,10 @@ static void succeed(struct write *write, const struct value *tree)
         return;
     }
     grow_window(write->cluster);
+    if (is_of_page(write->type)) {
+        answer_page(write, tree);
+        return;
+    }
     if (is_told_by_watch(write)) {
         answer(write, &(struct store_reply){.is_ok = true});
         return;
@@ -659,8 +683,8 @@ static void unreadable(struct write *write)
 
 static bool is_dropped(const struct write *write, const struct api_reply *reply)
 {
-    return write->type == WRITE_DROP && write->step == STEP_SEND && !reply->is_ok &&
-           reply->error.status == 404;
+    bool is_drop = write->type == WRITE_DROP || write->type == WRITE_PAGE_DROP;
+    return is_drop && write->step == STEP_SEND && !reply->is_ok && reply->error.status == 404;
 }
 
 // What is to be made is not there: nothing of it can be kept.
@@ -710,8 +734,9 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .kind = cluster_type(cluster, key->kind),
                             .done = done,
                             .context = context};
-    must(write->kind || type == WRITE_PUT);
-    api_path(&path, key->kind, key->namespace_, type == WRITE_CREATE ? TEXT("") : key->name,
+    must(write->kind || type == WRITE_PUT || is_of_page(type));
+    bool is_new = type == WRITE_CREATE || type == WRITE_PAGE_CREATE;
+    api_path(&path, key->kind, key->namespace_, is_new ? TEXT("") : key->name,
              forms[type].subresource);
     buffer_add_text(&path, forms[type].query);
     write->path = buffer_steal(&path);
@@ -799,20 +824,56 @@ void writes_put_child(struct cluster *cluster, const struct store_child *child, 
     enqueue(write);
 }
 
+static struct value *make_delete_options(struct arena *arena)
+{
+    struct value *options = value_make(arena, VALUE_MAP);
+    value_put_text(arena, options, "apiVersion", "v1");
+    value_put_text(arena, options, "kind", "DeleteOptions");
+    return options;
+}
+
 void writes_drop_child(struct cluster *cluster, const struct object *seen, store_done *done,
                        void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     char uid[37];
     struct write *write = write_to(cluster, WRITE_DROP, seen, done, context);
-    struct value *options = value_make(arena, VALUE_MAP);
+    struct value *options = make_delete_options(arena);
     object_write_uid(seen, uid);
-    value_put_text(arena, options, "apiVersion", "v1");
-    value_put_text(arena, options, "kind", "DeleteOptions");
     value_put_text(arena, options, "preconditions.uid", arena_copy_text(arena, uid));
     value_put(arena, options, "preconditions.resourceVersion",
               value_make_text(arena, object_version(seen)));
     value_put_text(arena, options, "propagationPolicy", "Background");
+    write->body = json_of(options);
+    enqueue(write);
+}
+
+static struct write *write_to_page(struct cluster *cluster, enum write_type type, const char *name,
+                                   store_done *done, void *context)
+{
+    const struct object_ref_key key = {&page_kind, text_of(cluster->own_namespace), text_of(name)};
+    struct write *write = write_new(cluster, type, &key, done, context);
+    write->name = name_of(&key);
+    return write;
+}
+
+void writes_put_page(struct cluster *cluster, const struct store_page_put *put, store_done *done,
+                     void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    enum write_type type = put->version ? WRITE_PAGE_CHANGE : WRITE_PAGE_CREATE;
+    struct write *write = write_to_page(cluster, type, put->name, done, context);
+    write->body = json_of(page_body(arena, cluster->own_namespace, put));
+    enqueue(write);
+}
+
+void writes_drop_page(struct cluster *cluster, const char *name, const char *version,
+                      store_done *done, void *context)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *options = make_delete_options(arena);
+    struct write *write = write_to_page(cluster, WRITE_PAGE_DROP, name, done, context);
+    value_put_text(arena, options, "preconditions.resourceVersion", version);
     write->body = json_of(options);
     enqueue(write);
 }

@@ -99,6 +99,25 @@ static void folder_drop_child(struct store *store, const struct object *seen, st
     write_drop_child(of(store), seen, done, context);
 }
 
+static void folder_read_pages(struct store *store, const char *label, const char *prefix,
+                              store_done *done, void *context)
+{
+    (void)label;
+    write_read_pages(of(store), prefix, done, context);
+}
+
+static void folder_put_page(struct store *store, const struct store_page_put *put, store_done *done,
+                            void *context)
+{
+    write_put_page(of(store), put, done, context);
+}
+
+static void folder_drop_page(struct store *store, const char *name, const char *version,
+                             store_done *done, void *context)
+{
+    write_drop_page(of(store), name, version, done, context);
+}
+
 static void folder_note(struct store *store, const struct store_note *note)
 {
     struct folder *folder = of(store);
@@ -191,6 +210,9 @@ static const struct store_ops folder_ops = {
     .put = folder_put,
     .put_child = folder_put_child,
     .drop_child = folder_drop_child,
+    .read_pages = folder_read_pages,
+    .put_page = folder_put_page,
+    .drop_page = folder_drop_page,
     .note = folder_note,
     .checks = folder_checks,
     .flush = folder_flush,

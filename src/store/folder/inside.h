@@ -32,6 +32,7 @@
 //     missing.c  objects whose documents are gone
 //     draft.c    one object: what is kept of it, and its next state
 //     write.c    apply, remove_finalizer, patch_status, put, get
+//     page_files.c   pages of ledgers
 //     behind.c   what follows: status files, events, checkpoints
 //     read.c     reading without opening
 //     trouble.c  what is wrong: refused documents, failing writes

@@ -10,6 +10,7 @@
 #include "store/folder/draft.h"
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
+#include "store/folder/page_files.h"
 #include "store/folder/trouble.h"
 #include "store/status.h"
 
@@ -39,7 +40,9 @@ struct request {
     const struct kind *kind; // GET
     char *namespace_;
     char *name;
-    struct error *error; // what went wrong, or NULL
+    struct page_list *pages; // ANSWER: of what was read, or NULL
+    char *version;           // the same of a page that was put
+    struct error *error;     // what went wrong, or NULL
 
     // Made ready for the journal:
     bool is_ready;
@@ -55,6 +58,8 @@ static void request_done(struct request *request)
     free(request->namespace_);
     free(request->name);
     free(request->error);
+    free(request->version);
+    page_list_free(request->pages);
     free(request->body);
     object_unref(request->object);
     object_unref(request->next);
@@ -356,7 +361,9 @@ static void answer(struct folder *folder, const struct request *request)
         answer_get(folder, request);
         return;
     }
-    struct store_reply reply = {.is_ok = !request->error};
+    struct store_reply reply = {.is_ok = !request->error, .version = request->version};
+    if (request->pages)
+        reply.pages = page_list_items(request->pages, &reply.page_count);
     if (request->error)
         reply.error = *request->error;
     else
@@ -603,6 +610,43 @@ void write_drop_child(struct folder *folder, const struct object *seen, store_do
     bool is_ok = check_child(folder, seen, &err) ? made_drop(&folder->children, &key, &err)
                                                  : err.status == 404;
     answer_child(folder, is_ok, &err, done, context);
+}
+
+// ---- pages of ledgers ---------------------------------------------------------------------------
+
+void write_read_pages(struct folder *folder, const char *prefix, store_done *done, void *context)
+{
+    struct error err;
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    request.pages = page_files_read(folder, prefix, &err);
+    if (!request.pages)
+        request.error = mem_copy(&err, sizeof err);
+    add_request(folder, request);
+}
+
+void write_put_page(struct folder *folder, const struct store_page_put *put, store_done *done,
+                    void *context)
+{
+    struct error err;
+    char version[PAGE_VERSION_MAX];
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    if (folder->has_told_leading ? page_files_put(folder, put, version, &err)
+                                 : refuse_standby(folder, &err))
+        request.version = mem_copy_text(version);
+    else
+        request.error = mem_copy(&err, sizeof err);
+    add_request(folder, request);
+}
+
+void write_drop_page(struct folder *folder, const char *name, const char *version, store_done *done,
+                     void *context)
+{
+    struct error err;
+    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
+    if (!(folder->has_told_leading ? page_files_drop(folder, name, version, &err)
+                                   : refuse_standby(folder, &err)))
+        request.error = mem_copy(&err, sizeof err);
+    add_request(folder, request);
 }
 
 // ---- beginning and end --------------------------------------------------------------------------
