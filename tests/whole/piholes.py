@@ -4,6 +4,7 @@ answers what it holds, and a control door. For whole-program tests, cluster test
 import http.client
 import json
 import os
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -35,6 +36,7 @@ class Pihole:
         for key, value in switches.items():
             self.words += ["--set", f"{key}={_switch_text(value)}"]
         self.has_tls = "--tls" in words
+        self.is_up = switches.get("up", True)
         self.kept = {"hosts": [], "cnames": []}
         self.program = None
 
@@ -48,8 +50,10 @@ class Pihole:
         self.program = self.programs.start(self.name, [
             SERVER, "--port", self.port, "--control-port", self.control_port,
             "--dns-port", self.dns_port, "--folder", self.folder, *self.words])
-        self.wait(lambda: harness.is_listening(self.control_port)
-                  and self.resolve("ready.test", "A") == set(), f"{self.name} answers")
+        self.wait(lambda: harness.is_listening(self.control_port), f"{self.name} has started")
+        if self.is_up:
+            self.wait(lambda: self.state()["open"] and self.resolve("ready.test") == set(),
+                      f"{self.name} answers")
         return self
 
     def stop(self):
@@ -149,6 +153,37 @@ class Pihole:
         for name, lines in self.kept.items():
             there = [line for line in self.do("list", list=name) if line in lines]
             assert there == lines, f"{name} of people: {lines}, now {there}"
+
+
+class Prober:
+    """Asks for a name all the while that it is entered. `bad` has each answer, as a set, that was
+    none of those allowed."""
+
+    def __init__(self, pihole, name, *allowed, kind="A"):
+        self.pihole, self.name, self.kind = pihole, name, kind
+        self.allowed = [set(values) for values in allowed]
+        self.count = 0
+        self.bad = []
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._ask, daemon=True)
+
+    def _ask(self):
+        while not self.is_over.is_set():
+            answer = self.pihole.resolve(self.name, self.kind)
+            self.count += 1
+            if answer not in self.allowed:
+                self.bad.append(answer)
+
+    def __enter__(self):
+        self.thread.start()
+        wait_until(lambda: self.count, f"{self.name} is asked for")
+        return self
+
+    def __exit__(self, *_):
+        count = self.count
+        wait_until(lambda: self.count > count + 1, f"{self.name} is asked for once more")
+        self.is_over.set()
+        self.thread.join(10)
 
 
 class Api:

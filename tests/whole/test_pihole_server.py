@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness import LOOPBACK, is_listening, wait_until
-from piholes import PASSWORD, SILENT, Api, Pihole
+from piholes import PASSWORD, SILENT, Api, Pihole, Prober
 
 A = "192.0.2.1 a.home.lan"
 PLAIN = b"GET /api/config/dns/hosts HTTP/1.1\r\nHost: pi.hole\r\n"
@@ -42,7 +42,7 @@ def other(pihole, api, agent=None):
 
 
 def silence(pihole, end):
-    """Queries until end(); the times of the first and the last that got no answer."""
+    """How long queries got no answer, from now until end()."""
     dumb = []
     while not end():
         at = time.monotonic()
@@ -74,6 +74,21 @@ def test_a_patch_replaces_all_names_without_a_restart(pihole, api):
     pihole.wait_resolves(names[0], [])
     assert pihole.resolve(names[99]) == {"192.0.2.2"}
     assert pihole.counter("restarts") == 0
+
+
+def test_an_address_changes_by_a_patch_without_a_bad_answer(pihole, api):
+    old, new = "192.0.2.1 a.home.lan", "192.0.2.2 a.home.lan"
+    pihole.put(old)
+    pihole.wait_resolves("a.home.lan", ["192.0.2.1"])
+    with Prober(pihole, "a.home.lan", ["192.0.2.1"], ["192.0.2.2"]) as prober:
+        for lines in ([new], [old]) * 10:
+            assert api.patch(hosts=lines).status == 200
+    assert set() not in prober.bad
+    with Prober(pihole, "a.home.lan", ["192.0.2.1"], ["192.0.2.2"]) as prober:
+        api.delete(old)
+        pihole.wait_resolves("a.home.lan", [])
+        api.put(new)
+    assert set() in prober.bad
 
 
 def test_lines_by_hand_resolve(pihole):
