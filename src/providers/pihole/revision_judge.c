@@ -253,12 +253,12 @@ static bool keep_or_drop(struct revision *revision, const struct wanted *wanted)
     return writes;
 }
 
-// A line of one name that goes gives its place to the next address.
+// What goes gives its place to the next value.
 static uint32_t next_place(const struct revision *revision, uint32_t *from)
 {
     for (; *from != LIST_NONE; *from = revision->list->entries[*from].next) {
         const struct fate *fate = &revision->fates[*from];
-        if (fate->is_gone && !fate->pair && line_of(revision, *from)->entry_count == 1)
+        if (fate->is_gone && !fate->pair)
             return *from;
     }
     return LIST_NONE;

@@ -119,7 +119,7 @@ static inline struct change change_of(struct arena *arena, const char *text)
     return change;
 }
 
-static inline void house_revision(struct house *house, struct change *changes, size_t count)
+static inline void house_revise(struct house *house, struct change *changes, size_t count)
 {
     struct change **pointers = arena_new_array(house->arena, struct change *, count + 1);
     for (size_t i = 0; i < count; i++)

@@ -125,7 +125,7 @@ static void each_entry_is_treated_by_whose_it_is(void **state)
         house.way = REVISION_BY_PATCH;
         house_remember(&house, ledger);
         house_read(&house, rows[i].hosts, rows[i].cnames);
-        house_revision(&house, &change, 1);
+        house_revise(&house, &change, 1);
         assert_string_equal(outcome_text(house.arena, &change), rows[i].outcome);
         const char *hosts_after = rows[i].hosts_after;
         bool is_emptied = !hosts_after[0] && revision_changes_part(house.revision, LIST_HOSTS);
