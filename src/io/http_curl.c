@@ -139,8 +139,7 @@ static void discard(struct http_call *call)
     give_back(call);
 }
 
-// What was cancelled and sent while libcurl was at work, in that order: a place may be wanted
-// again.
+// What was sent and cancelled while libcurl was at work.
 static void catch_up(struct curl_http *curl)
 {
     if (!curl->has_late)
@@ -150,9 +149,7 @@ static void catch_up(struct curl_http *curl)
         next = call->next;
         if (call->is_cancelled)
             discard(call);
-    }
-    for (struct http_call *call = curl->running; call; call = call->next) {
-        if (call->is_unsent)
+        else if (call->is_unsent)
             begin(call);
     }
 }

@@ -160,6 +160,31 @@ static void a_cancelled_request_gives_its_place_free(void **state)
     http_cancel(story->http, second.call);
 }
 
+static void send_in_place_of_itself(void *context, struct text piece)
+{
+    struct seen *seen = context;
+    struct http_request request = single_to(seen->story, "/second");
+    on_piece(seen, piece);
+    seen->other->call = http_send(seen->story->http, &request, on_done, seen->other);
+    http_cancel(seen->story->http, seen->call);
+}
+
+static void a_place_can_be_taken_from_within_a_call(void **state)
+{
+    struct story *story = *state;
+    struct seen first, second = {.story = story};
+    struct http_request request = single_to(story, "/first");
+    request.piece = send_in_place_of_itself;
+    begin(&first, story, &request);
+    first.other = &second;
+    AWAIT(story, story->peer_count == 1 && has_request(&story->peers[0], "/first"));
+    say(&story->peers[0], "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\none");
+    AWAIT(story, story->peer_count == 2 && has_request(&story->peers[1], "/second"));
+    assert_true(story->peers[0].is_closed);
+    http_cancel(story->http, second.call);
+    buffer_done(&first.pieces);
+}
+
 // Another's connection to the same place is no concern of theirs.
 static void the_one_connection_is_shared_with_nobody_else(void **state)
 {
@@ -211,6 +236,7 @@ int main(void)
         TEST(a_request_that_waits_can_be_cancelled),
         TEST(a_request_that_waits_too_long_ends),
         TEST(a_cancelled_request_gives_its_place_free),
+        TEST(a_place_can_be_taken_from_within_a_call),
         TEST(the_one_connection_is_shared_with_nobody_else),
         TEST(a_connection_that_was_idle_too_long_is_closed_before_the_next_is_opened),
     };
