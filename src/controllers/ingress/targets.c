@@ -17,7 +17,7 @@ enum {
     PIN_OCTETS = 44,
 };
 
-const struct pihole_targets pihole_defaults = {
+const struct pihole_targets pihole_targets_defaults = {
     .max_delete_percent = MAX_DELETE_PERCENT,
     .verify_s = VERIFY_S,
     .restart_min_s = RESTART_MIN_S,

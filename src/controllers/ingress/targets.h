@@ -64,7 +64,7 @@ struct pihole_targets {
     int64_t restart_min_s;
 };
 // Nothing but the numbers that count when none are given.
-extern const struct pihole_targets pihole_defaults;
+extern const struct pihole_targets pihole_targets_defaults;
 
 // NULL-terminated, the default first.
 extern const char *const pihole_dialects[];   // "auto", "v6", "legacy"

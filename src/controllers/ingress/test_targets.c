@@ -17,7 +17,7 @@ static int set_up(void **state)
 {
     (void)state;
     arena = arena_new();
-    targets = pihole_defaults;
+    targets = pihole_targets_defaults;
     err = (struct error){0};
     return 0;
 }
@@ -225,7 +225,7 @@ static void faults_of_a_document_have_their_place(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        targets = pihole_defaults;
+        targets = pihole_targets_defaults;
         const char *fault = fault_of(cases[i].text);
         if (strncmp(fault, cases[i].fault, strlen(cases[i].fault)) != 0)
             fail_msg("%s\nis told as %s\ninstead of %s", cases[i].text, fault, cases[i].fault);
