@@ -89,19 +89,23 @@ static const struct option_value *get(const struct invocation *invocation, const
 
 // ---- checking -----------------------------------------------------------------------------------
 
+static const char *find_choice(const struct option *option, struct text text)
+{
+    for (const char *const *choice = option->choices; *choice; choice++)
+        if (text_is(text, *choice) ||
+            (option->is_any_case && text_equal_nocase(text, text_of(*choice))))
+            return *choice;
+    return NULL;
+}
+
 static bool check_choice(const struct option *option, struct text text, struct error *err)
 {
-    struct buffer all = {0};
-    for (const char *const *choice = option->choices; *choice; choice++) {
-        if (text_is(text, *choice)) {
-            buffer_done(&all);
-            return true;
-        }
+    AUTO_BUFFER all = {0};
+    if (find_choice(option, text))
+        return true;
+    for (const char *const *choice = option->choices; *choice; choice++)
         buffer_printf(&all, "%s%s", all.len ? ", " : "", *choice);
-    }
-    error_set(err, FAULT_SPEC, "", "expected one of %s", all.at);
-    buffer_done(&all);
-    return false;
+    return error_set(err, FAULT_SPEC, "", "expected one of %s", all.at);
 }
 
 static bool check_bounds(const struct option *option, int64_t number, struct error *err)
@@ -159,6 +163,8 @@ static bool set(struct invocation *out, struct option_value *value, const char *
 {
     if (!check(value->option, text, err))
         return error_prefix(err, "%s: \"%s\": ", source, text);
+    if (value->option->type == OPTION_CHOICE)
+        text = find_choice(value->option, text_of(text));
     bool adds = value->option->type == OPTION_LIST && value->text && value->source == source;
     value->text = adds ? arena_printf(out->arena, "%s,%s", value->text, text) : text;
     value->source = source;

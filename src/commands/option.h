@@ -31,8 +31,9 @@ struct option {
     const char *fallback;    // text form; NULL: not set
     const char *placeholder; // "ADDR:PORT" in help
     const char *const *choices;
-    int64_t min; // INT: value; DURATION: milliseconds
-    int64_t max; // 0: no bound
+    bool is_any_case; // CHOICE: "WARN" is "warn"
+    int64_t min;      // INT: value; DURATION: milliseconds
+    int64_t max;      // 0: no bound
     const char *doc;
 };
 

@@ -12,8 +12,8 @@ static const char *const format_names[] = {"auto", "json", "text", NULL};
 #define LOG_LEVEL_ROW(level)                                                                       \
     {                                                                                              \
         .name = "log-level", .variable = "LOG_LEVEL", .type = OPTION_CHOICE, .fallback = (level),  \
-        .placeholder = "LEVEL", .choices = level_names,                                            \
-        .doc = "How much is logged: debug, info, warn or error."                                   \
+        .placeholder = "LEVEL", .choices = level_names, .is_any_case = true,                       \
+        .doc = "How much is logged: debug, info, warn or error, in either case."                   \
     }
 #define LOG_FORMAT_ROW                                                                             \
     {                                                                                              \

@@ -31,6 +31,11 @@ static const struct option rows[] = {
      .placeholder = "DURATION",
      .min = 10},
     {.name = "colour", .type = OPTION_CHOICE, .placeholder = "COLOUR", .choices = colours},
+    {.name = "loudness",
+     .type = OPTION_CHOICE,
+     .placeholder = "COLOUR",
+     .choices = colours,
+     .is_any_case = true},
     {.name = "zone", .type = OPTION_LIST, .placeholder = "ZONE"},
     {.name = "listen", .type = OPTION_ADDRESS, .fallback = "0", .placeholder = "ADDR:PORT"},
     {.name = "config", .type = OPTION_TEXT, .placeholder = "FILE"},
@@ -267,6 +272,17 @@ static void settings_of_the_controllers_are_options_of_their_command(void **stat
 
 // ---- faults -------------------------------------------------------------------------------------
 
+static void a_choice_may_be_of_either_case_where_it_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(parse(fixture, &plain, "--loudness GrEEN"));
+    assert_string_equal(option_text(&fixture->invocation, "loudness"), "green");
+    assert_refused(fixture, "--colour Green",
+                   "flag --colour: \"Green\": expected one of red, green");
+    assert_refused(fixture, "--loudness greens",
+                   "flag --loudness: \"greens\": expected one of red, green");
+}
+
 static void a_mistyped_flag_gets_the_nearest_one(void **state)
 {
     assert_refused(*state, "--cuont 4", "unknown flag --cuont; did you mean --count?");
@@ -348,6 +364,7 @@ int main(void)
         TEST_OF(arguments_are_what_is_no_flag),
         TEST_OF(help_is_wanted_wherever_it_stands),
         TEST_OF(settings_of_the_controllers_are_options_of_their_command),
+        TEST_OF(a_choice_may_be_of_either_case_where_it_says_so),
         TEST_OF(a_mistyped_flag_gets_the_nearest_one),
         TEST_OF(a_fault_names_the_flag),
         TEST_OF(a_fault_names_the_variable),
