@@ -36,6 +36,23 @@ static void add(struct chosen *out, const struct invocation *invocation,
             out->items[out->count++] = controller->companions[i];
 }
 
+static bool joins(const struct invocation *invocation, const struct controller *controller)
+{
+    for (size_t i = 0; controller->joins_with && controller->joins_with[i]; i++)
+        if (option_is_declared(invocation, controller->joins_with[i]) &&
+            option_is_set(invocation, controller->joins_with[i]))
+            return true;
+    return false;
+}
+
+static bool is_chosen(const struct invocation *invocation, const struct controller *controller,
+                      const char **names, size_t count)
+{
+    if (count ? is_named(names, count, controller->name) : controller->is_default)
+        return true;
+    return joins(invocation, controller);
+}
+
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err)
 {
     const char **names;
@@ -45,7 +62,7 @@ bool chosen_init(struct chosen *out, const struct invocation *invocation, struct
             return fail_unknown(invocation, names[i], err);
     *out = (struct chosen){0};
     for (size_t i = 0; i < controller_count && out->count < CHOSEN_MAX; i++)
-        if (count ? is_named(names, count, controllers[i]->name) : controllers[i]->is_default)
+        if (is_chosen(invocation, controllers[i], names, count))
             add(out, invocation, controllers[i]);
     return true;
 }

@@ -3,7 +3,8 @@
 #include "commands/option.h"
 #include "engine/controller.h"
 
-// The controllers that --controllers names, or the default ones; in the order of the table.
+// The controllers that --controllers names, or the default ones, and those that join them; in the
+// order of the table.
 
 enum { CHOSEN_MAX = 32 };
 struct chosen {

@@ -415,6 +415,9 @@ struct controller {
     // NULL-terminated, or NULL. Those that name the same overview share it.
     const struct controller *const *companions;
     bool is_default; // runs unless --controllers says otherwise
+    // Options of which any makes it run beside the others as soon as it is given; NULL-terminated,
+    // or NULL.
+    const char *const *joins_with;
     bool is_urgent;  // its keys have their turns before those of others, however many writes wait
     bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
     // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
