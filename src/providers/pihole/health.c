@@ -1,0 +1,110 @@
+#include <string.h>
+
+#include "providers/pihole/talk.h"
+
+#define TAG "signpost:"
+
+enum { OTHER_OWNERS_MAX = 32 };
+
+struct census {
+    struct job *job;
+    int64_t ours;
+    int64_t others;
+};
+
+static void count_holding(void *context, const struct holding *holding)
+{
+    struct census *census = context;
+    census->ours += holding->is_ours;
+    census->others += !holding->is_ours;
+    if (census->job->holds)
+        census->job->holds(census->job->context, holding);
+}
+
+// ---- what other owners of Signpost's left there -------------------------------------------------
+
+static struct text owner_of(struct text line)
+{
+    const char *mark = line.len ? memchr(line.at, '#', line.len) : NULL;
+    if (!mark)
+        return (struct text){0};
+    struct text tag = text_trim((struct text){mark + 1, line.len - (size_t)(mark + 1 - line.at)});
+    const size_t head = sizeof TAG - 1;
+    if (!text_starts(tag, TAG) || tag.len == head)
+        return (struct text){0};
+    return (struct text){tag.at + head, tag.len - head};
+}
+
+static struct value *other_owners(struct talk *talk)
+{
+    struct arena *arena = talk->job->arena;
+    struct value *owners = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < list_count(talk->list, LIST_HOSTS); i++) {
+        struct text owner = owner_of(list_line(talk->list, LIST_HOSTS, i));
+        struct value *known = value_find_text(owners, owner);
+        if (!owner.len || text_is(owner, talk->seat->owner_id))
+            continue;
+        if (known)
+            known->integer++;
+        else if (value_count(owners) < OTHER_OWNERS_MAX)
+            value_set(owners, (struct text){arena_copy(arena, owner.at, owner.len), owner.len},
+                      value_make_int(arena, 1));
+    }
+    return owners;
+}
+
+// ---- the answer ---------------------------------------------------------------------------------
+
+static void put_counts(struct talk *talk, struct value *answer)
+{
+    struct arena *arena = talk->job->arena;
+    const struct seat_counts *count = &talk->seat->count;
+    value_put_int(arena, answer, "since.logins", count->logins);
+    value_put_int(arena, answer, "since.refusedLogins", count->refused_logins);
+    value_put_int(arena, answer, "since.patches", count->patches);
+    value_put_int(arena, answer, "since.elements", count->elements);
+    value_put_int(arena, answer, "since.restarts", count->restarts);
+}
+
+static const struct value *make_answer(struct talk *talk, const struct census *census)
+{
+    struct arena *arena = talk->job->arena;
+    const struct pihole_seat *seat = talk->seat;
+    struct value *answer = value_make(arena, VALUE_MAP);
+    value_put_text(arena, answer, "dialect", seat->dialect == DIALECT_LEGACY ? "legacy" : "v6");
+    if (seat->seats_in_use >= 0)
+        value_put_int(arena, answer, "seatsInUse", seat->seats_in_use);
+    value_put_bool(arena, answer, "hostsRestart", seat->hosts_restart);
+    for (int part = 0; part < LIST_PARTS; part++)
+        value_put_int(arena, answer,
+                      arena_printf(arena, "lines.%s", list_part_key((enum list_part)part)),
+                      (int64_t)list_count(talk->list, (enum list_part)part));
+    value_put_int(arena, answer, "records.owned", census->ours);
+    value_put_int(arena, answer, "records.foreign", census->others);
+    value_put(arena, answer, "otherOwners", other_owners(talk));
+    put_counts(talk, answer);
+    return answer;
+}
+
+void health_tell(struct talk *talk)
+{
+    struct job *job = talk->job;
+    struct census census = {.job = job};
+    strangers_note(&talk->seat->strangers, talk->list, NULL);
+    list_tell(talk->list, count_holding, &census);
+    job->is_listed = true;
+    job->health = (struct outcome){.is_done = true};
+    job->answer = make_answer(talk, &census);
+    if (seat_is_blocked(talk->seat)) {
+        preflight_trouble(talk);
+        return;
+    }
+    if (blame_still_holds(talk)) {
+        blame_trouble(talk);
+        return;
+    }
+    if (talk->seat->has_listed)
+        changes_end_first_sync(talk);
+    talk->seat->has_listed = true;
+    talk_done(talk);
+}

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/secret.h"
+#include "base/url.h"
+#include "providers/pihole/revision.h"
+#include "providers/pihole/trouble.h"
+#include "providers/provider.h"
+
+// Private to the Pi-hole provider: one Pi-hole, what it told of itself, and our session there.
+
+enum dialect { DIALECT_AUTO, DIALECT_V6, DIALECT_LEGACY };
+enum { SID_MAX = 256, PIHOLE_CHANGES_MAX = 1000 };
+
+// What is asked before the first write; each is a question of its own.
+enum preflight {
+    PREFLIGHT_HOSTS,
+    PREFLIGHT_CNAMES,
+    PREFLIGHT_READ_ONLY,
+    PREFLIGHT_APP_SUDO,
+    PREFLIGHT_HOSTS_LOCAL,
+    PREFLIGHT_DONE,
+};
+
+struct pihole_seat {
+    char *base; // normalised URL
+    char *ca_pem;
+    char *server_name;
+    char *pin; // "sha256//..."; of configuration
+    bool learns_pin;
+    struct http_peer learned;
+    bool is_unverified;
+    enum dialect dialect; // AUTO until it is known
+    enum revision_way way;
+    bool has_tags; // our hosts lines carry a mark; else the ledger tells which are ours
+    bool may_adopt;
+    bool has_no_password;
+    int64_t restart_min_ms;
+    struct secret *password;
+    char *owner_id;
+    char *user_agent;
+    // Session.
+    char sid[SID_MAX]; // "": none, or none needed
+    bool is_in;
+    bool is_app;
+    bool is_swept;
+    int64_t seats_in_use; // at the last login, ours included; -1: not told
+    // What the preflight found, and how far it is.
+    enum preflight preflight;
+    int64_t preflight_ms; // mono
+    bool is_read_only;
+    bool lacks_app_sudo;
+    bool is_forced[LIST_PARTS]; // set by environment
+    bool hosts_restart;         // a change of hosts restarts the resolver
+    // Mono; 0: never. The last write that restarts the resolver.
+    int64_t restarted_ms;
+    char *refused_line; // somebody else's, that Pi-hole refuses; or NULL
+    char *refused_text; // what to say of it
+    struct strangers strangers;
+    struct {
+        uint64_t *keys; // what was written last, and nobody knows what came of it
+        size_t count;
+        size_t capacity;
+    } unanswered;
+    bool has_listed;
+    struct ladder ladder;
+    struct seat_counts {
+        int64_t logins, refused_logins, patches, elements, restarts;
+    } count;
+};
+
+extern const struct provider pihole_provider;
+
+// A change of that list restarts the resolver.
+bool seat_restarts(const struct pihole_seat *seat, enum list_part part);
+// Nothing at all may be written.
+bool seat_is_blocked(const struct pihole_seat *seat);
+struct list_rules seat_rules(const struct pihole_seat *seat, const struct ledger_view *ledger);
+// Forgets the session and what was found in it.
+void seat_forget_session(struct pihole_seat *seat);
+
+void *pihole_begin(void *seat, struct job *job);
+enum ask_kind pihole_ask(void *talk, const struct moment *moment, struct ask *out);
+void pihole_hear(void *talk, const struct moment *moment, const struct heard *heard);
+void pihole_end(void *talk);

@@ -1,0 +1,162 @@
+#pragma once
+
+#include "base/memory.h"
+#include "providers/pihole/bisect.h"
+#include "providers/pihole/seat.h"
+
+// Private to the Pi-hole provider: one talk. It is a row of requests; the answer to each decides
+// which step is next. What is no answer to go on with ends the talk with trouble.
+
+enum step {
+    STEP_BEGIN,
+    STEP_LOGIN,
+    STEP_LEGACY_TRY, // is it the API of old?
+    STEP_SESSIONS,
+    STEP_SWEEP, // ends a session that an earlier process of ours left behind
+    STEP_PREFLIGHT,
+    STEP_READ,
+    STEP_WRITE,
+    STEP_LEGACY_READ,
+    STEP_LEGACY_WRITE,
+    STEP_LEAVE,
+    STEP_DONE,
+};
+
+#define LEGACY_PATH "/admin/api/dns/local"
+
+enum { SWEEPS_MAX = 64, LEFT_OUT_MAX = 16, RESTORE_MAX = 32, REQUEST_HEADERS_MAX = 2 };
+
+// One change of the job, beside the change itself.
+struct item {
+    bool is_wanted;         // something had to be written for it
+    bool is_sent;           // and was
+    struct outcome outcome; // that it then has
+};
+
+struct talk {
+    struct pihole_seat *seat;
+    struct job *job;
+    enum step step;
+    bool has_logged_in;  // because of a 401; once
+    bool has_repinned;   // took a new TLS key; once
+    struct arena *arena; // of one answer
+    // While one is asked or heard.
+    const struct moment *moment;
+    const struct http_reply *http;
+    struct reply reply;
+    // The request under way.
+    const char *method;
+    struct buffer url;
+    struct buffer body;
+    struct buffer bearer;
+    struct http_header headers[REQUEST_HEADERS_MAX];
+    size_t header_count;
+    // Session.
+    int64_t sweeps[SWEEPS_MAX];
+    size_t sweep_count;
+    // Changes.
+    struct item *items;       // of the job's changes
+    struct change **selected; // that the revision is of
+    struct list *list;
+    struct revision *revision;
+    enum revision_way way;
+    size_t at;           // of the revision's writes
+    size_t written;      // since the list was read
+    size_t wanted;       // changes that the last revision writes something for
+    bool has_written;    // since the last revision, and
+    bool has_all;        // all of it
+    unsigned mismatches; // times that what was written did not stand
+    unsigned refusals;
+    bool removes_only; // a line of others keeps additions out
+    bool is_bisecting;
+    struct bisect bisect;
+    struct left_out {
+        enum list_part part;
+        struct text line;
+    } left_out[LEFT_OUT_MAX]; // lines of ours from before that Pi-hole refuses
+    size_t left_out_count;
+    // Legacy.
+    struct text *restore; // lines that went with another of their name, to be put back
+    size_t restore_count;
+    bool has_added; // since the list was read
+};
+
+// The step that the job and the state of the seat ask for.
+void talk_go_on(struct talk *talk);
+void talk_trouble(struct talk *talk, enum trouble_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// As the reply that was heard says.
+void talk_trouble_of_reply(struct talk *talk);
+const char *talk_reply_text(struct talk *talk);
+// All is done.
+void talk_done(struct talk *talk);
+// Borrowed until the reply.
+void talk_add_header(struct talk *talk, const char *name, const char *value);
+
+// pin.c
+void pin_recall(struct talk *talk);
+void pin_fill(const struct pihole_seat *seat, struct http_tls *out);
+// False: the reply is not one to hear; ask again, or the talk has ended.
+bool pin_hear(struct talk *talk);
+
+// session.c
+void session_write_login(struct talk *talk);
+void session_hear_login(struct talk *talk);
+void session_hear_sessions(struct talk *talk);
+void session_write_sweep(struct talk *talk);
+void session_hear_sweep(struct talk *talk);
+void session_hear_leave(struct talk *talk);
+
+// preflight.c: what keeps us from writing.
+void preflight_write(struct talk *talk);
+void preflight_hear(struct talk *talk);
+// Asks again once a minute while something does.
+void preflight_renew(struct talk *talk);
+void preflight_learn(struct talk *talk);   // from a write that was refused
+void preflight_trouble(struct talk *talk); // the seat is blocked
+const char *preflight_forced_text(struct talk *talk, enum list_part part);
+
+// changes.c
+void changes_begin(struct talk *talk);
+void changes_end(struct talk *talk);
+bool change_is_open(const struct change *change);
+// The list has been read: draws what to write, or ends the talk.
+void changes_draw(struct talk *talk);
+void changes_mark_sent(struct talk *talk);
+// All that the revision wanted stands.
+void changes_stand(struct talk *talk);
+// From now on nothing is adopted.
+void changes_end_first_sync(struct talk *talk);
+void changes_refuse(struct talk *talk, struct change *change, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void changes_set_apart(struct talk *talk, struct change *change, const struct error *error);
+
+// read.c
+// What both dialects read comes together here.
+void read_take(struct talk *talk, const struct value *hosts, const struct value *cnames);
+void read_hear(struct talk *talk);
+
+// write.c
+void write_write(struct talk *talk);
+void write_hear(struct talk *talk);
+// The write was taken; the next one, or what is there now.
+void write_taken(struct talk *talk);
+
+// blame.c: the write was refused. Whose fault is it?
+void blame_hear(struct talk *talk);
+void blame_clear(struct talk *talk);   // the suspects that were tried were taken
+void blame_trouble(struct talk *talk); // somebody else's line
+bool blame_still_holds(struct talk *talk);
+void blame_forget(struct pihole_seat *seat);
+
+// health.c
+void health_tell(struct talk *talk);
+
+// legacy.c: the API of old, with the lists and revisions of the new one.
+void legacy_write_key(struct talk *talk);
+void legacy_hear_try(struct talk *talk);
+void legacy_hear_read(struct talk *talk);
+void legacy_go_on(struct talk *talk); // to the revision's next write
+void legacy_give_up(struct talk *talk);
+void legacy_write(struct talk *talk);
+void legacy_hear_write(struct talk *talk);

@@ -1,0 +1,92 @@
+#include "providers/pihole/talk.h"
+
+void write_write(struct talk *talk)
+{
+    static const char *const methods[] = {
+        [REVISION_PATCH] = "PATCH", [REVISION_PUT] = "PUT", [REVISION_DELETE] = "DELETE"};
+    const struct revision_write write = revision_write(talk->revision, talk->at);
+    talk->method = methods[write.verb];
+    revision_write_path(talk->revision, talk->at, &talk->url);
+    if (write.verb == REVISION_PATCH)
+        revision_write_body(talk->revision, talk->at, &talk->body);
+    changes_mark_sent(talk);
+}
+
+static bool restarts(const struct talk *talk, const struct revision_write *write)
+{
+    for (int part = 0; part < LIST_PARTS; part++)
+        if (write->writes[part] && seat_restarts(talk->seat, (enum list_part)part))
+            return true;
+    return false;
+}
+
+// Also when only the answer was lost, as a restart may do.
+static void note_restart(struct talk *talk, const struct revision_write *write)
+{
+    bool is_taken = talk->reply.kind == REPLY_OK;
+    bool may_be = talk->reply.kind == REPLY_DOWN && !talk->http->is_unsent;
+    if (!restarts(talk, write) || (!is_taken && !may_be))
+        return;
+    talk->seat->restarted_ms = talk->moment->mono_ms;
+    talk->seat->count.restarts++;
+}
+
+static bool is_taken(enum reply_kind kind, enum revision_verb verb)
+{
+    return kind == REPLY_OK || (kind == REPLY_THERE && verb == REVISION_PUT) ||
+           (kind == REPLY_ABSENT && verb == REVISION_DELETE);
+}
+
+// The reply to a PATCH is the whole configuration as it is then.
+static bool has_come_true(const struct talk *talk)
+{
+    const struct value *dns = value_at(talk->reply.tree, "config.dns", NULL);
+    const struct value *hosts = value_find(dns, list_part_key(LIST_HOSTS));
+    const struct value *cnames = value_find(dns, list_part_key(LIST_CNAMES));
+    return hosts && cnames && revision_write_count(talk->revision) == 1 &&
+           revision_stands(talk->revision, hosts, cnames);
+}
+
+static void taken(struct talk *talk, enum revision_verb verb)
+{
+    bool is_patch = verb == REVISION_PATCH;
+    talk->seat->count.patches += is_patch;
+    talk->seat->count.elements += !is_patch;
+    if (verb != REVISION_DELETE)
+        blame_forget(talk->seat);
+    talk->has_written = true;
+    talk->written++;
+    talk->has_all = ++talk->at == revision_write_count(talk->revision);
+    if (is_patch && has_come_true(talk))
+        changes_stand(talk);
+    else if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
+        talk_go_on(talk);
+}
+
+static void too_long(struct talk *talk)
+{
+    if (talk->way == REVISION_BY_ELEMENT) {
+        talk_trouble_of_reply(talk);
+        return;
+    }
+    talk->way = REVISION_BY_ELEMENT;
+    talk_go_on(talk);
+}
+
+void write_hear(struct talk *talk)
+{
+    const struct revision_write write = revision_write(talk->revision, talk->at);
+    note_restart(talk, &write);
+    if (is_taken(talk->reply.kind, write.verb)) {
+        taken(talk, write.verb);
+    } else if (talk->reply.kind == REPLY_REFUSED) {
+        blame_hear(talk);
+    } else if (talk->reply.kind == REPLY_TOO_LONG) {
+        too_long(talk);
+    } else if (talk->reply.kind == REPLY_FORCED) {
+        preflight_learn(talk);
+        talk_go_on(talk);
+    } else {
+        talk_trouble_of_reply(talk);
+    }
+}
