@@ -57,7 +57,7 @@ static struct sight look(const struct revision *revision, const struct wanted *w
     {
         const struct entry *entry = &revision->list->entries[id];
         const struct line *line = line_of(revision, id);
-        if (line->whose == WHOSE_OURS) {
+        if (line->whose == WHOSE_OURS || revision->fates[id].is_adopted) {
             sight.ours += !line->is_left_out;
         } else if (line->whose == WHOSE_ANOTHER_OWNERS) {
             if (!sight.another_owners++)
