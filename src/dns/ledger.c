@@ -315,7 +315,7 @@ static bool is_same(const struct ledger_entry *a, const struct ledger_entry *b)
            text_equal(a->state, b->state) && !memcmp(a->hash, b->hash, sizeof a->hash);
 }
 
-void ledger_put(struct ledger *ledger, const struct ledger_entry *entry)
+bool ledger_put(struct ledger *ledger, const struct ledger_entry *entry)
 {
     struct error err;
     struct ledger_entry now;
@@ -324,7 +324,7 @@ void ledger_put(struct ledger *ledger, const struct ledger_entry *entry)
     if (id != TABLE_NONE) {
         now = ledger_entry_of(&ledger->items[id]);
         if (is_same(&now, entry))
-            return;
+            return false;
     }
     struct ledger_item item = make_item(ledger, entry);
     if (id != TABLE_NONE)
@@ -332,16 +332,18 @@ void ledger_put(struct ledger *ledger, const struct ledger_entry *entry)
     uint32_t shard = ledger_shard_for(ledger, item.prefix);
     add_item(ledger, item);
     ledger_shard_touch(ledger, shard);
+    return true;
 }
 
-void ledger_drop(struct ledger *ledger, enum record_type type, struct text name, struct text set)
+bool ledger_drop(struct ledger *ledger, enum record_type type, struct text name, struct text set)
 {
     uint32_t id = find_id(ledger, type, name, set);
     if (id == TABLE_NONE)
-        return;
+        return false;
     uint32_t shard = ledger_shard_of(ledger, ledger->items[id].prefix);
     remove_item(ledger, id);
     ledger_shard_touch(ledger, shard);
+    return true;
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -432,11 +434,11 @@ static void forget_fact(struct ledger *ledger, struct ledger_known_fact *known)
     *known = ledger->facts[--ledger->fact_count];
 }
 
-void ledger_keep(struct ledger *ledger, const char *fact, const char *value)
+bool ledger_keep(struct ledger *ledger, const char *fact, const char *value)
 {
     struct ledger_known_fact *known = find_fact(ledger, text_of(fact));
     if (known ? value && !strcmp(known->value, value) : !value)
-        return;
+        return false;
     if (value) {
         must(ledger_fact_check(text_of(fact), text_of(value), NULL));
         must(known || ledger->fact_count < LEDGER_FACTS_MAX);
@@ -446,4 +448,5 @@ void ledger_keep(struct ledger *ledger, const char *fact, const char *value)
     }
     ledger->edition++;
     ledger_shards_touch(ledger);
+    return true;
 }

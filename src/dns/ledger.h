@@ -81,15 +81,15 @@ size_t ledger_count(const struct ledger *ledger);
 bool ledger_find(const struct ledger *ledger, enum record_type type, struct text name,
                  struct text set, struct ledger_entry *out);
 bool ledger_next(const struct ledger *ledger, size_t *cursor, struct ledger_entry *out);
-// In the place of the one with its type, name and set. One that differs in since_s alone changes
-// nothing.
-void ledger_put(struct ledger *ledger, const struct ledger_entry *entry);
-void ledger_drop(struct ledger *ledger, enum record_type type, struct text name, struct text set);
+// In the place of the one with its type, name and set. Each tells whether it changed anything: an
+// entry that differs in since_s alone does not.
+bool ledger_put(struct ledger *ledger, const struct ledger_entry *entry);
+bool ledger_drop(struct ledger *ledger, enum record_type type, struct text name, struct text set);
 // Can it be put? Names of records are; refuses what could not be read back, fault SPEC.
 bool ledger_check(const struct ledger_entry *entry, struct error *err);
 
 const char *ledger_fact(const struct ledger *ledger, const char *fact);       // or NULL
-void ledger_keep(struct ledger *ledger, const char *fact, const char *value); // NULL forgets it
+bool ledger_keep(struct ledger *ledger, const char *fact, const char *value); // NULL forgets it
 
 // ---- writing ------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ struct ledger_known_fact {
 
 struct ledger {
     char *backend;
-    char prefix[LEDGER_NAME_MAX];
+    char prefix[LEDGER_NAME_MAX - LEDGER_BITS_MAX];
     struct slab *slab;
     struct ledger_item *items;
     size_t item_capacity;

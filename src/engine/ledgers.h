@@ -24,14 +24,23 @@
 // wrote in between, the ledger is read again and what was staged is applied anew: what he changed
 // counts. A ledger that cannot be understood is never written over.
 
+// Calls of the store that no reply has come to; of all keepers, which may go before.
+struct ledger_call;
+struct ledger_calls {
+    struct ledger_call *first;
+};
+void ledger_calls_free(struct ledger_calls *calls); // the store is going, too: none will come
+
 struct ledger_keeper;
 struct ledger_setup {
+    struct ledger_calls *calls; // outlives the keeper
     struct loop *loop;
     struct log *log; // may be NULL
     struct store *store;
     const char *backend; // "pihole-upstairs"
     const char *zone;    // "." where there is none
-    // It has been read, or ledger_keeper_trouble() says something else. From the loop.
+    // It has been read, or ledger_keeper_trouble() says something else. From the loop. Neither from
+    // within this nor from within `done` of a flush is the keeper freed.
     void (*changed)(void *context);
     void *context;
 };
@@ -41,7 +50,8 @@ void ledger_keeper_free(struct ledger_keeper *keeper);
 
 // We lead: it is read, and may be written from then on. Open already: nothing happens.
 void ledger_keeper_open(struct ledger_keeper *keeper);
-// We lead no more: what was staged and not stored is forgotten, waiters are told at once.
+// We lead no more: what was staged and not stored is forgotten, waiters are told at once. While it
+// is closed, what is staged is forgotten, too.
 void ledger_keeper_close(struct ledger_keeper *keeper);
 // Nothing may be staged, and no talk may begin, before.
 bool ledger_keeper_is_read(const struct ledger_keeper *keeper);
@@ -63,8 +73,9 @@ void ledger_keeper_settle(struct ledger_keeper *keeper, const struct record_set 
 // Nothing of ours stands there any more. Of `set` type and name count.
 void ledger_keeper_drop(struct ledger_keeper *keeper, const struct record_set *set);
 
-// Stores what was staged. False: all of it is stored already. Else `done` (or NULL) is called once,
-// never from within, when it is; `is_stored` is false when the keeper was closed before.
+// Stores what was staged. False: all of it is stored already, or the keeper is closed. Else `done`
+// (or NULL) is called once, never from within, when it is; `is_stored` is false when the keeper was
+// closed before.
 bool ledger_keeper_flush(struct ledger_keeper *keeper, void (*done)(void *context, bool is_stored),
                          void *context);
 // Writes under way and staged: what a stop has to wait for.
