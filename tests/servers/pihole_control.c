@@ -59,23 +59,27 @@ static bool do_list(const struct command *command, struct error *err)
 
 static bool do_put(const struct command *command, struct error *err)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
     enum pihole_list list = PIHOLE_HOSTS;
     if (!find_list(command, &list, err))
         return false;
-    model_pihole_put(command->pihole->model, list, argument(command, arena, "entry"),
-                     value_bool_at(command->arguments, "kept", false));
+    bool is_kept = value_bool_at(command->arguments, "kept", false);
+    value_each (entry, value_find(command->arguments, "entries")) {
+        autofree char *text = text_dup(value_text(entry));
+        model_pihole_put(command->pihole->model, list, text, is_kept);
+    }
     return true;
 }
 
 static bool do_take(const struct command *command, struct error *err)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
     enum pihole_list list = PIHOLE_HOSTS;
     if (!find_list(command, &list, err))
         return false;
-    if (!model_pihole_take(command->pihole->model, list, argument(command, arena, "entry")))
-        return error_set(err, FAULT_SPEC, "", "there is no such entry");
+    value_each (entry, value_find(command->arguments, "entries")) {
+        autofree char *text = text_dup(value_text(entry));
+        if (!model_pihole_take(command->pihole->model, list, text))
+            return error_set(err, FAULT_SPEC, "", "there is no entry %s", text);
+    }
     return true;
 }
 

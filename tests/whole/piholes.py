@@ -110,22 +110,18 @@ class Pihole:
 
     def people(self, *entries, list="hosts"):
         """Lines by hand, which nobody else may ever change."""
-        for entry in entries:
-            self.do("put", list=list, entry=entry, kept=True)
+        self.do("put", list=list, entries=entries, kept=True)
         self.kept[list] += entries
         return self
 
     def put(self, *entries, list="hosts"):
         """Lines by hand that others may change."""
-        for entry in entries:
-            self.do("put", list=list, entry=entry)
+        self.do("put", list=list, entries=entries)
         return self
 
     def take(self, *entries, list="hosts"):
-        for entry in entries:
-            self.do("take", list=list, entry=entry)
-            if entry in self.kept[list]:
-                self.kept[list].remove(entry)
+        self.do("take", list=list, entries=entries)
+        self.kept[list] = [entry for entry in self.kept[list] if entry not in entries]
         return self
 
     # ---- what it answers ----
