@@ -1,56 +1,10 @@
-#include "model/model_backend.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/must.h"
-#include "base/table.h"
-#include "base/url.h"
-#include "base/when.h"
-#include "providers/webhook/sign.h"
+#include "model/model_backend_private.h"
 
-enum { RULES_MAX = 32, STALE_MS = 5 * 60 * 1000, FAULTS_MAX = 8, DELAY_MS = 2 };
-
-struct stored {
-    struct webhook_record record;
-    char *type;
-    char *name;
-    char *content;
-    bool is_gone;
-};
-
-struct names { // octet strings, found again by content
-    char **items;
-    size_t count;
-    size_t capacity;
-    struct table by_text;
-};
-
-struct model_webhook {
-    struct model_backend *backend;
-    struct model_webhook *next;
-    char *url;
-    char *prefix;
-    bool is_stripped;
-    struct secret *keys[WEBHOOK_KEYS_MAX];
-    size_t key_count;
-    bool is_sha512;
-    int64_t delay_ms;
-    int64_t ahead_ms;
-    int health_status;
-    char *health_body;
-    char *capabilities;
-    struct webhook_rule rules[RULES_MAX];
-    size_t rule_count;
-    struct stored *records;
-    size_t record_count;
-    size_t record_capacity;
-    size_t live_count;
-    struct table by_key;
-    struct names nonces;
-};
+enum { FAULTS_MAX = 8, DELAY_MS = 2 };
 
 struct planned_fault {
     unsigned skip;
@@ -65,7 +19,7 @@ struct model_http {
 struct model_backend {
     struct loop *loop;
     struct model_http http;
-    struct model_webhook *servers;
+    struct model_host *hosts;
     struct model_request *requests;
     size_t request_count;
     size_t request_capacity;
@@ -76,175 +30,33 @@ struct model_backend {
     bool has_met_fault;
 };
 
-struct http_call {
-    struct model_backend *backend;
-    struct http_call *next;
-    struct loop_timer timer;
-    http_done *done;
-    void *context;
-    size_t request; // its number
-    struct http_reply reply;
-    struct http_header headers[4];
-    char date[WHEN_TEXT_MAX];
-    char *retry_after;
-    char *body;
-};
+// ---- what a call says ---------------------------------------------------------------------------
 
-// ---- names seen ---------------------------------------------------------------------------------
-
-static bool name_matches(const void *context, uint32_t id, const void *wanted)
+const char *model_backend_header(const struct http_request *request, const char *name)
 {
-    return !strcmp(((const struct names *)context)->items[id], wanted);
+    for (size_t i = 0; i < request->header_count; i++)
+        if (!strcasecmp(request->headers[i].name, name))
+            return request->headers[i].value;
+    return "";
 }
 
-static uint64_t name_hash(const void *context, uint32_t id)
-{
-    const char *text = ((const struct names *)context)->items[id];
-    return hash_octets(text, strlen(text));
-}
-
-static const struct table_ops name_ops = {name_matches, name_hash};
-
-// False when it was there already.
-static bool names_add(struct names *names, const char *text)
-{
-    uint64_t hash = hash_octets(text, strlen(text));
-    names->by_text.ops = &name_ops;
-    names->by_text.context = names;
-    if (table_find(&names->by_text, hash, text) != TABLE_NONE)
-        return false;
-    mem_reserve(&names->items, &names->capacity, names->count + 1);
-    names->items[names->count] = mem_copy_text(text);
-    table_add(&names->by_text, hash, (uint32_t)names->count++);
-    return true;
-}
-
-static void names_done(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->items[i]);
-    free(names->items);
-    table_done(&names->by_text);
-}
-
-// ---- records ------------------------------------------------------------------------------------
-
-struct record_key {
-    const char *type;
-    const char *name;
-};
-
-static bool record_matches(const void *context, uint32_t id, const void *wanted)
-{
-    const struct model_webhook *server = context;
-    const struct record_key *key = wanted;
-    return !strcmp(server->records[id].type, key->type) &&
-           !strcmp(server->records[id].name, key->name);
-}
-
-static uint64_t key_hash(const struct record_key *key)
-{
-    return hash_octets(key->name, strlen(key->name)) ^ hash_octets(key->type, strlen(key->type));
-}
-
-static uint64_t record_hash(const void *context, uint32_t id)
-{
-    const struct model_webhook *server = context;
-    const struct record_key key = {server->records[id].type, server->records[id].name};
-    return key_hash(&key);
-}
-
-static const struct table_ops record_ops = {record_matches, record_hash};
-
-static struct stored *record_find(const struct model_webhook *server, const char *type,
-                                  const char *name)
-{
-    const struct record_key key = {type, name};
-    uint32_t id = table_find(&server->by_key, key_hash(&key), &key);
-    return id == TABLE_NONE ? NULL : &server->records[id];
-}
-
-const struct webhook_record *model_webhook_find(const struct model_webhook *server,
-                                                const char *type, const char *name)
-{
-    const struct stored *found = record_find(server, type, name);
-    return found && !found->is_gone ? &found->record : NULL;
-}
-
-size_t model_webhook_count(const struct model_webhook *server)
-{
-    return server->live_count;
-}
-
-const struct webhook_record *model_webhook_at(const struct model_webhook *server, size_t at)
-{
-    for (size_t i = 0; i < server->record_count; i++)
-        if (!server->records[i].is_gone && !at--)
-            return &server->records[i].record;
-    return NULL;
-}
-
-void model_webhook_drop(struct model_webhook *server, const char *type, const char *name)
-{
-    struct stored *found = record_find(server, type, name);
-    if (!found || found->is_gone)
-        return;
-    found->is_gone = true;
-    server->live_count--;
-}
-
-static bool is_beside_cname(const struct model_webhook *server, const char *type, const char *name)
-{
-    bool is_cname = !strcmp(type, "CNAME");
-    for (int i = 0; i < RECORD_TYPES; i++) {
-        const char *other = record_type_name((enum record_type)i);
-        if (model_webhook_find(server, other, name) && is_cname != !strcmp(other, "CNAME"))
-            return true;
-    }
-    return false;
-}
-
-static void record_put(struct model_webhook *server, const char *type, const char *name,
-                       const char *content)
-{
-    if (is_beside_cname(server, type, name))
-        return;
-    struct stored *found = record_find(server, type, name);
-    if (!found) {
-        const struct record_key key = {type, name};
-        mem_reserve(&server->records, &server->record_capacity, server->record_count + 1);
-        must(server->records);
-        found = &server->records[server->record_count];
-        *found = (struct stored){
-            .type = mem_copy_text(type), .name = mem_copy_text(name), .is_gone = true};
-        table_add(&server->by_key, key_hash(&key), (uint32_t)server->record_count++);
-    }
-    free(found->content);
-    found->content = mem_copy_text(content);
-    server->live_count += found->is_gone;
-    found->is_gone = false;
-    found->record = (struct webhook_record){found->type, found->name, text_of(found->content)};
-}
-
-// ---- the server's answers -----------------------------------------------------------------------
-
-static void answer(struct http_call *call, int status, const char *body)
+void model_backend_answer(struct http_call *call, int status, struct text body)
 {
     call->reply.failure = HTTP_OK;
     call->reply.status = status;
     free(call->body);
-    call->body = mem_copy_text(body);
+    call->body = body.at ? text_dup(body) : mem_copy_text("");
+    call->reply.body = text_of(call->body);
 }
 
-static void refuse(struct http_call *call, int status, const char *code, const char *message)
+void model_backend_add_header(struct http_call *call, const char *name, const char *value)
 {
-    char body[512];
-    snprintf(body, sizeof body,
-             "{\"success\":false,\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}", code, message);
-    answer(call, status, body);
+    must(call->header_count < CALL_HEADERS_MAX);
+    call->headers[call->header_count++] =
+        (struct http_header){mem_copy_text(name), mem_copy_text(value)};
 }
 
-static void break_off(struct http_call *call, enum http_failure failure, const char *text)
+void model_backend_break(struct http_call *call, enum http_failure failure, const char *text)
 {
     call->reply.failure = failure;
     call->reply.status = 0;
@@ -253,291 +65,20 @@ static void break_off(struct http_call *call, enum http_failure failure, const c
     call->body = NULL;
 }
 
-static const char *header_of(const struct http_request *request, const char *name)
-{
-    for (size_t i = 0; i < request->header_count; i++)
-        if (!strcasecmp(request->headers[i].name, name))
-            return request->headers[i].value;
-    return "";
-}
-
-static bool signature_fits(const struct model_webhook *server, const struct http_request *request,
-                           const char *path, const struct secret *secret)
-{
-    char wanted[SIGNATURE_MAX];
-    enum digest algorithm = server->is_sha512 ? DIGEST_SHA512 : DIGEST_SHA256;
-    CLEANUP(hmac_key) struct hmac_key *key = hmac_key_new(algorithm, secret);
-    const struct sign_input input = {.method = text_of(request->method),
-                                     .path = text_of(path),
-                                     .timestamp = text_of(header_of(request, "X-DNS-Timestamp")),
-                                     .nonce = text_of(header_of(request, "X-DNS-Nonce")),
-                                     .body = request->body};
-    sign_request(key, algorithm, &input, wanted);
-    return !strcmp(wanted, header_of(request, "X-DNS-Signature"));
-}
-
-static bool is_signed_by_any(const struct model_webhook *server, const struct http_request *request,
-                             const char *path)
-{
-    for (size_t i = 0; i < server->key_count; i++)
-        if (signature_fits(server, request, path, server->keys[i]))
-            return true;
-    return false;
-}
-
-static bool let_in(struct model_webhook *server, struct http_call *call,
-                   const struct http_request *request, const char *path)
-{
-    int64_t sent_ms;
-    int64_t now_ms = loop_unix_ms(server->backend->loop) + server->ahead_ms;
-    if (!server->key_count)
-        return true;
-    if (!is_signed_by_any(server, request, path)) {
-        refuse(call, 401, "AUTH_FAILED", "signature does not match");
-        return false;
-    }
-    if (!when_parse(text_of(header_of(request, "X-DNS-Timestamp")), &sent_ms, NULL) ||
-        llabs(now_ms - sent_ms) > STALE_MS) {
-        refuse(call, 401, "TIMESTAMP_STALE", "time stamp is too far away");
-        return false;
-    }
-    if (!names_add(&server->nonces, header_of(request, "X-DNS-Nonce"))) {
-        refuse(call, 401, "NONCE_REUSED", "nonce was used before");
-        return false;
-    }
-    return true;
-}
-
-static const char *owner_name(struct arena *arena, struct text domain, struct text subdomain)
-{
-    if (text_is(subdomain, "@"))
-        return arena_printf(arena, "%.*s", TEXT_ARGS(domain));
-    return arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(subdomain), TEXT_ARGS(domain));
-}
-
-static void do_upsert(struct model_webhook *server, struct http_call *call,
-                      const struct http_request *request)
-{
-    enum record_type type;
-    AUTO_BUFFER content = {0};
-    CLEANUP(arena) struct arena *arena = arena_new();
-    const struct value *tree = value_read_json(arena, request->body, &value_reply_limits, NULL);
-    const struct value *record = value_find(tree, "record");
-    if (!record || !text_is(value_text_at(tree, "operation"), "upsert") ||
-        !record_type_parse(value_text_at(record, "type"), &type)) {
-        refuse(call, 400, "INVALID_RECORD", "the body is not an upsert");
-        return;
-    }
-    value_write_json(&content, record);
-    record_put(
-        server, record_type_name(type),
-        owner_name(arena, value_text_at(record, "domain"), value_text_at(record, "subdomain")),
-        content.at);
-    answer(call, 200, "{\"success\":true}");
-}
-
-static bool key_of_path(struct arena *arena, const char *path, struct record_key *out)
-{
-    struct text rest = text_of(path);
-    struct text piece[5];
-    for (size_t i = 0; i < COUNT_OF(piece); i++)
-        if (!text_cut(&rest, '/', &piece[i]))
-            return false;
-    if (rest.at || !text_is(piece[1], "records"))
-        return false;
-    out->type = arena_copy(arena, piece[2].at, piece[2].len);
-    out->name = owner_name(arena, piece[3], piece[4]);
-    return true;
-}
-
-// NULL: refused already.
-static const struct webhook_record *find_by_path(struct model_webhook *server,
-                                                 struct http_call *call, const char *path)
-{
-    struct record_key key;
-    CLEANUP(arena) struct arena *arena = arena_new();
-    if (!key_of_path(arena, path, &key)) {
-        refuse(call, 404, "RECORD_NOT_FOUND", "no such path");
-        return NULL;
-    }
-    const struct webhook_record *found = model_webhook_find(server, key.type, key.name);
-    if (!found)
-        refuse(call, 404, "RECORD_NOT_FOUND", "no such record");
-    return found;
-}
-
-static void do_delete(struct model_webhook *server, struct http_call *call, const char *path)
-{
-    const struct webhook_record *found = find_by_path(server, call, path);
-    if (!found)
-        return;
-    model_webhook_drop(server, found->type, found->name);
-    answer(call, 200, "{\"success\":true}");
-}
-
-static void do_get(struct model_webhook *server, struct http_call *call, const char *path)
-{
-    AUTO_BUFFER body = {0};
-    const struct webhook_record *found = find_by_path(server, call, path);
-    if (!found)
-        return;
-    buffer_printf(&body, "{\"success\":true,\"record\":%.*s}", TEXT_ARGS(found->content));
-    answer(call, 200, body.at);
-}
-
-static void do_health(struct model_webhook *server, struct http_call *call)
-{
-    char body[1024];
-    if (server->health_body) {
-        answer(call, server->health_status, server->health_body);
-        return;
-    }
-    snprintf(body, sizeof body, "{\"status\":\"healthy\",\"message\":\"fine\"%s%s}",
-             server->capabilities ? ",\"capabilities\":" : "",
-             server->capabilities ? server->capabilities : "");
-    answer(call, 200, body);
-}
-
-static void serve(struct model_webhook *server, struct http_call *call,
-                  const struct http_request *request, const char *full_path)
-{
-    size_t prefix = strlen(server->prefix);
-    const char *path = full_path + prefix;
-    if (strncmp(full_path, server->prefix, prefix)) {
-        refuse(call, 404, "SERVER_ERROR", "no such path");
-        return;
-    }
-    if (!let_in(server, call, request, server->is_stripped ? path : full_path))
-        return;
-    if (!strcmp(path, "/health"))
-        do_health(server, call);
-    else if (!strcmp(request->method, "POST") && !strcmp(path, "/records"))
-        do_upsert(server, call, request);
-    else if (!strcmp(request->method, "DELETE"))
-        do_delete(server, call, path);
-    else if (!strcmp(request->method, "GET"))
-        do_get(server, call, path);
-    else
-        refuse(call, 404, "SERVER_ERROR", "no such path");
-}
-
-// ---- rules --------------------------------------------------------------------------------------
-
-static bool is_health(const char *path)
-{
-    size_t len = strlen(path);
-    return len >= 7 && !strcmp(path + len - 7, "/health");
-}
-
-static bool rule_fits(const struct webhook_rule *rule, const struct model_request *request)
-{
-    if (is_health(request->path) && !rule->with_health)
-        return false;
-    if (rule->method && strcmp(rule->method, request->method))
-        return false;
-    return !rule->contains || strstr(request->path, rule->contains) ||
-           strstr(request->body, rule->contains);
-}
-
-static void rule_done(struct webhook_rule *rule)
-{
-    free((void *)(uintptr_t)rule->method);
-    free((void *)(uintptr_t)rule->contains);
-    free((void *)(uintptr_t)rule->retry_after);
-    free((void *)(uintptr_t)rule->body);
-}
-
-static char *copy_or_null(const char *text)
-{
-    return text ? mem_copy_text(text) : NULL;
-}
-
-void model_webhook_add_rule(struct model_webhook *server, const struct webhook_rule *rule)
-{
-    must(server->rule_count < RULES_MAX);
-    struct webhook_rule *copy = &server->rules[server->rule_count++];
-    *copy = *rule;
-    copy->method = copy_or_null(rule->method);
-    copy->contains = copy_or_null(rule->contains);
-    copy->retry_after = copy_or_null(rule->retry_after);
-    copy->body = copy_or_null(rule->body);
-}
-
-void model_webhook_clear_rules(struct model_webhook *server)
-{
-    for (size_t i = 0; i < server->rule_count; i++)
-        rule_done(&server->rules[i]);
-    server->rule_count = 0;
-}
-
-static void rule_spend(struct model_webhook *server, size_t at)
-{
-    struct webhook_rule *rule = &server->rules[at];
-    if (!rule->times || --rule->times)
-        return;
-    rule_done(rule);
-    memmove(rule, rule + 1, (server->rule_count - at - 1) * sizeof *rule);
-    server->rule_count--;
-}
-
-static void rule_answer(struct http_call *call, const struct webhook_rule *rule)
-{
-    answer(call, rule->status, rule->body ? rule->body : "");
-    call->retry_after = copy_or_null(rule->retry_after);
-}
-
-static void rule_apply(struct model_webhook *server, struct http_call *call,
-                       const struct http_request *request, const char *path,
-                       const struct webhook_rule *rule)
-{
-    switch (rule->behaviour) {
-    case WEBHOOK_DOWN:
-        break_off(call, HTTP_UNREACHABLE, "cannot connect: connection refused");
-        return;
-    case WEBHOOK_TIMEOUT:
-        break_off(call, HTTP_TIMEOUT, "no answer in time");
-        return;
-    case WEBHOOK_ANSWERS:
-        rule_answer(call, rule);
-        return;
-    case WEBHOOK_ACTS_LOST:
-        serve(server, call, request, path);
-        break_off(call, HTTP_UNREACHABLE, "the connection broke");
-        return;
-    case WEBHOOK_ACTS:
-        serve(server, call, request, path);
-        rule_answer(call, rule);
-        return;
-    }
-}
-
-static void respond(struct model_webhook *server, struct http_call *call,
-                    const struct http_request *request, const struct model_request *kept)
-{
-    for (size_t i = 0; i < server->rule_count; i++) {
-        if (!rule_fits(&server->rules[i], kept))
-            continue;
-        rule_apply(server, call, request, kept->path, &server->rules[i]);
-        rule_spend(server, i);
-        return;
-    }
-    serve(server, call, request, kept->path);
-}
-
 // ---- the network --------------------------------------------------------------------------------
 
-static struct model_webhook *server_at(const struct model_backend *backend, const char *url,
-                                       const char **path)
+static struct model_host *host_at(const struct model_backend *backend, const char *url,
+                                  const char **path)
 {
-    for (struct model_webhook *server = backend->servers; server; server = server->next) {
-        size_t len = strlen(server->url);
-        if (!strncmp(server->url, url, len) && (url[len] == '/' || !url[len])) {
+    for (struct model_host *host = backend->hosts; host; host = host->next) {
+        size_t len = strlen(host->url);
+        if (!strncmp(host->url, url, len) && (url[len] == '/' || !url[len])) {
             *path = url + len;
-            return server;
+            return host;
         }
     }
-    const char *host = strstr(url, "://");
-    *path = host ? strchrnul(host + 3, '/') : url;
+    const char *name = strstr(url, "://");
+    *path = name ? strchrnul(name + 3, '/') : url;
     return NULL;
 }
 
@@ -549,35 +90,44 @@ static void call_unlink(struct http_call *call)
     *link = call->next;
 }
 
+static void call_leave(struct http_call *call)
+{
+    struct model_host *host = steal(call->host);
+    if (host && host->ops->leave)
+        host->ops->leave(host, call);
+}
+
 static void call_free(struct http_call *call)
 {
     loop_timer_cancel(call->backend->loop, &call->timer);
-    free(call->retry_after);
+    call_leave(call);
+    for (size_t i = 0; i < call->header_count; i++) {
+        free((void *)(uintptr_t)call->headers[i].name);
+        free((void *)(uintptr_t)call->headers[i].value);
+    }
     free(call->body);
     free(call);
 }
 
-static void add_header(struct http_call *call, const char *name, const char *value)
+static void add_date(struct http_call *call)
 {
-    call->headers[call->reply.header_count++] = (struct http_header){name, value};
+    int64_t unix_ms = loop_unix_ms(call->backend->loop) + call->ahead_ms;
+    when_write_http(unix_ms / 1000, call->date);
+    model_backend_add_header(call, "Date", call->date);
+    call->reply.headers = call->headers;
+    call->reply.header_count = call->header_count;
 }
 
 static void arrive(void *context)
 {
     struct http_call *call = context;
-    struct model_backend *backend = call->backend;
-    struct model_webhook *server = backend->requests[call->request].server;
-    int64_t unix_ms = loop_unix_ms(backend->loop) + (server ? server->ahead_ms : 0);
-    backend->requests[call->request].status = call->reply.status;
-    if (call->reply.failure == HTTP_OK) {
-        when_write_http(unix_ms / 1000, call->date);
-        add_header(call, "Date", call->date);
-        if (call->retry_after)
-            add_header(call, "Retry-After", call->retry_after);
-        call->reply.headers = call->headers;
-        call->reply.body = text_of(call->body);
-    }
+    if (call->host && call->host->ops->arrive)
+        call->host->ops->arrive(call->host, call);
+    call->backend->requests[call->request].status = call->reply.status;
+    if (call->reply.failure == HTTP_OK)
+        add_date(call);
     call_unlink(call);
+    call_leave(call);
     call->done(call->context, &call->reply);
     call_free(call);
 }
@@ -600,36 +150,57 @@ static bool take_fault(struct model_backend *backend, enum model_network_fault *
     return is_met;
 }
 
-static size_t keep_request(struct model_backend *backend, struct model_webhook *server,
+// Those of a Pi-hole that change none of its lists: it is asked before each change.
+static bool is_question(struct model_host *host, const char *method, const char *path)
+{
+    if (!host || model_host_webhook(host))
+        return model_webhook_is_health(path);
+    return !strcmp(method, "GET") || strstr(path, "/api/auth");
+}
+
+static size_t keep_request(struct model_backend *backend, struct model_host *host,
                            const struct http_request *request, const char *path)
 {
     mem_reserve(&backend->requests, &backend->request_capacity, backend->request_count + 1);
     struct buffer body = {0};
     buffer_add(&body, request->body.at ? request->body.at : "", request->body.len);
-    backend->requests[backend->request_count] =
-        (struct model_request){.server = server,
-                               .method = mem_copy_text(request->method),
-                               .path = mem_copy_text(path),
-                               .body = buffer_steal(&body),
-                               .at_ms = loop_mono_ms(backend->loop),
-                               .is_signed = *header_of(request, "X-DNS-Signature") != '\0'};
+    backend->requests[backend->request_count] = (struct model_request){
+        .host = host,
+        .method = mem_copy_text(request->method),
+        .path = mem_copy_text(path),
+        .body = buffer_steal(&body),
+        .at_ms = loop_mono_ms(backend->loop),
+        .is_question = is_question(host, request->method, path),
+        .is_signed = *model_backend_header(request, "X-DNS-Signature") != '\0'};
     return backend->request_count++;
 }
 
-static int64_t duration(const struct http_call *call, const struct model_webhook *server,
-                        const struct http_request *request)
+static void call_serve(struct http_call *call, struct model_host *host,
+                       const struct http_request *request)
 {
-    int64_t delay_ms = server ? server->delay_ms : DELAY_MS;
-    return call->reply.failure == HTTP_TIMEOUT ? request->timeout_ms : delay_ms;
+    if (!host) {
+        model_backend_break(call, HTTP_UNREACHABLE, "cannot resolve the host name");
+        return;
+    }
+    call->host = host;
+    host->ops->serve(host, call, request, &call->backend->requests[call->request]);
 }
 
-static void meet(struct http_call *call, const struct http_request *request,
-                 enum model_network_fault fault)
+// True: the process dies here.
+static bool meet(struct http_call *call, struct model_host *host,
+                 const struct http_request *request, enum model_network_fault fault)
 {
-    const struct model_request *kept = &call->backend->requests[call->request];
-    if (fault != NETWORK_FAILS && kept->server)
-        respond(kept->server, call, request, kept);
-    break_off(call, HTTP_UNREACHABLE, "the connection broke");
+    if (fault != NETWORK_FAILS)
+        call_serve(call, host, request);
+    model_backend_break(call, HTTP_UNREACHABLE, "the connection broke");
+    if (fault == NETWORK_SILENCE)
+        loop_stop(call->backend->loop);
+    return fault == NETWORK_SILENCE;
+}
+
+static int64_t duration(const struct http_call *call, const struct http_request *request)
+{
+    return call->reply.failure == HTTP_TIMEOUT ? request->timeout_ms : call->delay_ms;
 }
 
 static struct http_call *model_send(struct http *http, const struct http_request *request,
@@ -638,29 +209,23 @@ static struct http_call *model_send(struct http *http, const struct http_request
     const char *path;
     enum model_network_fault fault = NETWORK_FAILS;
     struct model_backend *backend = ((struct model_http *)http)->backend;
-    struct model_webhook *server = server_at(backend, request->url, &path);
+    struct model_host *host = host_at(backend, request->url, &path);
     struct http_call *call = mem_new_of(struct http_call);
-    *call = (struct http_call){.backend = backend, .done = done, .context = context};
-    call->request = keep_request(backend, server, request, path);
+    *call = (struct http_call){
+        .backend = backend, .done = done, .context = context, .delay_ms = DELAY_MS};
+    call->request = keep_request(backend, host, request, path);
     call->next = backend->calls;
     backend->calls = call;
     call->timer = (struct loop_timer){.call = arrive, .context = call};
-    bool is_change = !is_health(path);
+    bool is_change = !model_webhook_is_health(path);
     backend->change_count += is_change;
-    if (is_change && take_fault(backend, &fault)) {
-        meet(call, request, fault);
-        if (fault == NETWORK_SILENCE) {
-            loop_stop(backend->loop);
-            return call;
-        }
-    } else if (server) {
-        respond(server, call, request, &backend->requests[call->request]);
-    } else {
-        break_off(call, HTTP_UNREACHABLE, "cannot resolve the host name");
-    }
-    if (call->reply.failure == HTTP_OK && duration(call, server, request) > request->timeout_ms)
-        break_off(call, HTTP_TIMEOUT, "no answer in time");
-    loop_timer_set(backend->loop, &call->timer, duration(call, server, request));
+    if (!is_change || !take_fault(backend, &fault))
+        call_serve(call, host, request);
+    else if (meet(call, host, request, fault))
+        return call;
+    if (call->reply.failure == HTTP_OK && duration(call, request) > request->timeout_ms)
+        model_backend_break(call, HTTP_TIMEOUT, "no answer in time");
+    loop_timer_set(backend->loop, &call->timer, duration(call, request));
     return call;
 }
 
@@ -688,25 +253,6 @@ struct model_backend *model_backend_new(struct loop *loop)
     return backend;
 }
 
-static void webhook_free(struct model_webhook *server)
-{
-    model_webhook_set_keys(server, NULL, 0);
-    model_webhook_clear_rules(server);
-    for (size_t i = 0; i < server->record_count; i++) {
-        free(server->records[i].type);
-        free(server->records[i].name);
-        free(server->records[i].content);
-    }
-    free(server->records);
-    table_done(&server->by_key);
-    names_done(&server->nonces);
-    free(server->health_body);
-    free(server->capabilities);
-    free(server->prefix);
-    free(server->url);
-    free(server);
-}
-
 void model_backend_free(struct model_backend *backend)
 {
     if (!backend)
@@ -717,9 +263,9 @@ void model_backend_free(struct model_backend *backend)
         must(backend->calls != call);
         call_free(call);
     }
-    for (struct model_webhook *server = backend->servers, *next; server; server = next) {
-        next = server->next;
-        webhook_free(server);
+    for (struct model_host *host = backend->hosts, *next; host; host = next) {
+        next = host->next;
+        host->ops->free(host);
     }
     for (size_t i = 0; i < backend->request_count; i++) {
         free((void *)(uintptr_t)backend->requests[i].method);
@@ -735,25 +281,49 @@ struct http *model_backend_http(struct model_backend *backend)
     return &backend->http.http;
 }
 
+static void add_host(struct model_backend *backend, struct model_host *host)
+{
+    host->next = backend->hosts;
+    backend->hosts = host;
+}
+
 struct model_webhook *model_backend_add(struct model_backend *backend, const char *url)
 {
-    struct model_webhook *server = mem_new_of(struct model_webhook);
-    server->backend = backend;
-    server->url = mem_copy_text(url);
-    server->prefix = mem_copy_text("");
-    server->delay_ms = DELAY_MS;
-    server->by_key = (struct table){.ops = &record_ops, .context = server};
-    server->next = backend->servers;
-    backend->servers = server;
+    struct model_webhook *server = model_webhook_new(backend->loop, url);
+    add_host(backend, model_webhook_own(server));
     return server;
+}
+
+struct model_pihole *model_backend_add_pihole(struct model_backend *backend, const char *url,
+                                              const char *password)
+{
+    struct model_pihole *pihole =
+        model_pihole_new(password, loop_unix_ms(backend->loop) - loop_mono_ms(backend->loop));
+    add_host(backend, model_pihole_host_new(backend->loop, url, pihole));
+    return pihole;
+}
+
+static struct model_host *find_host(const struct model_backend *backend, const char *url)
+{
+    struct model_host *host = backend->hosts;
+    while (host && strcmp(host->url, url) != 0)
+        host = host->next;
+    return host;
 }
 
 struct model_webhook *model_backend_find(struct model_backend *backend, const char *url)
 {
-    for (struct model_webhook *server = backend->servers; server; server = server->next)
-        if (!strcmp(server->url, url))
-            return server;
-    return NULL;
+    return model_host_webhook(find_host(backend, url));
+}
+
+const struct model_host *model_backend_host(const struct model_backend *backend, const char *url)
+{
+    return find_host(backend, url);
+}
+
+const char *model_host_url(const struct model_host *host)
+{
+    return host->url;
 }
 
 size_t model_backend_request_count(const struct model_backend *backend)
@@ -782,56 +352,4 @@ size_t model_backend_change_count(const struct model_backend *backend)
 bool model_backend_met_fault(const struct model_backend *backend)
 {
     return backend->has_met_fault;
-}
-
-// ---- setting a server up ------------------------------------------------------------------------
-
-void model_webhook_set_keys(struct model_webhook *server, const char *const *keys, size_t count)
-{
-    must(count <= WEBHOOK_KEYS_MAX);
-    for (size_t i = 0; i < server->key_count; i++)
-        secret_unref(server->keys[i]);
-    for (size_t i = 0; i < count; i++)
-        server->keys[i] = secret_new(keys[i], strlen(keys[i]));
-    server->key_count = count;
-}
-
-void model_webhook_set_algorithm(struct model_webhook *server, bool is_sha512)
-{
-    server->is_sha512 = is_sha512;
-}
-
-void model_webhook_set_prefix(struct model_webhook *server, const char *prefix, bool is_stripped)
-{
-    free(server->prefix);
-    server->prefix = mem_copy_text(prefix);
-    server->is_stripped = is_stripped;
-}
-
-void model_webhook_set_delay(struct model_webhook *server, int64_t delay_ms)
-{
-    server->delay_ms = delay_ms;
-}
-
-void model_webhook_set_clock(struct model_webhook *server, int64_t ahead_ms)
-{
-    server->ahead_ms = ahead_ms;
-}
-
-void model_webhook_set_health(struct model_webhook *server, int status, const char *body)
-{
-    free(server->health_body);
-    server->health_status = status;
-    server->health_body = copy_or_null(body);
-}
-
-void model_webhook_set_capabilities(struct model_webhook *server, const char *json)
-{
-    free(server->capabilities);
-    server->capabilities = copy_or_null(json);
-}
-
-const char *model_webhook_url(const struct model_webhook *server)
-{
-    return server->url;
 }

@@ -7,11 +7,12 @@
 #include "dns/record.h"
 #include "io/http.h"
 #include "io/loop.h"
+#include "model/model_pihole.h"
 
-// A virtual network of servers of the webhook protocol behind one `struct http`. A request is
-// routed by scheme, host and port of its URL. Each server keeps records by owner name and type, as
+// A virtual network of servers behind one `struct http`. A request is routed by scheme, host and
+// port of its URL. Some are of the webhook protocol: each keeps records by owner name and type, as
 // a name server does (a CNAME beside other data is ignored in silence), checks signatures, nonces
-// and time stamps, and misbehaves on demand. Every request is kept.
+// and time stamps, and misbehaves on demand. Others are Pi-holes. Every request is kept.
 //
 //     struct model_backend *backend = model_backend_new(loop);
 //     struct model_webhook *home = model_backend_add(backend, "http://dns.test:8080");
@@ -19,14 +20,16 @@
 
 struct model_backend;
 struct model_webhook;
+struct model_host; // a server of either sort
 
 struct model_request {
-    struct model_webhook *server; // NULL: nobody listens there
+    const struct model_host *host; // NULL: nobody listens there
     const char *method;
     const char *path;
     const char *body; // "" without
     int64_t at_ms;    // loop_mono_ms
     int status;       // of the reply; 0 while it is under way or when none came
+    bool is_question; // health; of a Pi-hole all that changes none of its lists
     bool is_signed;
 };
 
@@ -35,10 +38,15 @@ void model_backend_free(struct model_backend *backend);
 struct http *model_backend_http(struct model_backend *backend); // http_free leaves the backend
 struct model_webhook *model_backend_add(struct model_backend *backend, const char *url);
 struct model_webhook *model_backend_find(struct model_backend *backend, const char *url);
+// It lives as long as the network. Its clock is that of the loop: now_ms is loop_mono_ms.
+struct model_pihole *model_backend_add_pihole(struct model_backend *backend, const char *url,
+                                              const char *password);
+const struct model_host *model_backend_host(const struct model_backend *backend, const char *url);
+const char *model_host_url(const struct model_host *host);
 size_t model_backend_request_count(const struct model_backend *backend);
 const struct model_request *model_backend_request(const struct model_backend *backend, size_t at);
 
-// The request after `skip` further ones (health apart when !with_health) meets the fault, once.
+// The request after `skip` further ones (health apart) meets the fault, once.
 enum model_network_fault {
     NETWORK_FAILS,   // nothing arrives: unreachable
     NETWORK_LOSES,   // the server acts, its reply is lost
@@ -97,4 +105,3 @@ size_t model_webhook_count(const struct model_webhook *server);
 const struct webhook_record *model_webhook_at(const struct model_webhook *server, size_t at);
 // Someone else takes it away, or puts it there.
 void model_webhook_drop(struct model_webhook *server, const char *type, const char *name);
-const char *model_webhook_url(const struct model_webhook *server);

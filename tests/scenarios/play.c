@@ -141,15 +141,15 @@ static bool do_server(struct play *play, const struct step *step, struct error *
     int64_t delay_ms = 2;
     const char *key = step_option(step, "key");
     const char *prefix = step_option(step, "prefix");
-    struct model_webhook *server = model_backend_add(play->stage->backend, step_word(step, 2));
     if (!play_ms_option(step, "delay", &delay_ms, err))
         return false;
+    struct model_webhook *server =
+        stage_add_server(play->stage, step_word(step, 1), step_word(step, 2));
     model_webhook_set_keys(server, &key, key != NULL);
     model_webhook_set_algorithm(server, step_option(step, "sha512") != NULL);
     if (prefix)
         model_webhook_set_prefix(server, prefix, step_option(step, "stripped") != NULL);
     model_webhook_set_delay(server, delay_ms);
-    stage_add_server(play->stage, step_word(step, 1), server);
     return true;
 }
 
@@ -373,33 +373,20 @@ static const struct {
     const char *word;
     play_step *call;
 } verbs[] = {
-    {"api", play_api},
-    {"advance", do_advance},
-    {"annotate", do_annotate},
-    {"at", do_at},
-    {"compare", do_nothing},
-    {"disk", do_disk},
-    {"expect", do_expect},
-    {"file", do_file},
-    {"generate", do_generate},
-    {"jump", do_jump},
-    {"judge", do_judge},
-    {"kill", do_kill},
-    {"lead", play_lead},
-    {"lose", do_lose},
-    {"only", do_nothing},
-    {"remove", do_remove},
-    {"replace", do_replace},
-    {"restart", do_restart},
-    {"secondary", play_secondary},
-    {"server", do_server},
-    {"setting", do_setting},
-    {"start", do_start},
-    {"stop", do_stop},
-    {"store", play_store},
-    {"torture", do_torture},
-    {"watch", play_watch},
-    {"zones", play_zones},
+    {"api", play_api},         {"advance", do_advance},
+    {"annotate", do_annotate}, {"at", do_at},
+    {"compare", do_nothing},   {"disk", do_disk},
+    {"expect", do_expect},     {"file", do_file},
+    {"generate", do_generate}, {"jump", do_jump},
+    {"judge", do_judge},       {"kill", do_kill},
+    {"lead", play_lead},       {"lose", do_lose},
+    {"only", do_nothing},      {"pihole", play_pihole},
+    {"remove", do_remove},     {"replace", do_replace},
+    {"restart", do_restart},   {"secondary", play_secondary},
+    {"server", do_server},     {"setting", do_setting},
+    {"start", do_start},       {"stop", do_stop},
+    {"store", play_store},     {"torture", do_torture},
+    {"watch", play_watch},     {"zones", play_zones},
 };
 
 static struct step without_first_word(const struct step *step)

@@ -29,6 +29,8 @@ play_step play_api;
 // play_zones.c: the servers that follow us.
 play_step play_zones;
 play_step play_secondary;
+// play_pihole.c: Pi-holes.
+play_step play_pihole;
 // The option's duration, if it is there.
 bool play_ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err);
 
@@ -45,6 +47,8 @@ expectation expect_sent;
 expectation expect_label;
 expectation expect_made;
 expectation expect_no_label;
+// play_pihole.c
+expectation expect_pihole;
 // The name of a zone as it stands in a script.
 bool zone_word(const char *word, uint8_t octets[DNAME_MAX], struct dname *apex, struct error *err);
 // The whole object that KEY names; NULL: it is gone. False: there is no such kind.

@@ -130,10 +130,10 @@ static void show_difference(const char *wanted, const char *got)
             printf("#   + %.*s\n", TEXT_ARGS(line));
 }
 
-// What the servers that follow saw of serials all the time.
-static bool keeps_serials(const struct stage *stage, struct error *err)
+// What the servers saw all the time: serials, talks one at a time, entries that people made.
+static bool keeps_rules(const struct stage *stage, struct error *err)
 {
-    const char *breach = model_dns_breach(stage->dns);
+    const char *breach = stage_breach(stage);
     return !breach || fail(err, "%s", breach);
 }
 
@@ -148,7 +148,7 @@ static char *run_plain(struct tally *tally, const struct script *script,
     struct stage *stage = stage_new(variant->store, variant->drops_memos);
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
-    bool is_ok = play_run(&play, &err) && keeps_serials(stage, &err);
+    bool is_ok = play_run(&play, &err) && keeps_rules(stage, &err);
     tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
          variant->drops_memos ? "no memos" : "memos", with_extras ? "" : " alone");
     if (!is_ok)
@@ -187,10 +187,10 @@ static void run_all_plain(struct tally *tally, const struct script *script)
 
 static void requests_of(const struct stage *stage, const char *name, struct buffer *out)
 {
-    const struct model_webhook *server = stage_server(stage, name);
+    const struct model_host *host = stage_host(stage, name);
     for (size_t i = 0; i < model_backend_request_count(stage->backend); i++) {
         const struct model_request *request = model_backend_request(stage->backend, i);
-        if (request->server == server)
+        if (request->host == host)
             buffer_printf(out, "%lld %s %s %s\n", (long long)request->at_ms, request->method,
                           request->path, request->body);
     }
@@ -335,7 +335,7 @@ static bool run_torture(struct stage *stage, const struct script *script,
     bool is_ok = play_run(&play, err);
     if (totals)
         *totals = totals_of(stage, script);
-    is_ok = is_ok && stage_advance(stage, END_MS, err) && keeps_serials(stage, err);
+    is_ok = is_ok && stage_advance(stage, END_MS, err) && keeps_rules(stage, err);
     if (is_ok)
         stage_dump(stage, out);
     return is_ok;

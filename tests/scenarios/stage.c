@@ -454,18 +454,62 @@ bool stage_write_file(struct stage *stage, const char *name, const char *content
 
 // ---- servers ------------------------------------------------------------------------------------
 
-struct model_webhook *stage_server(const struct stage *stage, const char *name)
+static const struct stage_server *find_server(const struct stage *stage, const char *name)
 {
     for (size_t i = 0; i < stage->server_count; i++)
         if (!strcmp(stage->servers[i].name, name))
-            return stage->servers[i].server;
+            return &stage->servers[i];
     return NULL;
 }
 
-void stage_add_server(struct stage *stage, const char *name, struct model_webhook *server)
+struct model_webhook *stage_server(const struct stage *stage, const char *name)
+{
+    const struct stage_server *found = find_server(stage, name);
+    return found ? found->webhook : NULL;
+}
+
+struct model_pihole *stage_pihole(const struct stage *stage, const char *name)
+{
+    const struct stage_server *found = find_server(stage, name);
+    return found ? found->pihole : NULL;
+}
+
+const struct model_host *stage_host(const struct stage *stage, const char *name)
+{
+    const struct stage_server *found = find_server(stage, name);
+    return found ? found->host : NULL;
+}
+
+static void add_server(struct stage *stage, const char *name, const char *url,
+                       struct model_webhook *webhook, struct model_pihole *pihole)
 {
     mem_reserve(&stage->servers, &stage->server_capacity, stage->server_count + 1);
-    stage->servers[stage->server_count++] = (struct stage_server){mem_copy_text(name), server};
+    stage->servers[stage->server_count++] = (struct stage_server){
+        mem_copy_text(name), model_backend_host(stage->backend, url), webhook, pihole};
+}
+
+struct model_webhook *stage_add_server(struct stage *stage, const char *name, const char *url)
+{
+    struct model_webhook *webhook = model_backend_add(stage->backend, url);
+    add_server(stage, name, url, webhook, NULL);
+    return webhook;
+}
+
+struct model_pihole *stage_add_pihole(struct stage *stage, const char *name, const char *url,
+                                      const char *password)
+{
+    struct model_pihole *pihole = model_backend_add_pihole(stage->backend, url, password);
+    add_server(stage, name, url, NULL, pihole);
+    return pihole;
+}
+
+const char *stage_breach(const struct stage *stage)
+{
+    const char *breach = model_dns_breach(stage->dns);
+    for (size_t i = 0; i < stage->server_count && !breach; i++)
+        if (stage->servers[i].pihole)
+            breach = model_pihole_breach(stage->servers[i].pihole);
+    return breach;
 }
 
 // ---- zones --------------------------------------------------------------------------------------
@@ -588,18 +632,36 @@ static void lines_flush(struct lines *lines, struct buffer *out)
     free(lines->items);
 }
 
+static void dump_webhook(const struct stage_server *server, struct lines *lines)
+{
+    const struct webhook_record *record;
+    for (size_t at = 0; (record = model_webhook_at(server->webhook, at)); at++) {
+        struct buffer line = {0};
+        buffer_printf(&line, "record %s %s", server->name, record->content.at);
+        lines_add(lines, &line);
+    }
+}
+
+static void dump_pihole(const struct stage_server *server, struct lines *lines)
+{
+    static const enum pihole_list lists[] = {PIHOLE_HOSTS, PIHOLE_CNAMES};
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (size_t at = 0; at < model_pihole_count(server->pihole, lists[i]); at++) {
+            struct buffer line = {0};
+            buffer_printf(&line, "record %s %s", server->name,
+                          model_pihole_at(server->pihole, lists[i], at));
+            lines_add(lines, &line);
+        }
+}
+
 static void dump_records(const struct stage *stage, struct buffer *out)
 {
     struct lines lines = {0};
-    for (size_t i = 0; i < stage->server_count; i++) {
-        const struct model_webhook *server = stage->servers[i].server;
-        const struct webhook_record *record;
-        for (size_t at = 0; (record = model_webhook_at(server, at)); at++) {
-            struct buffer line = {0};
-            buffer_printf(&line, "record %s %s", stage->servers[i].name, record->content.at);
-            lines_add(&lines, &line);
-        }
-    }
+    for (size_t i = 0; i < stage->server_count; i++)
+        if (stage->servers[i].webhook)
+            dump_webhook(&stage->servers[i], &lines);
+        else
+            dump_pihole(&stage->servers[i], &lines);
     lines_flush(&lines, out);
 }
 
@@ -827,7 +889,7 @@ void stage_dump_requests(const struct stage *stage, struct buffer *out)
     for (size_t i = 0; i < model_backend_request_count(stage->backend); i++) {
         const struct model_request *request = model_backend_request(stage->backend, i);
         buffer_printf(out, "%lld %s %s%s %s %d\n", (long long)request->at_ms, request->method,
-                      request->server ? model_webhook_url(request->server) : "?", request->path,
+                      request->host ? model_host_url(request->host) : "?", request->path,
                       request->body, request->status);
     }
     dump_messages(stage, out);

@@ -36,7 +36,9 @@ struct stage_file {
 
 struct stage_server {
     char *name;
-    struct model_webhook *server;
+    const struct model_host *host;
+    struct model_webhook *webhook; // one of the two
+    struct model_pihole *pihole;
 };
 
 // The zones configuration, and what it was before: servers of before still hold on to those.
@@ -129,8 +131,15 @@ bool stage_write_file(struct stage *stage, const char *name, const char *content
                       struct error *err);
 const char *stage_file(const struct stage *stage, const char *name); // NULL: none
 
+// NULL: there is none of that name and sort.
 struct model_webhook *stage_server(const struct stage *stage, const char *name);
-void stage_add_server(struct stage *stage, const char *name, struct model_webhook *server);
+struct model_pihole *stage_pihole(const struct stage *stage, const char *name);
+const struct model_host *stage_host(const struct stage *stage, const char *name);
+struct model_webhook *stage_add_server(struct stage *stage, const char *name, const char *url);
+struct model_pihole *stage_add_pihole(struct stage *stage, const char *name, const char *url,
+                                      const char *password);
+// What was done to any server that nobody may do, or NULL.
+const char *stage_breach(const struct stage *stage);
 
 // The whole object in the arena, as the store shows it, or NULL.
 struct value *stage_find(struct stage *stage, struct arena *arena,
