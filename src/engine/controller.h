@@ -93,9 +93,10 @@ struct overview {
     void (*remove)(void *state, const struct object *object);
     // A version that the key of this object wanted published is served now.
     void (*published)(void *state, const struct object *object, const struct zone *zone);
-    // What the servers of that key's zone say; at each change. May be NULL, as may `published`.
-    void (*heard)(void *state, const struct object *object, const struct server_view *servers,
-                  size_t count);
+    // What the servers that follow that key's zone say, and of which group they are; at each
+    // change. May be NULL, as may `published`.
+    void (*heard)(void *state, const struct object *object, const char *group,
+                  const struct server_view *servers, size_t count);
     // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
     int64_t (*settle)(void *state, int64_t now_ms, const struct overview_calls *calls);
     // Prometheus text of what only it knows, appended; or NULL.
@@ -189,8 +190,10 @@ struct snapshot {
     // could not be read.
     const struct value *whole;
     bool was_read;
-    // Of this key's publication: what is served now (NULL: nothing), and its servers.
+    // Of this key's publication: what is served now (NULL: nothing), and the servers that follow it
+    // so far, of which group (NULL: of none).
     const struct zone *published;
+    const char *server_group;
     const struct server_view *servers;
     size_t server_count;
     bool is_leading;

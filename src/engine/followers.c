@@ -676,6 +676,12 @@ void followers_see(struct followers *followers, const struct published_sign *sig
         say_heard(zone);
 }
 
+const char *followers_group(const struct followers *followers, struct dname apex)
+{
+    const struct followed *zone = find(followers, apex);
+    return zone ? zone->group : NULL;
+}
+
 size_t followers_views(const struct followers *followers, struct dname apex,
                        const struct server_view **views)
 {

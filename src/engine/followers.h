@@ -33,6 +33,8 @@ void followers_hush(struct followers *followers, struct dname apex);
 void followers_forget(struct followers *followers, struct dname apex);
 // A server has come: told no more, and asked soon what it answers.
 void followers_see(struct followers *followers, const struct published_sign *sign);
+// Whose servers those are: as told last; NULL: no group's.
+const char *followers_group(const struct followers *followers, struct dname apex);
 // Borrowed until the next call that changes them.
 size_t followers_views(const struct followers *followers, struct dname apex,
                        const struct server_view **views);

@@ -114,7 +114,8 @@ static void tell_views(struct engine *engine, const struct served *served)
     if (!state || !state->overview->heard)
         return;
     size_t count = followers_views(engine->followers, served->apex, &views);
-    state->overview->heard(state->state, key->object, views, count);
+    const char *group = followers_group(engine->followers, served->apex);
+    state->overview->heard(state->state, key->object, group, views, count);
     state->is_dirty = true;
     engine_schedule(engine);
 }
@@ -271,6 +272,7 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
         return;
     snapshot->published = newest(engine, served->apex);
     snapshot->server_count = followers_views(engine->followers, served->apex, &snapshot->servers);
+    snapshot->server_group = followers_group(engine->followers, served->apex);
 }
 
 void publish_forget(struct engine *engine, uint32_t key)

@@ -33,7 +33,24 @@ struct home {
     enum reason ready;
     bool has_group;
     bool was_served; // with name servers: what is wrong with it now leaves that version
+    bool has_loaded; // each server of the group that it has now has had the zone, as the store says
 };
+
+static bool is_loaded_by(const struct zone_status *ours, const char *server)
+{
+    for (size_t i = 0; i < ours->server_count; i++)
+        if (text_is(ours->servers[i].name, server))
+            return ours->servers[i].has_serial || ours->servers[i].has_fetched;
+    return false;
+}
+
+static bool is_loaded(const struct zones_group *group, const struct zone_status *ours)
+{
+    bool is_loaded = !group || text_is(ours->server_group, group->name);
+    for (size_t i = 0; group && i < group->server_count; i++)
+        is_loaded = is_loaded && is_loaded_by(ours, group->servers[i].name);
+    return is_loaded;
+}
 
 static struct home home_of(const struct turn *turn)
 {
@@ -41,19 +58,22 @@ static struct home home_of(const struct turn *turn)
     struct zone_status ours;
     const struct object *object = turn->view.zone;
     zone_unpack(turn->arena, object_spec(object), object_ours(object), &spec, &ours);
+    const struct zones_group *group = zones_group_of(turn->zones, &spec, &ours);
     return (struct home){
         .ready = forest_zone_ready(zones_forest(turn->zones), object),
-        .has_group = zones_group_of(turn->zones, &spec, &ours) != NULL,
+        .has_group = group,
         .was_served = ours.nameserver_count > 0,
+        .has_loaded = is_loaded(group, &ours),
     };
 }
 
-// It was told so of this state of it, and stands where it stood: that is told once.
-static bool was_published(const struct turn *turn)
+// It was told so of this state of it, and stands where it stood: that is told once. Servers that
+// have the zone since may never have had it.
+static bool was_published(const struct turn *turn, const struct home *home)
 {
     const struct condition *before = conditions_find(&turn->ours.conditions, "Programmed");
     const struct object *zone = turn->view.zone;
-    return before && before->reason == REASON_PUBLISHED &&
+    return home->has_loaded && before && before->reason == REASON_PUBLISHED &&
            turn->ours.observed_generation == turn->in->subject->generation &&
            text_equal(turn->ours.zone.name, object_name(zone)) &&
            text_equal(turn->ours.zone.namespace_, object_namespace(zone));
@@ -79,10 +99,11 @@ static struct programmed programmed_of(const struct turn *turn)
     if (is_bare)
         return (struct programmed){REASON_PENDING,
                                    "the zone has no name servers yet, and is not served"};
-    if (home.ready != REASON_COMPILED && !was_published(turn))
+    if (home.ready != REASON_COMPILED && !was_published(turn, &home))
         return (struct programmed){REASON_ZONE_FROZEN,
                                    "the zone as a whole is at fault: see its condition Ready"};
-    if (!zones_is_answered(turn->zones, turn->view.object, &since_ms) && !was_published(turn))
+    if (!zones_is_answered(turn->zones, turn->view.object, &since_ms) &&
+        !was_published(turn, &home))
         return (struct programmed){REASON_PENDING, "not all servers answer it yet"};
     if (!home.has_group)
         return (struct programmed){REASON_NO_SERVERS,

@@ -22,6 +22,8 @@ void zone_life_free(struct zone_life *life)
     content_done(&life->stored);
     content_done(&life->published);
     object_unref(life->object);
+    free(life->followers);
+    free(life->group);
     free(life->servers);
     free(life->waits);
     free(life);
@@ -147,9 +149,14 @@ static uint64_t number_of(const struct zone_life *life, const struct server_view
     return is_told ? told : fetched;
 }
 
+bool zone_life_is_group(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 uint64_t zone_life_answered(const struct zone_life *life)
 {
-    uint64_t least = life->published.number;
+    uint64_t least = zone_life_is_group(life->group, life->followers) ? life->published.number : 0;
     for (size_t i = 0; i < life->server_count; i++) {
         uint64_t number = number_of(life, &life->servers[i]);
         if (number < least)
@@ -167,10 +174,11 @@ static const struct zone_status_server *find_server(const struct zone_status *ou
     return NULL;
 }
 
-void zone_life_recall_fetches(const struct zone_status *ours, struct server_view *servers,
-                              size_t count)
+void zone_life_recall_fetches(const struct zone_status *ours, const char *group,
+                              struct server_view *servers, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    bool is_theirs = group && text_is(ours->server_group, group);
+    for (size_t i = 0; is_theirs && i < count; i++) {
         const struct zone_status_server *known = find_server(ours, servers[i].name);
         if (servers[i].has_fetched || !known)
             continue;
@@ -190,5 +198,5 @@ void zone_life_complete(struct zone_life *life)
         return;
     CLEANUP(arena) struct arena *arena = arena_new();
     zone_unpack(arena, object_spec(life->object), object_ours(life->object), &spec, &ours);
-    zone_life_recall_fetches(&ours, life->servers, life->server_count);
+    zone_life_recall_fetches(&ours, life->followers, life->servers, life->server_count);
 }

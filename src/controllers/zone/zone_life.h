@@ -34,6 +34,9 @@ struct zone_life {
     uint64_t answered;    // all servers have had that; a server that goes down takes nothing back
     struct server_view *servers;
     size_t server_count;
+    char *followers; // the group whose servers those are; NULL: none
+    char *group;     // that it is to have; NULL: none
+    bool is_moved;   // to such a group, or out of one: its records have to say so
     struct zone_mark marks[ZONE_MARKS_MAX]; // the newest last
     size_t mark_count;
     struct zone_wait *waits; // records that the servers do not have yet; the longest waiting first
@@ -41,8 +44,6 @@ struct zone_life {
     size_t wait_capacity;
     size_t wait_first;
     size_t wait_told; // those before it were woken when their second was over
-    bool has_group;   // of servers
-    bool is_moved;    // to such a group, or out of it: its records have to say so
     bool is_due;      // to be looked at by the next settle
     bool is_new;      // its numbers began here: servers may have them of another primary
 };
@@ -66,10 +67,11 @@ enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server);
 // What is stored is served now.
 void zone_life_publish(struct zone_life *life);
-// Of what is published, the number of the content that all servers have at least.
+bool zone_life_is_group(const char *a, const char *b); // NULL: none
+// Of what is published, the number of the content that all servers of its group have at least.
 uint64_t zone_life_answered(const struct zone_life *life);
-// What servers fetched before this process began is known from the status alone.
-void zone_life_recall_fetches(const struct zone_status *ours, struct server_view *servers,
-                              size_t count);
+// What the servers of that group fetched before this process began is known from the status alone.
+void zone_life_recall_fetches(const struct zone_status *ours, const char *group,
+                              struct server_view *servers, size_t count);
 // The same for all that the life knows of its servers.
 void zone_life_complete(struct zone_life *life);

@@ -215,6 +215,17 @@ static void publish(struct turn *turn)
 
 // ---- servers ------------------------------------------------------------------------------------
 
+// Those that follow it so far, or that the store tells of: are they of the group that it has now?
+static bool is_group(const struct turn *turn, struct text name)
+{
+    return turn->group ? text_is(name, turn->group->name) : !name.len;
+}
+
+static bool has_followers(const struct turn *turn)
+{
+    return is_group(turn, text_of(turn->in->server_group));
+}
+
 static void list_servers(struct turn *turn)
 {
     size_t count = turn->in->server_count;
@@ -259,7 +270,8 @@ static bool is_on_its_way(const struct turn *turn)
         return false;
     if (!life->published.zone || turn->out->publication.zone != life->published.zone)
         return turn->out->publication.what == PUBLISH_ZONE || turn->life->pending.zone;
-    return !are_current(turn) && (!life->published_ms || patience_ends_ms(turn));
+    return !has_followers(turn) ||
+           (!are_current(turn) && (!life->published_ms || patience_ends_ms(turn)));
 }
 
 static void set(struct turn *turn, const char *type, enum condition_status status,
@@ -290,16 +302,20 @@ static void set_programmed(struct turn *turn)
         reason, zone_programmed_text(turn->arena, reason, &turn->status));
 }
 
-// While a change is on its way, what was said of the servers stays.
+// While a change is on its way, what was said of the servers stays; not what others said.
 static void put_servers(struct turn *turn)
 {
-    if (is_on_its_way(turn)) {
-        turn->status.servers = turn->ours.servers;
-        turn->status.server_count = turn->ours.server_count;
+    bool is_early = is_on_its_way(turn);
+    if (is_early)
         turn->out->wake_ms = patience_ends_ms(turn);
-    } else {
+    if (!is_early && has_followers(turn)) {
         list_servers(turn);
+        return;
     }
+    if (!is_group(turn, turn->ours.server_group))
+        return;
+    turn->status.servers = turn->ours.servers;
+    turn->status.server_count = turn->ours.server_count;
 }
 
 // ---- conditions ---------------------------------------------------------------------------------
@@ -376,7 +392,7 @@ static void recall_servers(struct turn *turn)
     turn->servers = arena_new_array(turn->arena, struct server_view, count + 1);
     if (count)
         memcpy(turn->servers, turn->in->servers, count * sizeof *turn->servers);
-    zone_life_recall_fetches(&turn->ours, turn->servers, count);
+    zone_life_recall_fetches(&turn->ours, turn->in->server_group, turn->servers, count);
 }
 
 // Another process has led and written a serial since: what is here is old, and is not to be had for

@@ -301,6 +301,12 @@ struct zonefiles *zones_files(const struct zones *zones)
     return zones->files;
 }
 
+static void keep_group(char **kept, const char *group)
+{
+    free(*kept);
+    *kept = group ? mem_copy_text(group) : NULL;
+}
+
 // One that has just come has moved nowhere.
 static void see_group(const struct zones *zones, const struct object *object, bool is_new)
 {
@@ -309,9 +315,10 @@ static void see_group(const struct zones *zones, const struct object *object, bo
     CLEANUP(arena) struct arena *arena = arena_new();
     struct zone_life *life = zones->lives.items[life_find(&zones->lives, ref_of(object))];
     zone_unpack(arena, object_spec(object), object_ours(object), &spec, &ours);
-    bool has_group = zones_group_of(zones, &spec, &ours) != NULL;
-    life->is_moved |= !is_new && has_group != life->has_group;
-    life->has_group = has_group;
+    const struct zones_group *group = zones_group_of(zones, &spec, &ours);
+    const char *name = group ? group->name : NULL;
+    life->is_moved |= !is_new && !zone_life_is_group(life->group, name);
+    keep_group(&life->group, name);
 }
 
 static void put_zone(struct zones *zones, const struct object *object)
@@ -370,8 +377,8 @@ static void published(void *state, const struct object *object, const struct zon
     life->is_due = true;
 }
 
-static void heard(void *state, const struct object *object, const struct server_view *servers,
-                  size_t count)
+static void heard(void *state, const struct object *object, const char *group,
+                  const struct server_view *servers, size_t count)
 {
     struct zone_life *life = zones_life(state, object);
     if (!life)
@@ -381,6 +388,7 @@ static void heard(void *state, const struct object *object, const struct server_
     if (count)
         memcpy(life->servers, servers, count * sizeof *servers);
     life->server_count = count;
+    keep_group(&life->followers, group);
     life->is_due = true;
     zone_life_complete(life);
 }
@@ -477,14 +485,15 @@ static void move_rows(struct zones *zones, uint32_t id, int64_t now_ms)
 {
     struct zone_life *life = zones->lives.items[id];
     life->is_moved = false;
-    if (life->has_group)
+    life->is_due = true;
+    if (life->group)
         life->answered = 0;
     for (uint32_t at = 0; at < zones->rows.used; at++) {
         struct row *row = &zones->rows.items[at];
         if (!row->object || row->life != id)
             continue;
         wake_row(zones, at);
-        if (!life->has_group)
+        if (!life->group)
             continue;
         row->number = life->number;
         row->since_ms = now_ms;
