@@ -63,6 +63,7 @@ void model_backend_break(struct http_call *call, enum http_failure failure, cons
     error_set(&call->reply.error, FAULT_AGAIN, "", "%s", text);
     free(call->body);
     call->body = NULL;
+    call->reply.body = (struct text){0};
 }
 
 // ---- the network --------------------------------------------------------------------------------

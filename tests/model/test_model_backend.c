@@ -62,7 +62,7 @@ static void hear(void *context, const struct http_reply *reply)
     bench->is_unsent = reply->is_unsent;
     bench->status = reply->status;
     free(bench->body);
-    bench->body = text_dup(reply->body);
+    bench->body = text_dup(reply->body.at ? reply->body : TEXT(""));
     bench->at_ms = loop_mono_ms(bench->loop);
     if (reply->failure == HTTP_OK)
         assert_non_null(http_reply_header(reply, "date"));
