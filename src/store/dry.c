@@ -372,6 +372,11 @@ static void dry_free(struct store *store)
     free(dry);
 }
 
+static const char *dry_owner_id(const struct store *store)
+{
+    return store_owner_id(of_const(store)->below);
+}
+
 static const struct store_ops dry_ops = {
     .start = dry_start,
     .get = dry_get,
@@ -392,6 +397,7 @@ static const struct store_ops dry_ops = {
     .knows = dry_knows,
     .unreadable = dry_unreadable,
     .is_full = dry_is_full,
+    .owner_id = dry_owner_id,
 };
 
 struct store *dry_new(const struct world *world, struct store *below,

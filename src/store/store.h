@@ -151,6 +151,7 @@ struct store_ops {
     bool (*is_full)(const struct store *store, bool is_urgent);
     void (*leave)(struct store *store, void (*left)(void *context), void *context);
     void (*write_metrics)(const struct store *store, struct buffer *out);
+    const char *(*owner_id)(const struct store *store);
 };
 
 struct cache;
@@ -290,6 +291,11 @@ static inline void store_leave(struct store *store, void (*left)(void *context),
         store->ops->leave(store, left, context);
     else
         left(context);
+}
+// Whose is what we write elsewhere (store/owner.h). NULL: not known; it is while we lead.
+static inline const char *store_owner_id(const struct store *store)
+{
+    return store->ops->owner_id ? store->ops->owner_id(store) : NULL;
 }
 static inline void store_write_metrics(const struct store *store, struct buffer *out)
 {

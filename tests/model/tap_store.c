@@ -143,6 +143,11 @@ static void tap_write_metrics(const struct store *store, struct buffer *out)
     store_write_metrics(((const struct tap_store *)store)->inner, out);
 }
 
+static const char *tap_owner_id(const struct store *store)
+{
+    return store_owner_id(((const struct tap_store *)store)->inner);
+}
+
 static const struct store_ops tap_ops = {
     .start = tap_start,
     .get = tap_get,
@@ -165,6 +170,7 @@ static const struct store_ops tap_ops = {
     .is_full = tap_is_full,
     .leave = tap_leave,
     .write_metrics = tap_write_metrics,
+    .owner_id = tap_owner_id,
 };
 
 struct store *tap_store_new(struct store *inner,

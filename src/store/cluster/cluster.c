@@ -222,6 +222,7 @@ static void cluster_free(struct store *store)
     free(cluster->types);
     free(cluster->own_namespace);
     free(cluster->holder);
+    free(cluster->owner_id);
     free(cluster->address);
     free(cluster->scope);
     free(cluster);
@@ -338,6 +339,13 @@ static void cluster_write_metrics(const struct store *store, struct buffer *out)
     notes_write_metrics(cluster->notes, out);
 }
 
+// A reader has no lease, but may have been told.
+static const char *cluster_owner_id(const struct store *store)
+{
+    const struct cluster *cluster = of_const(store);
+    return cluster->lease ? lease_owner_id(cluster->lease) : cluster->owner_id;
+}
+
 static const struct store_ops cluster_ops = {
     .start = cluster_start,
     .get = cluster_get,
@@ -361,6 +369,7 @@ static const struct store_ops cluster_ops = {
     .is_full = cluster_is_full,
     .leave = cluster_leave,
     .write_metrics = cluster_write_metrics,
+    .owner_id = cluster_owner_id,
 };
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -479,6 +488,7 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     cluster->world = *world;
     cluster->log = log;
     cluster->options = *options;
+    cluster->owner_id = options->owner_id ? mem_copy_text(options->owner_id) : NULL;
     url_write(&address, &options->access->server);
     cluster->address = buffer_steal(&address);
     cluster->own_namespace = mem_copy_text(options->own_namespace);

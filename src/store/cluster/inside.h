@@ -79,6 +79,7 @@ struct cluster {
     bool is_started;
     struct api *api;
     struct lease *lease;
+    char *owner_id; // as given, or NULL
     struct notes *notes;
     struct access *access; // or NULL
     struct watch_memory memory;

@@ -84,6 +84,11 @@ static void set_fence(struct lease *lease)
     loop_timer_set(lease->world.loop, &lease->fence_timer, due_ms > now_ms ? due_ms - now_ms : 0);
 }
 
+const char *lease_owner_id(const struct lease *lease)
+{
+    return *lease->owner_id ? lease->owner_id : NULL;
+}
+
 void lease_enter(struct lease *lease)
 {
     if (lease->given && !*lease->owner_id && !lease->is_over)

@@ -201,6 +201,15 @@ const char *folder_holder(struct store *store)
     return folder->check_text.at;
 }
 
+// Kept, or to be kept by who leads first.
+static const char *folder_owner_id(const struct store *store)
+{
+    const struct folder *folder = (const struct folder *)store;
+    if (folder->owner_id)
+        return folder->owner_id;
+    return folder->is_leading || folder->state.had_owner ? folder->state.owner_id : NULL;
+}
+
 static const struct store_ops folder_ops = {
     .start = folder_start,
     .get = folder_get,
@@ -217,6 +226,7 @@ static const struct store_ops folder_ops = {
     .checks = folder_checks,
     .flush = folder_flush,
     .free = folder_free,
+    .owner_id = folder_owner_id,
 };
 
 // ---- opening ------------------------------------------------------------------------------------
