@@ -38,12 +38,16 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
         .lane = arena_copy_text(proposal->arena, change->lane),
         .server = arena_copy_text(proposal->arena, change->server),
         .set = record_set_copy(proposal->arena, change->set),
-        .kind = change->object->kind,
-        .namespace_ = keep(proposal, object_namespace(change->object)),
-        .object = keep(proposal, object_name(change->object)),
+        .namespace_ = "",
+        .object = "",
         .order = proposal->count++,
     };
     kept->class_name = class_of(kept->lane);
+    if (change->object) {
+        kept->kind = change->object->kind;
+        kept->namespace_ = keep(proposal, object_namespace(change->object));
+        kept->object = keep(proposal, object_name(change->object));
+    }
     if (!record_name_join(proposal->arena, kept->set.domain, kept->set.subdomain, &name, NULL))
         name = kept->set.domain;
     kept->name = keep(proposal, name);
@@ -69,11 +73,16 @@ void proposal_add_refused(struct proposal *proposal, const char *text)
 
 // ---- order --------------------------------------------------------------------------------------
 
+static const char *word_of(const struct kind *kind)
+{
+    return kind ? kind->name : "";
+}
+
 static int compare_objects(const struct kind *kind, const char *namespace_, const char *name,
                            const struct kind *other_kind, const char *other_namespace,
                            const char *other_name)
 {
-    int order = strcmp(kind->name, other_kind->name);
+    int order = strcmp(word_of(kind), word_of(other_kind));
     if (!order)
         order = strcmp(namespace_, other_namespace);
     return order ? order : strcmp(name, other_name);

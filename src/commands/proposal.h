@@ -17,7 +17,7 @@ struct proposal_change {
     const char *server;
     const char *name; // owner name
     struct record_set set;
-    const struct kind *kind; // of the object for which it is
+    const struct kind *kind; // of the object for which it is; NULL: nobody wants it any more
     const char *namespace_;  // "" when cluster-scoped
     const char *object;
     size_t order; // in which it was added

@@ -60,6 +60,10 @@ void proposal_write_change(struct buffer *out, const struct proposal_change *cha
 void proposal_write_object(struct buffer *out, const struct kind *kind, const char *namespace_,
                            const char *name)
 {
+    if (!kind) {
+        buffer_add_text(out, "(no object wants it)");
+        return;
+    }
     buffer_printf(out, "%s/%s%s%s", kind->name, namespace_, *namespace_ ? "/" : "", name);
 }
 
@@ -159,6 +163,8 @@ void proposal_write_text(struct buffer *out, const struct proposal *proposal)
 static struct value *make_object(struct arena *arena, const struct kind *kind,
                                  const char *namespace_, const char *name)
 {
+    if (!kind)
+        return value_make(arena, VALUE_NULL);
     struct value *map = value_make(arena, VALUE_MAP);
     value_put_text(arena, map, "kind", kind->name);
     if (*namespace_)

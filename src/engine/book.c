@@ -645,13 +645,12 @@ const struct object *book_holder(struct engine *engine, uint32_t key, const stru
 
 // ---- submitting ---------------------------------------------------------------------------------
 
-static uint32_t claim_of_key(const struct engine *engine, uint32_t key,
-                             const struct claim_want *want)
+static uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want)
 {
-    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
-         id = engine->claims[id].next_of_key) {
+    for (uint32_t id = first_of_want(engine, want); id != NO_ID;
+         id = engine->claims[id].next_of_name) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->type == want->set.type && !strcmp(engine->books[claim->book].url, want->book) &&
+        if (claim->key == key && !claim->is_forgotten && claim->type == want->set.type &&
             text_equal(claim_subdomain(claim), want->set.subdomain) &&
             text_equal(claim_domain(claim), want->set.domain))
             return id;
@@ -775,6 +774,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_epoch(engine, id, want->epoch);
     if (want->intent == CLAIM_SET)
         claim_set_content(engine, claim, &want->set);
+    if (claim->pending)
+        claim->pending->may_adopt = want->may_adopt;
     if (claim->pending && !claim->is_held && !claim->pending->let_go_ms)
         claim->pending->let_go_ms = loop_unix_ms(engine->loop);
     if (want->attempts)
@@ -800,15 +801,24 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
     return mark;
 }
 
-static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *named, size_t count)
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *ids, size_t count)
 {
     uint32_t next;
+    uint32_t *named = arena_new_array(engine->arena, uint32_t, count + 1);
+    if (count) {
+        memcpy(named, ids, count * sizeof *named);
+        qsort(named, count, sizeof *named, compare_ids);
+    }
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID; id = next) {
         next = engine->claims[id].next_of_key;
-        bool is_named = false;
-        for (size_t i = 0; i < count; i++)
-            is_named |= named[i] == id;
-        if (is_named)
+        if (count && bsearch(&id, named, count, sizeof id, compare_ids))
             continue;
         uint32_t other = neighbour_of_name(engine, id);
         claim_forget(engine, id);
@@ -1021,6 +1031,7 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
         claim->there = THERE_NOTHING;
     } else {
         claim->was_created = claim->there != THERE_SET;
+        claim->is_foreign = outcome->is_foreign;
         claim->there = THERE_SET;
         claim->is_doubted = false;
         memcpy(claim->there_hash, hash, sizeof claim->there_hash);
@@ -1073,6 +1084,66 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
     }
     key_wake(engine, claim->key, QUEUE_USER);
     book_replan(engine, id);
+}
+
+void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
+{
+    struct claim *claim = &engine->claims[id];
+    bool is_forgotten = claim->is_forgotten;
+    uint32_t other = is_forgotten ? neighbour_of_name(engine, id) : id;
+    claim_unanswered(engine, id, op);
+    if (other != NO_ID)
+        book_replan(engine, other);
+}
+
+uint32_t claims_at(struct engine *engine, uint16_t book, const char *name)
+{
+    struct book_name at = {book, name};
+    uint32_t first = table_find(names(engine), name_hash(book, name), &at);
+    return first == TABLE_NONE ? NO_ID : first;
+}
+
+// ---- what a list shows --------------------------------------------------------------------------
+
+// One that lost against the same key has nothing there: what stands is the holder's.
+static bool is_beside(const struct engine *engine, const struct claim *claim)
+{
+    return claim->state == RECEIPT_LOST && claim->loser_to != NO_ID &&
+           is_same_key(claim, &engine->claims[claim->loser_to]);
+}
+
+static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)
+{
+    return hash && claim->has_wanted && !memcmp(claim->wanted_hash, hash, sizeof claim->there_hash);
+}
+
+static enum claim_there find_there(const struct claim *claim, const uint8_t *ours,
+                                   const uint8_t *theirs)
+{
+    bool is_quarrel = ours && theirs && !is_wanted_hash(claim, theirs);
+    if (is_quarrel)
+        return THERE_OPEN; // the talk settles it
+    if (ours || (claim->intent == CLAIM_SET && is_wanted_hash(claim, theirs)))
+        return THERE_SET;
+    return THERE_NOTHING;
+}
+
+void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs)
+{
+    struct claim *claim = &engine->claims[id];
+    if (is_beside(engine, claim))
+        return;
+    bool was_satisfied = claim_is_satisfied(claim);
+    claim->there = find_there(claim, ours, theirs);
+    claim->is_foreign = claim->there == THERE_SET && !ours;
+    if (claim->there == THERE_SET)
+        memcpy(claim->there_hash, ours ? ours : theirs, sizeof claim->there_hash);
+    if (claim_is_satisfied(claim))
+        claim_clear_failure(claim->pending);
+    else if (was_satisfied && claim->state == RECEIPT_SETTLED)
+        claim_lane(engine, claim)->repaired++;
+    if (!was_satisfied || !claim_is_satisfied(claim))
+        book_replan(engine, id);
 }
 
 void books_free(struct engine *engine)

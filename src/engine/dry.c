@@ -100,7 +100,7 @@ void dry_run_add(struct dry_run *run, const struct engine_change *change)
         .lane = arena_copy_text(run->arena, change->lane),
         .server = arena_copy_text(run->arena, change->server),
         .set = record_set_copy(run->arena, change->set),
-        .object = object_ref(change->object),
+        .object = change->object ? object_ref(change->object) : NULL,
     };
 }
 

@@ -342,9 +342,7 @@ static void on_leading(void *context, bool is_leading)
         return;
     engine->is_leading = is_leading;
     log_line(engine->log, LOG_INFO, is_leading ? "leading" : "standing by", LOG_END);
-    for (struct lane *lane = engine->lanes; lane && is_leading; lane = lane->next)
-        if (lane->has_question)
-            loop_timer_set(engine->loop, &lane->question_timer, 0);
+    lanes_lead(engine, is_leading);
     followers_lead(engine->followers, is_leading);
     engine->are_catalogs_dirty = true;
     engine->led_since_s = loop_unix_ms(engine->loop) / 1000;
@@ -397,6 +395,7 @@ bool engine_start(struct engine *engine, struct error *err)
                                     .room = on_room,
                                     .context = engine};
     engine->is_started = true;
+    lanes_open(engine);
     resync_start(engine);
     return store_start(engine->options.store, &sink, err);
 }
@@ -416,8 +415,11 @@ static void stopped(void *context)
 void engine_maybe_stopped(struct engine *engine)
 {
     if (!engine->is_stopping || !engine->stopped || engine->flights_in_air ||
-        engine->writes_in_flight || queue_depth(engine->queue))
+        engine->writes_in_flight || queue_depth(engine->queue) || lanes_leave(engine))
         return;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        if (lane->ledger && !ledger_keeper_is_idle(lane->ledger))
+            return;
     stopped(engine);
 }
 
@@ -479,7 +481,7 @@ static bool is_at_rest(const struct engine *engine)
         engine->is_turning || queue_depth(engine->queue))
         return false;
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane_has_sendable(lane))
+        if (lane_has_sendable(lane) || serial_is_awaited(lane))
             return false;
     for (uint32_t id = 0; id < engine->key_used; id++)
         if (!is_key_at_rest(&engine->keys[id]))

@@ -22,7 +22,7 @@ struct engine_change {
     const char *lane;             // "class-home"
     const char *server;           // normalised URL of the backend
     const struct record_set *set; // DELETE: type, domain and subdomain count
-    const struct object *object;  // for which
+    const struct object *object;  // for which; NULL: of what is ours there and nobody claims
 };
 
 struct engine_options {
@@ -78,6 +78,11 @@ struct published *engine_published(struct engine *engine);
 // What settings point to is another now: the servers that follow, and all that overviews said.
 struct zones_config;
 void engine_set_zones(struct engine *engine, const struct zones_config *config);
+
+// ---- lanes that stand in settings ---------------------------------------------------------------
+
+// What the controller of that name is set to is another now: its lanes follow, and its keys.
+void engine_set_lanes(struct engine *engine, const char *controller);
 
 // ---- lanes and wishes of doors ------------------------------------------------------------------
 

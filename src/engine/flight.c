@@ -90,12 +90,13 @@ static void log_flight(const struct flight *flight, const char *message)
              LOG_TEXT("turn", flight->trace), LOG_END);
 }
 
-static struct flight *flight_new(struct lane *lane, enum job_kind kind, const char *trace)
+static struct flight *flight_new(struct lane *lane, struct seat *seat, enum job_kind kind,
+                                 const char *trace)
 {
     struct flight *flight = mem_new_of(struct flight);
     flight->engine = lane->engine;
     flight->lane = lane;
-    flight->seat = lane->seat;
+    flight->seat = seat;
     flight->seat->refs++;
     flight->begun_ms = loop_mono_ms(lane->engine->loop);
     if (trace)
@@ -121,7 +122,7 @@ static void flight_unlink(struct flight *flight)
     flight->engine->flights_in_air--;
     if (flight->job.kind == JOB_HEALTH)
         flight->lane->reading--;
-    else
+    else if (flight->job.kind == JOB_CHANGES)
         flight->lane->in_flight--;
     flight->lane->idle_since_ms = loop_mono_ms(flight->engine->loop);
 }
@@ -135,6 +136,8 @@ static void flight_free(struct flight *flight)
     if (flight->talk)
         flight->seat->provider->end(flight->talk);
     seat_unref(flight->seat);
+    listing_free(flight->listing);
+    table_done(&flight->by_name);
     arena_free(flight->job.arena);
     free(flight);
 }
@@ -148,6 +151,7 @@ static void flight_add_claim(struct flight *flight, size_t at, uint32_t id)
     struct text subdomain = claim_subdomain(claim);
     flight->claims[at] = id;
     claim->pending->flight = flight;
+    change->may_adopt = claim->pending->may_adopt;
     if (claim->pending->attempts)
         tally_retry(engine, claim->key);
     if (claim_sends(claim) == CLAIM_SET) {
@@ -177,16 +181,26 @@ static void flight_add_wish(struct flight *flight, size_t at, struct wish *wish)
     flight->job.changes[at].set = *wish->content;
 }
 
+static struct engine_change planned_change(const struct flight *flight, size_t at)
+{
+    const struct change *change = &flight->job.changes[at];
+    if (!flight->wishes[at])
+        return engine_change_of(flight->engine, flight->claims[at], change->op, &change->set);
+    return (struct engine_change){.act = ENGINE_DELETE,
+                                  .lane = flight->lane->name,
+                                  .server = flight->lane->book,
+                                  .set = &change->set};
+}
+
 // Nothing is said to the backend; all of it counts as done.
 static void flight_imagine(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
         struct change *change = &flight->job.changes[i];
         change->outcome.is_done = true;
-        if (change->op == CHANGE_READ || flight->wishes[i])
+        if (change->op == CHANGE_READ || (flight->wishes[i] && !flight->wishes[i]->is_stray))
             continue;
-        const struct engine_change planned =
-            engine_change_of(flight->engine, flight->claims[i], change->op, &change->set);
+        const struct engine_change planned = planned_change(flight, i);
         dry_run_add(flight->engine->dry_run, &planned);
     }
     flight_land(flight);
@@ -196,7 +210,7 @@ void flight_begin(struct lane *lane, const struct batch *batch)
 {
     size_t count = batch->count;
     const char *trace = batch->wishes[0] ? batch->wishes[0]->trace : NULL;
-    struct flight *flight = flight_new(lane, JOB_CHANGES, trace);
+    struct flight *flight = flight_new(lane, lane->seat, JOB_CHANGES, trace);
     struct arena *arena = flight->job.arena;
     lane->in_flight++;
     flight->job.changes = arena_new_array(arena, struct change, count);
@@ -216,20 +230,38 @@ void flight_begin(struct lane *lane, const struct batch *batch)
         flight_imagine(flight);
         return;
     }
+    if (!ahead_write(flight))
+        flight_talk(flight);
+}
+
+void flight_talk(struct flight *flight)
+{
     flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
     flight_step(flight);
 }
 
+void flight_begin_leave(struct lane *lane, struct seat *seat)
+{
+    struct flight *flight = flight_new(lane, seat, JOB_LEAVE, NULL);
+    ahead_look(flight);
+    flight_talk(flight);
+}
+
 void flight_begin_health(struct lane *lane, struct wish *wish)
 {
-    struct flight *flight = flight_new(lane, JOB_HEALTH, wish ? wish->trace : NULL);
+    struct flight *flight = flight_new(lane, lane->seat, JOB_HEALTH, wish ? wish->trace : NULL);
     lane->reading++;
+    if (lane->provider->lists) {
+        flight->listing = listing_new(lane->engine);
+        flight->job.holds = listing_hold;
+        flight->job.context = flight;
+    }
+    ahead_look(flight);
     flight->wishes = arena_new_array(flight->job.arena, struct wish *, 1);
     flight->wishes[0] = wish;
     if (wish)
         wish->flight = flight;
-    flight->talk = flight->seat->provider->begin(flight->seat->at, &flight->job);
-    flight_step(flight);
+    flight_talk(flight);
 }
 
 // ---- results ------------------------------------------------------------------------------------
@@ -244,12 +276,18 @@ static enum lane_operation operation_of(enum change_op op)
 
 static enum lane_operation operation_of_job(const struct job *job)
 {
-    if (job->kind == JOB_HEALTH)
+    if (job->kind != JOB_CHANGES)
         return OPERATION_HEALTH;
     for (size_t i = 1; i < job->change_count; i++)
         if (job->changes[i].op != job->changes[0].op)
             return OPERATION_BATCH;
     return operation_of(job->changes[0].op);
+}
+
+// Nothing came of it, as the backend as a whole was in trouble.
+static bool is_put_back(const struct outcome *outcome)
+{
+    return !outcome->is_done && !outcome->error;
 }
 
 static void count_request(struct flight *flight, enum lane_operation operation,
@@ -266,7 +304,8 @@ static void count_flight(struct flight *flight)
     int64_t took_ms = loop_mono_ms(flight->engine->loop) - flight->begun_ms;
     histogram_add(&flight->lane->request_seconds[operation_of_job(job)], took_ms);
     for (size_t i = 0; i < job->change_count; i++)
-        count_request(flight, operation_of(job->changes[i].op), &job->changes[i].outcome);
+        if (!is_put_back(&job->changes[i].outcome))
+            count_request(flight, operation_of(job->changes[i].op), &job->changes[i].outcome);
     if (job->kind == JOB_HEALTH)
         count_request(flight, OPERATION_HEALTH, &job->health);
 }
@@ -275,7 +314,7 @@ static void check_outcomes(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
         struct outcome *outcome = &flight->job.changes[i].outcome;
-        must(outcome->is_done || outcome->error);
+        must(outcome->is_done || outcome->error || flight->job.trouble);
     }
 }
 
@@ -324,7 +363,7 @@ static bool contradicts_health(const struct flight *flight)
 static void lane_judge(struct flight *flight)
 {
     struct lane *lane = flight->lane;
-    if (flight->job.kind == JOB_HEALTH)
+    if (flight->job.kind != JOB_CHANGES)
         return;
     const struct error *error = first_error(&flight->job);
     if (!flight->job.is_transport_failure) {
@@ -374,14 +413,59 @@ static void tell_ended(const struct flight *flight, size_t at)
     options->ended(options->context, &ended, &change->outcome);
 }
 
+static const struct controller *controller_of(const struct engine *engine, size_t number)
+{
+    return number < engine->options.controller_count ? engine->controllers[number].controller
+                                                     : NULL;
+}
+
+static void tell_stray(const struct flight *flight, size_t at, const struct outcome *outcome)
+{
+    const struct engine_options *options = &flight->engine->options;
+    const struct engine_change ended = planned_change(flight, at);
+    if (options->ended)
+        options->ended(options->context, &ended, outcome);
+    words_tell_change(flight->lane, controller_of(flight->engine, flight->lane->controller), NULL,
+                      &flight->job.changes[at]);
+}
+
+// A stray that was not removed is found again by the next list.
+static void give_wish(struct flight *flight, size_t at)
+{
+    const struct change *change = &flight->job.changes[at];
+    struct wish *wish = flight->wishes[at];
+    struct outcome outcome = change->outcome;
+    if (is_put_back(&outcome))
+        outcome.error = flight->job.trouble;
+    if (wish->is_stray)
+        tell_stray(flight, at, &outcome);
+    wish_answer(wish, &outcome);
+}
+
+static void tell_words(const struct flight *flight, size_t at)
+{
+    const struct engine *engine = flight->engine;
+    const struct claim *claim = &engine->claims[flight->claims[at]];
+    if (claim->is_forgotten)
+        return;
+    const struct key *key = &engine->keys[claim->key];
+    words_tell_change(flight->lane, controller_of(engine, key->controller), key->object,
+                      &flight->job.changes[at]);
+}
+
 static void give_receipts(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
         const struct change *change = &flight->job.changes[i];
         if (flight->wishes[i]) {
-            wish_answer(flight->wishes[i], &change->outcome);
+            give_wish(flight, i);
             continue;
         }
+        if (is_put_back(&change->outcome)) {
+            claim_put_back(flight->engine, flight->claims[i], change->op);
+            continue;
+        }
+        tell_words(flight, i);
         learn_hash(flight, i);
         tell_ended(flight, i);
         claim_finish(flight->engine, flight->claims[i], change, flight->hashes[i], flight->trace);
@@ -394,14 +478,19 @@ static void flight_land(struct flight *flight)
     check_outcomes(flight);
     count_flight(flight);
     flight_unlink(flight);
+    ahead_settle(flight);
+    if (lane->provider->is_serial)
+        lane_hear_trouble(lane, flight->job.trouble);
     if (flight->job.kind == JOB_HEALTH) {
+        if (flight->job.is_listed)
+            listing_end(flight);
         if (flight->wishes[0]) {
             flight->job.health.found = NULL;
             wish_answer(flight->wishes[0], &flight->job.health);
         } else {
             lane_answered(lane, &flight->job);
         }
-    } else {
+    } else if (flight->job.kind == JOB_CHANGES) {
         release_names(flight);
         lane_judge(flight);
         give_receipts(flight);
@@ -414,6 +503,7 @@ void flight_abort(struct flight *flight)
 {
     struct engine *engine = flight->engine;
     log_flight(flight, "talk broken off");
+    ahead_abort(flight);
     if (flight->http)
         http_cancel(engine->options.world->http, flight->http);
     if (flight->dns)

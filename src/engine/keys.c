@@ -152,6 +152,13 @@ void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
     engine_schedule(engine);
 }
 
+void keys_wake_all(struct engine *engine, size_t controller)
+{
+    for (uint32_t id = 0; id < engine->key_used; id++)
+        if (engine->keys[id].object && engine->keys[id].controller == controller)
+            key_wake(engine, id, QUEUE_USER);
+}
+
 void keys_free(struct engine *engine)
 {
     for (uint32_t id = 0; id < engine->key_used; id++)

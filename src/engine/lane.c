@@ -37,6 +37,7 @@ void lane_queue(struct lane *lane, uint32_t claim)
         pending_of(lane, line->last)->next_due = claim;
     line->last = claim;
     lane->due_count++;
+    serial_gather(lane, lane->engine->claims[claim].type);
     engine_schedule(lane->engine);
 }
 
@@ -55,6 +56,7 @@ void lane_unqueue(struct lane *lane, uint32_t claim)
         pending_of(lane, pending->next_due)->previous_due = pending->previous_due;
     pending->is_due = false;
     lane->due_count--;
+    serial_ungather(lane, lane->engine->claims[claim].type);
 }
 
 bool lane_can_send(const struct lane *lane, enum claim_intent intent)
@@ -76,8 +78,8 @@ bool lane_has_sendable(const struct lane *lane)
 // ---- pumping ------------------------------------------------------------------------------------
 
 // A name is taken for the batch at once, so that neither this batch nor another talk has it twice.
-static void batch_add(struct lane *lane, struct batch *batch, uint32_t claim, struct wish *wish,
-                      uint16_t book, const char *name)
+void batch_put(struct lane *lane, struct batch *batch, uint32_t claim, struct wish *wish,
+               uint16_t book, const char *name)
 {
     batch->claims[batch->count] = claim;
     batch->wishes[batch->count] = wish;
@@ -95,11 +97,11 @@ static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_ba
             busy_has(lane->engine, claim->book, claim->name))
             continue;
         lane_unqueue(lane, id);
-        batch_add(lane, batch, id, NULL, claim->book, claim->name);
+        batch_put(lane, batch, id, NULL, claim->book, claim->name);
     }
 }
 
-static void batch_take_wishes(struct lane *lane, struct batch *batch)
+void batch_take_wishes(struct lane *lane, struct batch *batch)
 {
     char name[600];
     uint16_t book = book_get(lane->engine, lane->book);
@@ -107,6 +109,11 @@ static void batch_take_wishes(struct lane *lane, struct batch *batch)
     struct wish *last = NULL;
     while (*link && batch->count < batch->limit) {
         struct wish *wish = *link;
+        if (wish_is_void(wish)) {
+            wish_unlink(wish);
+            wish_free(wish);
+            continue;
+        }
         wish_write_name(wish, name, sizeof name);
         if (busy_has(lane->engine, book, name)) {
             last = wish;
@@ -118,7 +125,7 @@ static void batch_take_wishes(struct lane *lane, struct batch *batch)
         lane->wish_count--;
         if (lane->last_wish == wish)
             lane->last_wish = last;
-        batch_add(lane, batch, NO_ID, wish, book, name);
+        batch_put(lane, batch, NO_ID, wish, book, name);
     }
 }
 
@@ -163,6 +170,10 @@ static void lane_collect(struct lane *lane, int64_t now_ms)
 void lane_pump(struct lane *lane)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    if (lane->provider && lane->provider->is_serial) {
+        serial_pump(lane);
+        return;
+    }
     if (!lane_has_work(lane) || !engine_may_write(lane->engine))
         return;
     lane_collect(lane, now_ms);
@@ -220,24 +231,50 @@ void seat_unref(struct seat *seat)
     free(seat);
 }
 
+// It may have to say good-bye.
 static void lane_close_seat(struct lane *lane)
 {
-    seat_unref(lane->seat);
+    if (lane->seat && lane->seat->provider->leaves) {
+        seat_unref(lane->leaving);
+        lane->leaving = lane->seat;
+    } else {
+        seat_unref(lane->seat);
+    }
     lane->seat = NULL;
+    lane->is_listed = false;
 }
 
+// Where nobody has led yet, nothing is ours.
+#define UNKNOWN_OWNER "?"
+
+static const char *owner_id_of(const struct engine *engine)
+{
+    return engine->options.store ? store_owner_id(engine->options.store) : NULL;
+}
+
+// Where our mark is needed, there is no seat before it is known.
 static bool lane_open_seat(struct lane *lane, const struct value *config, struct error *err)
 {
+    const char *owner_id = owner_id_of(lane->engine);
+    if (!owner_id && lane->engine->dry_run)
+        owner_id = UNKNOWN_OWNER;
+    lane->wants_owner = lane->provider->has_ledger && !owner_id;
+    if (lane->wants_owner)
+        return true;
     const struct seat_setup setup = {.config = config,
                                      .secret = lane->secret,
                                      .previous = lane->previous_secret,
-                                     .previous_until_ms = lane->previous_until_ms};
+                                     .previous_until_ms = lane->previous_until_ms,
+                                     .owner_id = owner_id};
     void *at;
     if (!lane->provider->open(&setup, &at, err))
         return false;
     lane_close_seat(lane);
     lane->seat = mem_new_of(struct seat);
     *lane->seat = (struct seat){.provider = lane->provider, .at = at, .refs = 1};
+    lane->is_question_due = lane->provider->lists;
+    lane->has_left = false;
+    ahead_open(lane);
     return true;
 }
 
@@ -260,6 +297,7 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     lane->name = mem_copy_text(want->name);
     lane->book = mem_copy_text("");
     lane->owner = NO_ID;
+    lane->controller = NO_CONTROLLER;
     lane->was_well = want->was_well;
     lane->opened_ms = loop_mono_ms(engine->loop);
     lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
@@ -282,7 +320,7 @@ static bool same_fault(const struct error *a, const struct error *b)
 static bool lane_is_same(const struct lane *lane, const struct lane_want *want, const char *config)
 {
     bool is_as_told = lane->has_refused || lane->view.fault.fault == FAULT_NONE;
-    return (lane->seat || lane->has_refused) && is_as_told && lane->config &&
+    return (lane->seat || lane->wants_owner || lane->has_refused) && is_as_told && lane->config &&
            !strcmp(lane->config, config) && !strcmp(lane->book, want->book) &&
            !strcmp(lane->provider->name, want->provider) &&
            secret_equal(lane->secret, want->secret);
@@ -445,6 +483,11 @@ void lane_release(struct lane *lane)
 static void lane_question_due(void *context)
 {
     struct lane *lane = context;
+    if (lane->provider && lane->provider->is_serial) {
+        lane->is_question_due = lane->has_question;
+        engine_schedule(lane->engine);
+        return;
+    }
     if (!lane->seat || !lane->has_question || lane->reading || !lane->engine->is_leading ||
         lane->view.fault.fault != FAULT_NONE)
         return;
@@ -456,7 +499,7 @@ void lane_ask(struct lane *lane, const struct question *question)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
     bool is_new = !lane->has_question || lane->question_epoch != question->epoch;
-    if (lane->engine->dry_run)
+    if (lane->engine->dry_run && !(lane->provider && lane->provider->lists))
         return;
     lane->has_question = true;
     lane->question_epoch = question->epoch;
@@ -510,6 +553,97 @@ void lane_answered(struct lane *lane, const struct job *job)
     engine_schedule(lane->engine);
 }
 
+// ---- serial lanes -------------------------------------------------------------------------------
+
+enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
+
+static void tell_trouble(struct lane *lane, bool is_news)
+{
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    lane->troubles_untold++;
+    if (!is_news && now_ms - lane->trouble_told_ms < TROUBLE_AGAIN_MS)
+        return;
+    words_tell_trouble(lane, &lane->view.trouble, lane->troubles_untold);
+    lane->trouble_told_ms = now_ms;
+    lane->troubles_untold = 0;
+}
+
+static void end_trouble(struct lane *lane)
+{
+    if (lane->view.trouble.fault == FAULT_NONE)
+        return;
+    error_clear(&lane->view.trouble);
+    lane->troubles_untold = 0;
+    gather_wake_lane(lane->engine, lane->name);
+}
+
+void lane_hear_trouble(struct lane *lane, const struct error *trouble)
+{
+    if (!trouble) {
+        end_trouble(lane);
+        return;
+    }
+    bool is_news = strcmp(lane->view.trouble.reason, trouble->reason) != 0;
+    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
+    lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + rest_ms;
+    lane->is_question_due = lane->has_question;
+    if (!*trouble->reason)
+        return;
+    lane->view.trouble = *trouble;
+    tell_trouble(lane, is_news);
+    if (is_news)
+        gather_wake_lane(lane->engine, lane->name);
+}
+
+static void lane_seat_late(struct lane *lane)
+{
+    struct error err = {0};
+    struct arena *arena = arena_new();
+    const struct value *config =
+        value_read_json(arena, text_of(lane->config), &value_manifest_limits, NULL);
+    lane->has_refused = !lane_open_seat(lane, config, &err);
+    if (lane->has_refused)
+        lane->view.fault = err;
+    arena_free(arena);
+    lane_changed(lane);
+}
+
+void lanes_lead(struct engine *engine, bool is_leading)
+{
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        lane->is_listed = false;
+        if (!is_leading) {
+            if (lane->ledger)
+                ledger_keeper_close(lane->ledger);
+            continue;
+        }
+        if (lane->ledger)
+            ledger_keeper_open(lane->ledger);
+        if (lane->wants_owner)
+            lane_seat_late(lane);
+        lane->is_question_due = lane->provider && lane->provider->is_serial && lane->has_question;
+        if (lane->has_question)
+            loop_timer_set(engine->loop, &lane->question_timer, 0);
+    }
+}
+
+static bool lane_leave(struct lane *lane)
+{
+    if (!lane->seat || !lane->provider->leaves || lane->has_left)
+        return false;
+    lane->has_left = true;
+    flight_begin_leave(lane, lane->seat);
+    return lane->flights != NULL;
+}
+
+bool lanes_leave(struct engine *engine)
+{
+    bool is_any = false;
+    for (struct lane *lane = engine->lanes; lane && engine_may_write(engine); lane = lane->next)
+        is_any |= lane_leave(lane);
+    return is_any;
+}
+
 // ---- ending -------------------------------------------------------------------------------------
 
 static void lane_free(struct lane *lane)
@@ -517,7 +651,9 @@ static void lane_free(struct lane *lane)
     struct loop *loop = lane->engine->loop;
     while (lane->flights)
         flight_abort(lane->flights);
-    lane_close_seat(lane);
+    seat_unref(lane->seat);
+    seat_unref(lane->leaving);
+    ledger_keeper_free(lane->ledger);
     loop_timer_cancel(loop, &lane->timer);
     loop_timer_cancel(loop, &lane->question_timer);
     loop_timer_cancel(loop, &lane->linger_timer);
@@ -536,8 +672,8 @@ static void lane_free(struct lane *lane)
 
 static bool lane_is_needed(const struct lane *lane)
 {
-    return !lane->is_released || lane->seat || lane->flights || lane->claim_count ||
-           lane->first_wish;
+    return !lane->is_released || lane->seat || lane->leaving || lane->flights ||
+           lane->claim_count || lane->first_wish;
 }
 
 void lanes_sweep(struct engine *engine)

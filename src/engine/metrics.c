@@ -238,6 +238,29 @@ static void write_leading(const struct engine *engine, struct buffer *out)
     buffer_printf(out, "leader_election_master_status{name=\"signpost\"} %d\n", engine->is_leading);
 }
 
+static size_t view_seats(const struct engine *engine, const struct provider *provider,
+                         struct seat_view *out)
+{
+    size_t count = 0;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        if (lane->seat && lane->seat->provider == provider)
+            out[count++] = (struct seat_view){lane->name, lane->seat->at, lane->repaired};
+    return count;
+}
+
+static void write_seats(struct engine *engine, struct buffer *out)
+{
+    arena_reset(engine->scratch);
+    struct seat_view *seats =
+        arena_new_array(engine->scratch, struct seat_view, engine->lane_count + 1);
+    for (size_t i = 0; i < engine->options.provider_count; i++) {
+        const struct provider *provider = engine->options.providers[i];
+        size_t count = provider->write_metrics ? view_seats(engine, provider, seats) : 0;
+        if (count)
+            provider->write_metrics(seats, count, out);
+    }
+}
+
 void engine_write_metrics(struct engine *engine, struct buffer *out)
 {
     write_controllers(engine, out);
@@ -245,6 +268,7 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
         write_tally(&engine->controllers[i], out);
     write_queue(engine, out);
     write_lanes(engine, out);
+    write_seats(engine, out);
     publish_write_metrics(engine, out);
     catalogs_write_metrics(engine, out);
     overviews_write_metrics(engine, out);

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "engine/followers.h"
+#include "engine/ledgers.h"
 #include "engine/published.h"
 
 #include "base/metric.h"
@@ -14,6 +15,7 @@
 // one controller, a claim is one record set that a key claims in a book, a wish is a door's.
 
 #define NO_ID UINT32_MAX
+#define NO_CONTROLLER SIZE_MAX
 
 struct lane;
 struct flight;
@@ -196,6 +198,7 @@ struct wish {
     struct flight *flight;
     struct loop_timer timer; // its deadline
     bool is_answered;
+    bool is_stray; // of what stands there as ours and nobody claims
     char trace[33];
 };
 
@@ -204,6 +207,14 @@ struct wish {
 struct line_of_claims {
     uint32_t first;
     uint32_t last;
+};
+
+// Changes that are due and wait for more to come, by what they mean to a backend that gathers.
+enum gathering_class { GATHER_ADDRESSES, GATHER_OTHERS, GATHER_CLASSES };
+struct gathering {
+    size_t count;
+    int64_t first_ms; // mono
+    int64_t last_ms;
 };
 
 // A provider's place at a backend, kept until the last talk that began with it ends.
@@ -260,6 +271,22 @@ struct lane {
     size_t reading;   // health jobs
     int64_t idle_since_ms;
     int64_t collect_until_ms; // 0: not collecting
+    struct gathering gathering[GATHER_CLASSES];
+    // of a provider that has one talk at a time
+    size_t controller;    // whose settings name the lane; NO_CONTROLLER: none
+    bool is_question_due; // asked as soon as nothing is in flight
+    bool is_listed;       // what stands there is known
+    bool is_fresh;        // no change was sent since
+    bool wants_owner;     // its seat waits for the owner id
+    struct seat *leaving; // the seat before, that has its last talk to hold
+    bool has_left;
+    bool is_stale;                // not named any more by the settings at hand
+    struct ledger_keeper *ledger; // or NULL
+    struct flight *ahead;         // waits for the ledger to be stored
+    size_t owned;                 // record sets of ours there, by the last list
+    int64_t trouble_told_ms;      // mono
+    unsigned troubles_untold;
+    uint64_t repaired;
     int64_t blocked_until_ms; // told to slow down
     unsigned transport_failures;
     struct loop_timer timer; // collecting, blocked, learning
@@ -279,7 +306,7 @@ struct lane {
 };
 
 // What goes into one talk: claims and wishes, their names taken already.
-enum { BATCH_MAX = 1024 };
+enum { BATCH_MAX = 4096 };
 struct batch {
     uint32_t claims[BATCH_MAX]; // NO_ID where it is a wish
     struct wish *wishes[BATCH_MAX];
@@ -305,6 +332,10 @@ struct flight {
     uint8_t (*hashes)[8]; // what a SET will have put there
     uint32_t *busy;       // names taken
     bool is_stepping;
+    struct listing *listing; // of a health talk that tells what stands there
+    struct ahead *aheads;    // per change: what the ledger said of it before; or NULL
+    struct table by_name;    // of those
+    struct ledger_view ledger;
     char trace[33];
 };
 
@@ -460,6 +491,7 @@ void key_drop_memo(struct engine *engine, struct key *key);
 // Of an urgent controller's key better than that of others.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
+void keys_wake_all(struct engine *engine, size_t controller);
 void keys_free(struct engine *engine);
 
 // turn.c: a write failed. `is_ahead`: of talks, or of the status that is to tell it.
@@ -569,6 +601,12 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 // Its talk ended and nobody knows whether the change was made: what stood there counts no more. One
 // that its key forgot is released.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
+// Its talk came to nothing, for a reason that lies with the backend as a whole: it is due again.
+void claim_put_back(struct engine *engine, uint32_t id, enum change_op op);
+// What stands there, found by a list. `ours`, `theirs`: digests, or NULL.
+void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs);
+// The first claim at that name of the book, or NO_ID.
+uint32_t claims_at(struct engine *engine, uint16_t book, const char *name);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
 void books_free(struct engine *engine);
@@ -588,8 +626,43 @@ void lane_pump(struct lane *lane);
 void lane_clear_backoff(struct lane *lane);
 void lane_answered(struct lane *lane, const struct job *job);
 void seat_unref(struct seat *seat);
+void batch_put(struct lane *lane, struct batch *batch, uint32_t claim, struct wish *wish,
+               uint16_t book, const char *name);
+void batch_take_wishes(struct lane *lane, struct batch *batch);
 void lanes_sweep(struct engine *engine); // frees those that nobody needs any more
 void lanes_free(struct engine *engine);
+// The backend as a whole can't be worked with (NULL: it can): it rests, and who uses it is told.
+void lane_hear_trouble(struct lane *lane, const struct error *trouble);
+// We lead, or lead no more.
+void lanes_lead(struct engine *engine, bool is_leading);
+// Seats hold their last talks. False: none is left to be held.
+bool lanes_leave(struct engine *engine);
+
+// serial.c: lanes that have one talk at a time.
+void serial_pump(struct lane *lane);
+void serial_gather(struct lane *lane, enum record_type type); // one more is due
+void serial_ungather(struct lane *lane, enum record_type type);
+// Nothing is known yet of what stands there, and it will be.
+bool serial_is_awaited(const struct lane *lane);
+
+// ahead.c: what the ledger of a lane remembers, before a talk and behind it.
+// True: the talk begins when it is stored.
+bool ahead_write(struct flight *flight);
+void ahead_look(struct flight *flight);   // it changes nothing, but may read and keep facts
+void ahead_settle(struct flight *flight); // the talk has ended
+void ahead_abort(struct flight *flight);  // without an end
+void ahead_open(struct lane *lane);       // its seat was opened
+const struct error *ahead_trouble(const struct lane *lane);
+
+// opened.c: lanes that stand in settings.
+void lanes_open(struct engine *engine);
+
+// listing.c: what stands at a backend, against what is claimed there.
+struct listing *listing_new(struct engine *engine);
+void listing_free(struct listing *listing); // NULL is fine
+void listing_hold(void *flight, const struct holding *holding);
+// All was told: claims know what stands, and what of ours nobody claims is to go.
+void listing_end(struct flight *flight);
 
 // flight.c
 uint32_t busy_add(struct engine *engine, uint16_t book, const char *name);
@@ -597,7 +670,9 @@ bool busy_has(struct engine *engine, uint16_t book, const char *name);
 void busy_free(struct engine *engine);
 void flight_begin(struct lane *lane, const struct batch *batch);
 void flight_begin_health(struct lane *lane, struct wish *wish);
+void flight_begin_leave(struct lane *lane, struct seat *seat);
 void flight_abort(struct flight *flight);
+void flight_talk(struct flight *flight); // begins, with all written ahead
 
 // dry.c
 struct dry_run *dry_run_new(void);
@@ -634,6 +709,12 @@ struct told {
 struct told *told_new(const struct verdict *verdict); // NULL when there is nothing; free() it
 void told_tell(struct engine *engine, const struct told *told, const struct object *object);
 
+// words.c: log lines of changes, in the words of the controller whose claims they are.
+// `object`: NULL: it is not known.
+void words_tell_change(const struct lane *lane, const struct controller *controller,
+                       const struct object *object, const struct change *change);
+void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
+
 // resync.c
 void resync_start(struct engine *engine);
 void resync_stop(struct engine *engine);
@@ -648,6 +729,12 @@ void tally_done(struct tally *tally);
 void wish_write_name(const struct wish *wish, char *out, size_t size);
 void wish_answer(struct wish *wish, const struct outcome *outcome); // frees it
 void wish_free(struct wish *wish);
+void wish_unlink(struct wish *wish); // from its lane's line
+// Removes what stands there as ours and nobody claims.
+void wish_add_stray(struct lane *lane, const struct record_set *set);
+void wishes_drop_strays(struct lane *lane);
+// Somebody claims it by now.
+bool wish_is_void(const struct wish *wish);
 
 // turn.c
 void engine_schedule(struct engine *engine);

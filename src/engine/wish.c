@@ -28,7 +28,7 @@ void wish_answer(struct wish *wish, const struct outcome *outcome)
     wish_free(wish);
 }
 
-static void wish_unlink(struct wish *wish)
+void wish_unlink(struct wish *wish)
 {
     struct lane *lane = wish->lane;
     struct wish *last = NULL;
@@ -43,6 +43,65 @@ static void wish_unlink(struct wish *wish)
         last = *link;
     }
 }
+
+static void wish_append(struct wish *wish)
+{
+    struct lane *lane = wish->lane;
+    if (lane->last_wish)
+        lane->last_wish->next = wish;
+    else
+        lane->first_wish = wish;
+    lane->last_wish = wish;
+    lane->wish_count++;
+}
+
+// ---- strays -----------------------------------------------------------------------------------
+
+static void stray_is_done(void *context, const struct wish_result *result)
+{
+    (void)context;
+    (void)result;
+}
+
+void wish_add_stray(struct lane *lane, const struct record_set *set)
+{
+    struct wish *wish = mem_new_of(struct wish);
+    wish->op = CHANGE_REMOVE;
+    wish->lane = lane;
+    wish->content = content_new_set(set);
+    wish->done = stray_is_done;
+    wish->is_stray = true;
+    engine_trace(lane->engine, wish->trace);
+    wish_append(wish);
+}
+
+void wishes_drop_strays(struct lane *lane)
+{
+    for (struct wish *wish = lane->first_wish, *next; wish; wish = next) {
+        next = wish->next;
+        if (!wish->is_stray)
+            continue;
+        wish_unlink(wish);
+        wish_free(wish);
+    }
+}
+
+bool wish_is_void(const struct wish *wish)
+{
+    char name[600];
+    struct engine *engine = wish->lane->engine;
+    if (!wish->is_stray)
+        return false;
+    wish_write_name(wish, name, sizeof name);
+    for (uint32_t id = claims_at(engine, book_get(engine, wish->lane->book), name); id != NO_ID;
+         id = engine->claims[id].next_of_name)
+        if (engine->claims[id].type == wish->content->type && !engine->claims[id].is_forgotten)
+            return true;
+    return false;
+}
+
+// ---- time
+// -----------------------------------------------------------------------------------------
 
 // In flight: the asker hears now, the talk goes on to its end.
 static void wish_wait_is_over(void *context)
@@ -101,12 +160,7 @@ void engine_wish(struct engine *engine, const char *name, const struct change *c
         return;
     }
     struct wish *wish = wish_new(lane, change, trace, deadline_ms, done, context);
-    if (lane->last_wish)
-        lane->last_wish->next = wish;
-    else
-        lane->first_wish = wish;
-    lane->last_wish = wish;
-    lane->wish_count++;
+    wish_append(wish);
     engine_schedule(engine);
 }
 

@@ -117,6 +117,13 @@ struct seat_setup {
     const char *owner_id;       // whose is what it marks as ours; of providers that mark
 };
 
+// A seat as metrics show it.
+struct seat_view {
+    const char *lane; // "pihole-upstairs"
+    const void *seat;
+    uint64_t repaired; // record sets that were as wanted and, by a list, are not any more
+};
+
 struct provider {
     const char *name;
     size_t max_changes; // of one job
@@ -143,6 +150,8 @@ struct provider {
     enum ask_kind (*ask)(void *talk, const struct moment *moment, struct ask *out);
     void (*hear)(void *talk, const struct moment *moment, const struct heard *heard);
     void (*end)(void *talk); // also in the middle: nothing is heard any more
+    // Prometheus text of what only it knows of its seats, appended; or NULL.
+    void (*write_metrics)(const struct seat_view *seats, size_t count, struct buffer *out);
 };
 
 // All that are built in, from the list in src/providers/meson.build.

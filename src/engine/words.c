@@ -1,0 +1,111 @@
+#include <string.h>
+
+#include "engine/state.h"
+
+static const char *lane_word(const struct change_words *words, const struct lane *lane)
+{
+    size_t len = strlen(words->prefix);
+    return strncmp(lane->name, words->prefix, len) ? lane->name : lane->name + len;
+}
+
+static const char *join_values(struct arena *arena, const struct record_set *set)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < set->value_count; i++)
+        buffer_printf(&out, "%s%.*s", i ? "," : "", TEXT_ARGS(set->values[i]));
+    return arena_copy_text(arena, buffer_text(&out).at);
+}
+
+static const char *name_of(struct arena *arena, const struct record_set *set)
+{
+    if (text_is(set->subdomain, "@"))
+        return arena_printf(arena, "%.*s", TEXT_ARGS(set->domain));
+    return arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(set->subdomain), TEXT_ARGS(set->domain));
+}
+
+static const char *value_key(const struct change_words *words, const struct record_set *set)
+{
+    return set->type == RECORD_A || set->type == RECORD_AAAA ? words->address : words->target;
+}
+
+static const char *object_text(struct arena *arena, const struct object *object)
+{
+    if (!object)
+        return "";
+    struct text namespace_ = object_namespace(object);
+    struct text name = object_name(object);
+    return arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
+}
+
+static const char *message_of(const struct change_words *words, const struct change *change)
+{
+    if (change->op == CHANGE_REMOVE)
+        return words->deleted;
+    return change->outcome.replaced ? words->updated : words->created;
+}
+
+static bool is_quiet(const struct change *change)
+{
+    const struct outcome *outcome = &change->outcome;
+    return change->op == CHANGE_READ || outcome->is_unchanged || outcome->is_foreign ||
+           (change->op == CHANGE_REMOVE && outcome->was_absent);
+}
+
+static void tell_done(const struct lane *lane, const struct change_words *words,
+                      const struct object *object, const struct change *change)
+{
+    struct arena *arena = arena_new();
+    const struct record_set *set = &change->set;
+    const struct record_set *before = change->outcome.replaced;
+    struct log_attr attrs[6];
+    size_t count = 0;
+    attrs[count++] = LOG_TEXT(words->object, object_text(arena, object));
+    attrs[count++] = LOG_TEXT(words->name, name_of(arena, set));
+    if (change->op == CHANGE_SET && before)
+        attrs[count++] = LOG_TEXT(arena_printf(arena, "%s%s", words->before, value_key(words, set)),
+                                  join_values(arena, before));
+    if (change->op == CHANGE_SET)
+        attrs[count++] = LOG_TEXT(value_key(words, set), join_values(arena, set));
+    attrs[count++] = LOG_TEXT(words->lane, lane_word(words, lane));
+    attrs[count] = LOG_END;
+    log_attrs(lane->engine->log, LOG_INFO, message_of(words, change), attrs);
+    arena_free(arena);
+}
+
+static void tell_failed(const struct lane *lane, const struct change_words *words,
+                        const struct object *object, const struct change *change)
+{
+    static const char *const operations[] = {
+        [CHANGE_SET] = "set", [CHANGE_REMOVE] = "remove", [CHANGE_READ] = "read"};
+    struct arena *arena = arena_new();
+    log_line(lane->engine->log, LOG_ERROR, words->failed,
+             LOG_TEXT(words->object, object_text(arena, object)),
+             LOG_TEXT(words->name, name_of(arena, &change->set)),
+             LOG_TEXT("operation", operations[change->op]),
+             LOG_TEXT("error", change->outcome.error->text),
+             LOG_TEXT(words->lane, lane_word(words, lane)), LOG_END);
+    arena_free(arena);
+}
+
+void words_tell_change(const struct lane *lane, const struct controller *controller,
+                       const struct object *object, const struct change *change)
+{
+    const struct change_words *words = controller ? controller->words : NULL;
+    if (!words || is_quiet(change))
+        return;
+    if (change->outcome.is_done)
+        tell_done(lane, words, object, change);
+    else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT)
+        tell_failed(lane, words, object, change);
+}
+
+void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count)
+{
+    const struct engine *engine = lane->engine;
+    const struct change_words *words =
+        lane->controller == NO_CONTROLLER ? NULL
+                                          : engine->controllers[lane->controller].controller->words;
+    log_line(engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
+             LOG_TEXT(words ? words->lane : "lane", words ? lane_word(words, lane) : lane->name),
+             LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
+}
