@@ -5,6 +5,7 @@
 #include "store/cluster/bearers.h"
 #include "store/cluster/lease.h"
 #include "store/cluster/notes.h"
+#include "store/cluster/pages.h"
 
 enum { RIGHTS_MAX = 256 };
 
@@ -88,8 +89,10 @@ static void add_lease(struct list *list, const char *name)
 const struct kube_right *rights_make(struct arena *arena, const struct rights_wish *wish)
 {
     struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
-    for (size_t i = 0; i < wish->controller_count; i++)
+    for (size_t i = 0; i < wish->controller_count; i++) {
         add(&list, wish->controllers[i]->rights);
+        add(&list, wish->controllers[i]->keeps_ledgers ? page_rights : NULL);
+    }
     add_lease(&list, wish->lease_name);
     add(&list, notes_rights);
     add(&list, wish->has_owner_id ? NULL : lease_owner_rights);

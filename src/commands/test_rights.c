@@ -101,6 +101,23 @@ static void only_what_is_used_is_asked_for(void **state)
     assert_true(may(rights, "create", "authorization.k8s.io", "subjectaccessreviews"));
 }
 
+static void config_maps_are_kept_by_those_who_have_ledgers_alone(void **state)
+{
+    const struct controller plain = {.name = "plain"};
+    const struct controller keeper = {.name = "keeper", .keeps_ledgers = true};
+    const struct controller *one = &plain;
+    struct rights_wish wish = {.controllers = &one, .controller_count = 1, .lease_name = "x"};
+    assert_false(may(rights_make(*state, &wish), "list", "", "configmaps"));
+    one = &keeper;
+    const struct kube_right *rights = rights_make(*state, &wish);
+    for (const char *const *verb = (const char *const[]){"list", "create", "patch", "delete", NULL};
+         *verb; verb++)
+        assert_true(may(rights, *verb, "", "configmaps"));
+    for (; rights->resource; rights++)
+        assert_true(strcmp(rights->resource, "configmaps") != 0 ||
+                    rights->scope == RIGHT_OWN_NAMESPACE);
+}
+
 #define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)
 
 int main(void)
@@ -110,6 +127,7 @@ int main(void)
         row(secrets_are_never_listed),
         row(each_right_is_there_once_and_says_what_it_is_for),
         row(only_what_is_used_is_asked_for),
+        row(config_maps_are_kept_by_those_who_have_ledgers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,7 +417,8 @@ struct controller {
     // Controllers of other kinds that run with it, under its name in --controllers;
     // NULL-terminated, or NULL. Those that name the same overview share it.
     const struct controller *const *companions;
-    bool is_default; // runs unless --controllers says otherwise
+    bool keeps_ledgers; // its lanes may be of providers that have one
+    bool is_default;    // runs unless --controllers says otherwise
     // Options of which any makes it run beside the others as soon as it is given; NULL-terminated,
     // or NULL.
     const char *const *joins_with;

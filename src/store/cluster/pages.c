@@ -1,3 +1,5 @@
+#include "store/cluster/pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,15 @@ const struct kind page_kind = {
     .singular = "configmap",
     .is_namespaced = true,
     .is_foreign = true,
+};
+
+const struct kube_right page_rights[] = {
+    {.group = "",
+     .resource = "configmaps",
+     .verbs = (const char *const[]){"list", "create", "patch", "delete", NULL},
+     .scope = RIGHT_OWN_NAMESPACE,
+     .why = "Ledgers: what is ours at servers whose records carry no mark."},
+    {0},
 };
 
 // All pages of one ledger, list by list.
