@@ -72,7 +72,7 @@ bool setup_init(struct setup *setup, const struct invocation *invocation, struct
 static const char *finalizer_of(const struct setup *setup, const struct kind *kind)
 {
     for (size_t i = 0; i < setup->controller_count; i++)
-        if (setup->controllers[i]->kind == kind)
+        if (setup->controllers[i]->kind == kind && setup->controllers[i]->finalizer)
             return setup->controllers[i]->finalizer;
     return NULL;
 }

@@ -1,0 +1,357 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "controllers/ingress/turn.h"
+
+// What is written into the annotations, behind the records, and told in Events and log lines. The
+// annotation `status` remembers what was told: only what it does not say yet is news.
+
+enum {
+    PATIENCE_MS = 2000, // what is under way so long is told as it is
+    NOTE_OCTETS = 1000,
+};
+
+// ---- what became of the claims ------------------------------------------------------------------
+
+static const struct receipt *receipt_of(const struct turn *turn, const struct claim_want *want)
+{
+    size_t count;
+    const struct standing *standing = turn_find(turn, want->set.domain, &count);
+    for (size_t i = 0; i < count; i++)
+        if (standing[i].receipt->type == want->set.type &&
+            !strcmp(standing[i].receipt->book, want->book))
+            return standing[i].receipt;
+    return NULL;
+}
+
+static bool is_at_rest(const struct receipt *receipt)
+{
+    return receipt && (receipt->state == RECEIPT_SETTLED || receipt->state == RECEIPT_LOST);
+}
+
+// Why nothing can be done at that Pi-hole now, or NULL.
+static const struct error *trouble_of(const struct turn *turn, const struct pihole_target *target)
+{
+    const struct lane_view *lane = turn_lane(turn, target);
+    if (lane && lane->fault.fault != FAULT_NONE && lane->fault.reason[0])
+        return &lane->fault;
+    if (lane && lane->trouble.fault != FAULT_NONE && lane->trouble.reason[0])
+        return &lane->trouble;
+    return NULL;
+}
+
+// The provider may name the record itself.
+static const char *without_name(struct text name, const char *text)
+{
+    struct text all = text_of(text);
+    bool is_named = all.len > name.len + 2 && !memcmp(text, name.at, name.len) &&
+                    text[name.len] == ':' && text[name.len + 1] == ' ';
+    return is_named ? text + name.len + 2 : text;
+}
+
+static void add_failure(struct turn *turn, const struct claim_want *want,
+                        const struct receipt *receipt)
+{
+    const struct error *error = &receipt->error;
+    const struct pihole_target *target = turn_target(turn, want->book);
+    bool is_one = turn->targets->count == 1;
+    if (!receipt->attempts || !error->text[0])
+        return;
+    problems_add(&turn->problems,
+                 error->reason[0] ? arena_copy_text(turn->arena, error->reason) : "RecordRefused",
+                 "%.*s%s%s: %s", TEXT_ARGS(want->set.domain), is_one ? "" : " at ",
+                 is_one ? "" : target->name, without_name(want->set.domain, error->text));
+}
+
+static void add_outcome(struct turn *turn, const struct claim_want *want)
+{
+    const struct receipt *receipt = receipt_of(turn, want);
+    if (!receipt || receipt->intent != want->intent || turn_is_settled(receipt, want->intent))
+        return;
+    if (receipt->state == RECEIPT_LOST && want->intent == CLAIM_SET)
+        problems_add(&turn->problems, "HostClaimed", "%.*s: %.*s has it with other targets",
+                     TEXT_ARGS(want->set.domain), TEXT_ARGS(receipt->holder));
+    else if (receipt->state != RECEIPT_LOST)
+        add_failure(turn, want, receipt);
+}
+
+static bool is_affected(const struct turn *turn, const struct pihole_target *target)
+{
+    for (size_t i = 0; i < turn->out->claim_count; i++) {
+        const struct claim_want *want = &turn->out->claims[i];
+        if (!strcmp(want->book, target->url) && want->intent != CLAIM_KEEP &&
+            !is_at_rest(receipt_of(turn, want)))
+            return true;
+    }
+    return false;
+}
+
+static void add_troubles(struct turn *turn)
+{
+    for (size_t i = 0; i < turn->targets->count; i++) {
+        const struct pihole_target *target = &turn->targets->items[i];
+        const struct error *error = trouble_of(turn, target);
+        if (error && is_affected(turn, target))
+            problems_add(&turn->problems, arena_copy_text(turn->arena, error->reason), "%s: %s",
+                         target->name, error->text);
+    }
+}
+
+static void add_outcomes(struct turn *turn)
+{
+    add_troubles(turn);
+    for (size_t i = 0; i < turn->out->claim_count; i++)
+        add_outcome(turn, &turn->out->claims[i]);
+    problems_sort(&turn->problems);
+}
+
+// ---- what is under way --------------------------------------------------------------------------
+
+static bool is_under_way(struct turn *turn, const struct claim_want *want)
+{
+    const struct receipt *receipt = receipt_of(turn, want);
+    if (!receipt)
+        return true;
+    if (is_at_rest(receipt) || receipt->state == RECEIPT_HELD || receipt->attempts ||
+        trouble_of(turn, turn_target(turn, want->book)))
+        return false;
+    int64_t until_ms = receipt->since_ms + PATIENCE_MS;
+    if (!receipt->since_ms || until_ms <= turn->in->now_ms)
+        return false;
+    if (!turn->out->wake_ms || until_ms < turn->out->wake_ms)
+        turn->out->wake_ms = until_ms;
+    return true;
+}
+
+// One write when all is done beats several on the way.
+static bool has_under_way(struct turn *turn)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < turn->out->claim_count; i++)
+        has_any |= is_under_way(turn, &turn->out->claims[i]);
+    return has_any;
+}
+
+static bool is_complete(const struct turn *turn)
+{
+    if (!turn->wants.is_registered || turn->problems.count || !turn->wants.name_count)
+        return false;
+    for (size_t i = 0; i < turn->out->claim_count; i++) {
+        const struct receipt *receipt = receipt_of(turn, &turn->out->claims[i]);
+        if (!receipt || !turn_is_settled(receipt, turn->out->claims[i].intent))
+            return false;
+    }
+    return true;
+}
+
+// ---- managed-hosts ------------------------------------------------------------------------------
+
+// Does something of ours stand there for the name, or may it?
+static bool is_ours(const struct turn *turn, struct text name)
+{
+    size_t count;
+    const struct standing *standing = turn_find(turn, name, &count);
+    bool was_ours = turn->is_marked && turn_manages(turn, name);
+    bool is_left = was_ours && !count;
+    for (size_t i = 0; i < count; i++) {
+        const struct receipt *receipt = standing[i].receipt;
+        bool stands = receipt->state == RECEIPT_SETTLED && receipt->intent != CLAIM_REMOVE &&
+                      !receipt->is_foreign;
+        bool may_stand = !is_at_rest(receipt) || receipt->is_in_way || receipt->is_open;
+        is_left |= stands || (was_ours && may_stand);
+    }
+    return is_left;
+}
+
+struct listing {
+    struct buffer *names;
+    size_t count;
+    bool has_gained;
+    bool has_leaving;
+};
+
+static void add_name(const struct turn *turn, struct listing *listing, struct text name)
+{
+    if (!is_ours(turn, name))
+        return;
+    if (listing->names->len)
+        buffer_add_char(listing->names, ',');
+    buffer_add(listing->names, name.at, name.len);
+    listing->count++;
+    listing->has_gained |= !turn->is_marked || !turn_manages(turn, name);
+}
+
+// In the order of the object; behind those the ones that are still to go.
+static void list_names(const struct turn *turn, struct listing *listing)
+{
+    for (size_t i = 0; i < turn->wants.name_count; i++)
+        add_name(turn, listing, turn->wants.names[i]);
+    size_t staying = listing->count;
+    for (size_t i = 0; turn->is_marked && i < turn->managed_count; i++)
+        if (!turn_wants(turn, turn->managed[i]))
+            add_name(turn, listing, turn->managed[i]);
+    listing->has_leaving = listing->count > staying;
+}
+
+// The same names in another order are no news while one of them is still to go.
+static bool is_listed(const struct turn *turn, const struct listing *listing)
+{
+    return turn->is_marked && listing->has_leaving && !listing->has_gained &&
+           listing->count == turn->managed_count;
+}
+
+// Until each name of a predecessor is ours or is not, his list has to stand as it is.
+static bool is_adopting(const struct turn *turn)
+{
+    for (size_t i = 0; i < turn->out->claim_count; i++) {
+        const struct claim_want *want = &turn->out->claims[i];
+        const struct receipt *receipt = receipt_of(turn, want);
+        if (want->may_adopt && !is_at_rest(receipt) && !(receipt && receipt->attempts))
+            return true;
+    }
+    return false;
+}
+
+static bool may_list(const struct turn *turn)
+{
+    if (!turn->in->owner_id || (turn->wants.is_registered && turn->wants.is_frozen))
+        return false;
+    return turn->is_marked || (turn->wants.is_registered && !is_adopting(turn));
+}
+
+// ---- annotations --------------------------------------------------------------------------------
+
+static bool mark(struct turn *turn, const char *key, struct text stands, const char *wanted)
+{
+    struct verdict *out = turn->out;
+    if (wanted ? stands.at && text_is(stands, wanted) : !stands.at)
+        return false;
+    out->marks[out->mark_count++] = (struct verdict_mark){.key = key, .value = wanted};
+    return true;
+}
+
+static bool mark_names(struct turn *turn)
+{
+    const struct pihole_ours *ours = &turn->source->ours;
+    const char *names = NULL;
+    const char *by = NULL;
+    AUTO_BUFFER list = {0};
+    struct listing listing = {.names = &list};
+    if (!may_list(turn))
+        return false;
+    list_names(turn, &listing);
+    if (is_listed(turn, &listing))
+        return false;
+    if (list.len) {
+        names = arena_copy(turn->arena, list.at, list.len);
+        by = arena_printf(turn->arena, PIHOLE_MANAGED_BY_PREFIX "%s", turn->in->owner_id);
+    }
+    // Another owner's marks stay while nothing here is ours.
+    if (!names && !turn->is_marked && !turn->was_foreign)
+        return false;
+    mark(turn, PIHOLE_MANAGED_HOSTS, ours->managed_hosts, names);
+    mark(turn, PIHOLE_MANAGED_BY, ours->managed_by, by);
+    return listing.has_gained;
+}
+
+// ---- telling ------------------------------------------------------------------------------------
+
+static const char *object_text(const struct turn *turn)
+{
+    return arena_printf(turn->arena, "%.*s/%.*s", TEXT_ARGS(turn->in->namespace_),
+                        TEXT_ARGS(turn->in->name));
+}
+
+static struct log_attr *add_line(struct turn *turn, enum log_level level, const char *message)
+{
+    enum { ATTRS = 5 };
+    struct verdict *out = turn->out;
+    if (out->line_count == VERDICT_NOTES_MAX)
+        return NULL;
+    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, ATTRS);
+    attrs[0] = LOG_TEXT(turn->source->word, object_text(turn));
+    for (size_t i = 1; i < ATTRS; i++)
+        attrs[i] = LOG_END;
+    out->lines[out->line_count++] = (struct verdict_line){level, message, attrs};
+    return attrs;
+}
+
+static void add_problem_line(struct turn *turn, const struct problem *problem)
+{
+    if (!strcmp(problem->reason, "NoHosts")) {
+        add_line(turn, LOG_WARN, turn->source->skipped);
+        return;
+    }
+    struct log_attr *attrs =
+        problem->annotation ? add_line(turn, LOG_WARN, "invalid annotation") : NULL;
+    if (!attrs)
+        return;
+    attrs[1] = LOG_TEXT("annotation", problem->annotation);
+    attrs[2] = LOG_SLICE("value", problem->value);
+    attrs[3] = LOG_TEXT("error", problem->error);
+}
+
+static bool is_said(const struct turn *turn, const char *text)
+{
+    struct text said = turn->source->ours.status;
+    return said.len && memmem(said.at, said.len, text, strlen(text));
+}
+
+static void tell_problems(struct turn *turn)
+{
+    size_t end;
+    for (size_t at = 0; at < turn->problems.count; at = end) {
+        enum event_reason event;
+        const char *text = problems_group(&turn->problems, at, NOTE_OCTETS, &end);
+        const char *reason = turn->problems.items[at].reason;
+        if (is_said(turn, text))
+            continue;
+        for (size_t i = at; i < end; i++)
+            add_problem_line(turn, &turn->problems.items[i]);
+        if (problem_event(reason, &event))
+            verdict_note(turn->out, true, event, text + strlen(reason) + 2);
+    }
+}
+
+static void tell_refusal(struct turn *turn)
+{
+    struct log_attr *attrs =
+        turn->in->refused ? add_line(turn, LOG_ERROR, "reconcile failed") : NULL;
+    if (attrs)
+        attrs[1] = LOG_TEXT("error", turn->in->refused->text);
+}
+
+static void tell_synced(struct turn *turn)
+{
+    size_t count = turn->wants.name_count;
+    verdict_note(
+        turn->out, false, EVENT_SYNCED,
+        arena_printf(turn->arena, "%zu name%s in place", count, count == 1 ? " is" : "s are"));
+}
+
+static void label(struct turn *turn)
+{
+    if (!turn->wants.is_registered && !turn->problems.count)
+        return;
+    turn->out->class_label = "";
+    turn->out->reason_label = turn->problems.count ? turn->problems.items[0].reason
+                              : is_complete(turn)  ? "Synced"
+                                                   : "Pending";
+}
+
+void turn_tell(struct turn *turn)
+{
+    if (!turn->source || turn->is_going)
+        return;
+    add_outcomes(turn);
+    label(turn);
+    if (has_under_way(turn))
+        return;
+    bool has_gained = mark_names(turn);
+    bool was_troubled = turn->source->ours.status.at;
+    if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
+        tell_problems(turn);
+    if ((has_gained || was_troubled) && is_complete(turn))
+        tell_synced(turn);
+    tell_refusal(turn);
+}
