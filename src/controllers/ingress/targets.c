@@ -215,16 +215,18 @@ struct value *pihole_target_config(struct arena *arena, const struct pihole_targ
                                    const struct pihole_target *target)
 {
     struct value *config = value_make(arena, VALUE_MAP);
-    value_put_text(arena, config, "server", target->url);
+    struct value *tls = value_make(arena, VALUE_MAP);
+    value_put_text(arena, config, "url", target->url);
     value_put_text(arena, config, "dialect", target->dialect);
     value_put_text(arena, config, "ownership", target->ownership);
     value_put_text(arena, config, "write", target->write);
-    put_given(arena, config, "caBundle", target->ca);
-    put_given(arena, config, "serverName", target->server_name);
-    put_given(arena, config, "pin", target->pin);
-    value_put_bool(arena, config, "skipVerify", target->skips_verify);
+    value_put_text(arena, config, "adopt", targets->adopts ? "managed" : "none");
+    put_given(arena, tls, "caPem", target->ca);
+    put_given(arena, tls, "serverName", target->server_name);
+    put_given(arena, tls, "pin", target->pin);
+    value_put_bool(arena, tls, "skipVerify", target->skips_verify);
+    value_set(config, TEXT("tls"), tls);
     value_put_bool(arena, config, "noPassword", target->has_no_password);
-    value_put_int(arena, config, "verifySeconds", targets->verify_s);
     value_put_int(arena, config, "restartMinSeconds", targets->restart_min_s);
     return config;
 }

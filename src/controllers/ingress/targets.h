@@ -93,8 +93,8 @@ bool pihole_targets_read(struct arena *arena, const struct value *document,
                          const struct pihole_target *defaults, struct pihole_targets *targets,
                          struct error *err);
 
-// The provider's own keys: server, dialect, ownership, write, caBundle, serverName, pin,
-// skipVerify, noPassword, verifySeconds, restartMinSeconds. Absent: not given.
+// The provider's own keys: url, dialect, ownership, write, adopt, tls{caPem, serverName, pin,
+// skipVerify}, noPassword, restartMinSeconds. Absent: not given.
 struct value *pihole_target_config(struct arena *arena, const struct pihole_targets *targets,
                                    const struct pihole_target *target);
 // By name; NULL: there is none.

@@ -260,16 +260,16 @@ static void the_provider_gets_what_was_given(void **state)
     read_well(UP);
     value_write_json(&json, pihole_target_config(arena, &targets, &targets.items[0]));
     assert_string_equal(json.at,
-                        "{\"server\":\"http://192.168.1.2\",\"dialect\":\"auto\",\"ownership\":"
-                        "\"comment\",\"write\":\"auto\",\"skipVerify\":false,\"noPassword\":false,"
-                        "\"verifySeconds\":60,\"restartMinSeconds\":10}");
+                        "{\"url\":\"http://192.168.1.2\",\"dialect\":\"auto\",\"ownership\":"
+                        "\"comment\",\"write\":\"auto\",\"adopt\":\"managed\",\"tls\":"
+                        "{\"skipVerify\":false},\"noPassword\":false,\"restartMinSeconds\":10}");
     targets.items[0].ca = "PEM";
     targets.items[0].server_name = "pi.hole";
     targets.items[0].pin = "learn";
     const struct value *config = pihole_target_config(arena, &targets, &targets.items[0]);
-    assert_true(text_is(value_text_at(config, "caBundle"), "PEM"));
-    assert_true(text_is(value_text_at(config, "serverName"), "pi.hole"));
-    assert_true(text_is(value_text_at(config, "pin"), "learn"));
+    assert_true(text_is(value_text_at(config, "tls.caPem"), "PEM"));
+    assert_true(text_is(value_text_at(config, "tls.serverName"), "pi.hole"));
+    assert_true(text_is(value_text_at(config, "tls.pin"), "learn"));
 }
 
 int main(void)
