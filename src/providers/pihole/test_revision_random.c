@@ -516,7 +516,9 @@ static void play(struct world *world)
 static void play_seed(uint64_t seed, bool is_large)
 {
     struct world *world = mem_new_of(struct world);
-    *world = (struct world){.house = house_of(seed % 3 != 0), .seed = seed, .is_large = is_large};
+    world->house = house_of(seed % 3 != 0);
+    world->seed = seed;
+    world->is_large = is_large;
     world->house.way = (enum revision_way)(seed / 3 % 3);
     world->names = is_large ? NAMES_MAX : 12;
     world->house.ledger = (struct ledger_view){.find = world_find, .context = world};

@@ -125,7 +125,7 @@ static const char *many(struct house *house, const char *format, unsigned count)
 {
     AUTO_BUFFER out = {0};
     for (unsigned i = 0; i < count; i++) {
-        char number[8];
+        char number[16];
         snprintf(number, sizeof number, "%05u", i);
         for (const char *at = format; *at; at++) {
             if (*at == '@')
