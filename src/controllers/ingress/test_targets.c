@@ -261,7 +261,7 @@ static void the_provider_gets_what_was_given(void **state)
     value_write_json(&json, pihole_target_config(arena, &targets, &targets.items[0]));
     assert_string_equal(json.at,
                         "{\"url\":\"http://192.168.1.2\",\"dialect\":\"auto\",\"ownership\":"
-                        "\"comment\",\"write\":\"auto\",\"adopt\":\"managed\",\"tls\":"
+                        "\"comment\",\"write\":\"auto\",\"adopt\":\"none\",\"tls\":"
                         "{\"skipVerify\":false},\"noPassword\":false,\"restartMinSeconds\":10}");
     targets.items[0].ca = "PEM";
     targets.items[0].server_name = "pi.hole";
