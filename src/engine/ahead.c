@@ -207,7 +207,8 @@ void ahead_open(struct lane *lane)
     if (!lane->provider->has_ledger || !engine->options.store)
         return;
     if (!lane->ledger)
-        lane->ledger = ledger_keeper_new(&(struct ledger_setup){.loop = engine->loop,
+        lane->ledger = ledger_keeper_new(&(struct ledger_setup){.calls = &engine->ledger_calls,
+                                                                .loop = engine->loop,
                                                                 .log = engine->log,
                                                                 .store = engine->options.store,
                                                                 .backend = lane->name,

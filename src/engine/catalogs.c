@@ -3,6 +3,7 @@
 
 #include "base/metric.h"
 #include "dns/catalog.h"
+#include "dns/guard.h"
 #include "dns/serial.h"
 #include "engine/state.h"
 
@@ -10,9 +11,6 @@
 // them, and only when all zones are known: a zone that is missing there is dropped by the servers.
 
 enum {
-    GUARD_WINDOW_MS = 600000,
-    GUARD_PERCENT = 30,
-    GUARD_LEAST = 10,
     UID_OCTETS = 37,
     CATALOG_SERVERS_MAX = 64,
 };
@@ -91,7 +89,7 @@ static void sweep(struct engine *engine, struct catalog *catalog)
         const struct ghost *ghost = &catalog->ghosts[i];
         const struct served *served = publish_find(engine, name_of(ghost));
         bool is_back = served && served->is_member;
-        if (is_back || (!ghost->is_held && ghost->left_ms + GUARD_WINDOW_MS < now_ms))
+        if (is_back || (!ghost->is_held && ghost->left_ms + guard_rules.window_ms < now_ms))
             drop_ghost(catalog, i);
     }
 }
@@ -117,7 +115,7 @@ static void guard(struct engine *engine, struct catalog *catalog)
     size_t left = catalog->ghost_count;
     size_t before = members_of(engine, catalog) + left;
     bool is_new = false;
-    if (left < GUARD_LEAST || left * 100 <= before * GUARD_PERCENT)
+    if (!guard_is_too_much(&guard_rules, before, left))
         return;
     for (size_t i = 0; i < left; i++) {
         is_new |= !catalog->ghosts[i].is_held;

@@ -100,6 +100,7 @@ void engine_free(struct engine *engine)
     publish_free(engine);
     overviews_free(engine);
     lanes_free(engine);
+    ledger_calls_free(&engine->ledger_calls);
     busy_free(engine);
     books_free(engine);
     keys_free(engine);

@@ -453,6 +453,7 @@ struct engine {
     size_t batch_capacity;
 
     struct write *writes; // store calls under way
+    struct ledger_calls ledger_calls;
     struct child_write *child_writes;
     size_t writes_in_flight;
     size_t flights_in_air;
