@@ -82,7 +82,7 @@ static bool take_words(struct pihole_seat *seat, const struct value *config, str
                                          {"element", REVISION_BY_ELEMENT},
                                          {NULL, 0}};
     static const struct choice adoptions[] = {{"managed", 1}, {"none", 0}, {NULL, 0}};
-    int dialect, has_tags, way, adopts;
+    int dialect = 0, has_tags = 0, way = 0, adopts = 0;
     if (!choose(config, "dialect", dialects, &dialect, err) ||
         !choose(config, "ownership", ownerships, &has_tags, err) ||
         !choose(config, "write", ways, &way, err) ||

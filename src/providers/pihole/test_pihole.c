@@ -213,8 +213,10 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
         if (kind == ASK_DONE)
             break;
         assert_int_equal(kind, ASK_HTTP);
-        if (at == count)
+        if (at >= count) {
             fail_msg("asked %s %s, and no more was expected", ask.http.method, ask.http.url);
+            break;
+        }
         note_headers(world, &ask.http);
         check_ask(world, &ask.http, &rows[at]);
         answer(world, talk, &rows[at]);
