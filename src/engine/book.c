@@ -753,7 +753,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
         wait_ms = longest_ms;
     pending->next_unix_ms = now_ms + wait_ms;
     queue_forget(engine->due, id);
-    queue_after(engine->due, id, loop_mono_ms(engine->loop) + wait_ms);
+    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + wait_ms);
     if (pending->is_due)
         lane_unqueue(claim_lane(engine, claim), id);
     engine_schedule(engine);
@@ -997,7 +997,7 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     delay = lane ? retry_delay(lane, pending->attempts, error) : 0;
     pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
     queue_forget(engine->due, id);
-    queue_after(engine->due, id, loop_mono_ms(engine->loop) + delay);
+    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay);
     if (pending->is_due)
         lane_unqueue(claim_lane(engine, claim), id);
     key_wake(engine, claim->key, QUEUE_USER);

@@ -236,6 +236,6 @@ bool children_write(struct engine *engine, uint32_t id, const struct verdict *ve
         sent++;
     }
     if (!sent && first_ms && !engine->dry_run)
-        queue_after(engine->queue, id, first_ms);
+        key_after(engine, id, first_ms);
     return sent > 0;
 }

@@ -159,6 +159,11 @@ void keys_wake_all(struct engine *engine, size_t controller)
             key_wake(engine, id, QUEUE_USER);
 }
 
+void key_after(struct engine *engine, uint32_t id, int64_t at_ms)
+{
+    queue_after(engine->queue, id, key_level(engine, id, QUEUE_USER), at_ms);
+}
+
 void keys_free(struct engine *engine)
 {
     for (uint32_t id = 0; id < engine->key_used; id++)

@@ -493,6 +493,7 @@ void key_drop_memo(struct engine *engine, struct key *key);
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 void keys_wake_all(struct engine *engine, size_t controller);
+void key_after(struct engine *engine, uint32_t id, int64_t at_ms); // a turn then, on loop_mono_ms()
 void keys_free(struct engine *engine);
 
 // turn.c: a write failed. `is_ahead`: of talks, or of the status that is to tell it.

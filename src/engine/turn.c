@@ -208,7 +208,7 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
         delay = REFUSED_RETRY_MAX_MS;
     if (error->retry_ms > delay)
         delay = error->retry_ms;
-    queue_after(engine->queue, id, loop_mono_ms(engine->loop) + delay);
+    key_after(engine, id, loop_mono_ms(engine->loop) + delay);
     extra->write_not_before_ms = error->retry_ms ? loop_mono_ms(engine->loop) + delay : 0;
     if (error->fault == FAULT_RACE || (extra->write_failures & (extra->write_failures - 1)))
         return;
@@ -556,11 +556,11 @@ static void write_verdict(struct engine *engine, uint32_t id, const struct verdi
         return;
     }
     if (key->extra && key->extra->write_not_before_ms > loop_mono_ms(engine->loop)) {
-        queue_after(engine->queue, id, key->extra->write_not_before_ms);
+        key_after(engine, id, key->extra->write_not_before_ms);
         return;
     }
     if (hold_back(engine, key))
-        queue_after(engine->queue, id, key->extra->refused_until_ms);
+        key_after(engine, id, key->extra->refused_until_ms);
     else if (write_ahead(engine, id, verdict) || write_finalizer_away(engine, id, verdict) ||
              write_object(engine, id, verdict) || children_write(engine, id, verdict))
         return;
@@ -626,8 +626,8 @@ void turn_take(struct engine *engine, uint32_t id)
     ask_question(engine, id, &verdict);
     settle_previous(engine, id);
     if (verdict.wake_ms)
-        queue_after(engine->queue, id,
-                    loop_mono_ms(engine->loop) + verdict.wake_ms - loop_unix_ms(engine->loop));
+        key_after(engine, id,
+                  loop_mono_ms(engine->loop) + verdict.wake_ms - loop_unix_ms(engine->loop));
     if (!read_whole(engine, id, &verdict))
         write_verdict(engine, id, &verdict);
 }

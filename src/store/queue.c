@@ -22,7 +22,8 @@ struct entry {
     uint32_t added_ms; // wraps around
     int64_t timer_ms;  // NO_TIME: none
     bool is_due;
-    uint8_t level; // of the line that it is due in
+    uint8_t level;       // of the line that it is due in
+    uint8_t timer_level; // of the one that it comes up in
 };
 
 // Slots in order of coming.
@@ -112,7 +113,12 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
         mem_reserve(&queue->entries, &queue->capacity, (size_t)queue->used + 1);
         slot = queue->used++;
     }
-    queue->entries[slot] = (struct entry){id, NO_ID, NO_ID, 0, NO_TIME, false, QUEUE_USER};
+    queue->entries[slot] = (struct entry){.id = id,
+                                          .next = NO_ID,
+                                          .previous = NO_ID,
+                                          .timer_ms = NO_TIME,
+                                          .level = QUEUE_USER,
+                                          .timer_level = QUEUE_BACKGROUND};
     table_add(&queue->by_id, id_hash(id), slot);
     queue->live++;
     return slot;
@@ -124,7 +130,8 @@ static void slot_put_back(struct queue *queue, uint32_t slot)
     if (entry->is_due || entry->timer_ms != NO_TIME)
         return;
     table_remove(&queue->by_id, id_hash(entry->id), slot);
-    *entry = (struct entry){NO_ID, queue->free, NO_ID, 0, NO_TIME, false, QUEUE_USER};
+    *entry =
+        (struct entry){.id = NO_ID, .next = queue->free, .previous = NO_ID, .timer_ms = NO_TIME};
     queue->free = slot;
     queue->live--;
 }
@@ -243,10 +250,12 @@ static void alarms_trim(struct queue *queue)
         alarm_drop_first(queue);
 }
 
-void queue_after(struct queue *queue, uint32_t id, int64_t at_ms)
+void queue_after(struct queue *queue, uint32_t id, enum queue_level level, int64_t at_ms)
 {
     uint32_t slot = slot_get(queue, id);
     struct entry *entry = &queue->entries[slot];
+    if (level < entry->timer_level)
+        entry->timer_level = (uint8_t)level;
     if (entry->timer_ms <= at_ms)
         return;
     entry->timer_ms = at_ms;
@@ -259,6 +268,7 @@ void queue_cancel_timer(struct queue *queue, uint32_t id)
     if (slot == TABLE_NONE || queue->entries[slot].timer_ms == NO_TIME)
         return;
     queue->entries[slot].timer_ms = NO_TIME;
+    queue->entries[slot].timer_level = QUEUE_BACKGROUND;
     slot_put_back(queue, slot);
     alarms_trim(queue);
 }
@@ -281,9 +291,12 @@ static void alarms_ring(struct queue *queue, int64_t now_ms)
     for (alarms_trim(queue); queue->alarm_count && queue->alarms[0].at_ms <= now_ms;
          alarms_trim(queue)) {
         uint32_t id = queue->alarms[0].id;
-        queue->entries[slot_find(queue, id)].timer_ms = NO_TIME;
+        struct entry *entry = &queue->entries[slot_find(queue, id)];
+        enum queue_level level = entry->timer_level;
+        entry->timer_ms = NO_TIME;
+        entry->timer_level = QUEUE_BACKGROUND;
         alarm_drop_first(queue);
-        queue_add(queue, id, QUEUE_USER, now_ms);
+        queue_add(queue, id, level, now_ms);
     }
 }
 

@@ -17,8 +17,9 @@ struct queue *queue_new(void);
 void queue_free(struct queue *queue);
 // Due now. An id that waits already keeps its place, or moves up to the better level.
 void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t now_ms);
-// Due at at_ms (any clock, always the same one); the earlier time wins. It comes up as USER.
-void queue_after(struct queue *queue, uint32_t id, int64_t at_ms);
+// Due at at_ms (any clock, always the same one); the earlier time and the better level win. Not in
+// the background: its level is USER or URGENT.
+void queue_after(struct queue *queue, uint32_t id, enum queue_level level, int64_t at_ms);
 void queue_cancel_timer(struct queue *queue, uint32_t id);
 void queue_forget(struct queue *queue, uint32_t id); // neither due nor timed any more
 // Next due id; false when none is.
@@ -28,5 +29,6 @@ bool queue_has_urgent(const struct queue *queue);
 uint32_t queue_depth(const struct queue *queue);       // due ones
 uint64_t queue_adds(const struct queue *queue);        // ids that became due since the beginning
 int64_t queue_last_wait_ms(const struct queue *queue); // how long the id popped last was due
-// When the earliest timer ends, INT64_MAX without one; INT64_MIN when something is due.
+int64_t queue_timer_ms(const struct queue *queue);     // when the earliest timer ends, or INT64_MAX
+// The same, but INT64_MIN when something is due.
 int64_t queue_next_ms(const struct queue *queue);

@@ -69,6 +69,28 @@ static void what_is_urgent_goes_before_what_people_wait_for(void **state)
     queue_free(queue);
 }
 
+static void a_timer_comes_up_in_the_line_that_it_was_set_for(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_new();
+    uint32_t id = UINT32_MAX;
+    queue_add(queue, 1, QUEUE_USER, 0);
+    queue_after(queue, 2, QUEUE_URGENT, 100);
+    queue_after(queue, 2, QUEUE_USER, 200);
+    queue_after(queue, 3, QUEUE_URGENT, 50);
+    queue_cancel_timer(queue, 3);
+    queue_after(queue, 3, QUEUE_USER, 100);
+    assert_false(queue_pop_urgent(queue, 99, &id));
+    expect_pop(queue, 100, 2);
+    assert_false(queue_has_urgent(queue));
+    queue_after(queue, 2, QUEUE_USER, 200); // and not in that of another time
+    assert_false(queue_pop_urgent(queue, 200, &id));
+    expect_pop(queue, 200, 1);
+    expect_pop(queue, 200, 3);
+    expect_pop(queue, 200, 2);
+    queue_free(queue);
+}
+
 static void what_is_urgent_goes_before_old_background_work(void **state)
 {
     (void)state;
@@ -98,9 +120,9 @@ static void the_earlier_timer_wins(void **state)
     (void)state;
     struct queue *queue = queue_new();
     uint32_t id;
-    queue_after(queue, 4, 500);
-    queue_after(queue, 4, 200);
-    queue_after(queue, 4, 900);
+    queue_after(queue, 4, QUEUE_USER, 500);
+    queue_after(queue, 4, QUEUE_USER, 200);
+    queue_after(queue, 4, QUEUE_USER, 900);
     assert_int_equal(queue_next_ms(queue), 200);
     assert_false(queue_pop(queue, 199, &id));
     expect_pop(queue, 200, 4);
@@ -114,7 +136,7 @@ static void timers_ring_in_order_of_time(void **state)
     (void)state;
     struct queue *queue = queue_new();
     for (uint32_t id = 0; id < 50; id++)
-        queue_after(queue, id, 1000 - 10 * (int64_t)id);
+        queue_after(queue, id, QUEUE_USER, 1000 - 10 * (int64_t)id);
     for (uint32_t id = 50; id-- > 0;)
         expect_pop(queue, 2000, id);
     queue_free(queue);
@@ -126,7 +148,7 @@ static void a_forgotten_id_does_not_come_back(void **state)
     struct queue *queue = queue_new();
     uint32_t id;
     queue_add(queue, 1, QUEUE_USER, 0);
-    queue_after(queue, 1, 5);
+    queue_after(queue, 1, QUEUE_USER, 5);
     queue_add(queue, 2, QUEUE_BACKGROUND, 0);
     queue_forget(queue, 1);
     queue_forget(queue, 2);
@@ -140,8 +162,8 @@ static void a_flood_leaves_the_timers(void **state)
     (void)state;
     struct queue *queue = queue_new();
     uint32_t id;
-    queue_after(queue, 9, 700);
-    queue_after(queue, 60000, 800);
+    queue_after(queue, 9, QUEUE_USER, 700);
+    queue_after(queue, 60000, QUEUE_USER, 800);
     for (id = 0; id < 50000; id++)
         queue_add(queue, id, QUEUE_BACKGROUND, 0);
     for (uint32_t i = 0; i < 50000; i++)
@@ -161,6 +183,7 @@ int main(void)
         cmocka_unit_test(an_id_added_many_times_comes_once),
         cmocka_unit_test(an_edit_overtakes_the_start_up_flood),
         cmocka_unit_test(what_is_urgent_goes_before_what_people_wait_for),
+        cmocka_unit_test(a_timer_comes_up_in_the_line_that_it_was_set_for),
         cmocka_unit_test(what_is_urgent_goes_before_old_background_work),
         cmocka_unit_test(background_work_rises_after_a_minute),
         cmocka_unit_test(the_earlier_timer_wins),

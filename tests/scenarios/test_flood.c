@@ -59,20 +59,27 @@ static void change(struct stage *stage, int number)
     save(stage, name.at, &text);
 }
 
+static void save_zone(struct stage *stage, const char *delegations)
+{
+    AUTO_BUFFER zone = {0};
+    buffer_printf(&zone,
+                  "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: shop}\n"
+                  "spec:\n  domainName: shop.example.\n"
+                  "  delegations: %s\n"
+                  "  nameservers: [{name: ns1, addresses: [192.0.2.53]}]\n",
+                  delegations);
+    save(stage, "shop.yaml", &zone);
+}
+
 static struct stage *stage_with_zone(void)
 {
     struct error err;
-    AUTO_BUFFER zone = {0};
     struct stage *stage = stage_new(STAGE_CLUSTER, false);
     assert_true(stage_set_zones(stage,
                                 "groups:\n- name: default\n  servers:\n"
                                 "  - {name: ns1, address: 192.0.2.53}\n",
                                 &err));
-    buffer_add_text(&zone, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: shop}\n"
-                           "spec:\n  domainName: shop.example.\n"
-                           "  delegations: [{records: [{pattern: '*'}]}]\n"
-                           "  nameservers: [{name: ns1, addresses: [192.0.2.53]}]\n");
-    save(stage, "shop.yaml", &zone);
+    save_zone(stage, "[{records: [{pattern: '*'}]}]");
     return stage;
 }
 
@@ -99,6 +106,23 @@ static void a_change_overtakes_the_statuses_of_a_flood(void **state)
         assert_int_not_equal(served(stage), before);
         advance(stage, 200);
     }
+    stage_free(stage);
+}
+
+// All records leave the zone at once, and the first write of its status fails.
+static void a_refused_status_of_a_zone_overtakes_the_flood(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_with_zone();
+    advance(stage, MINUTE_MS);
+    flood(stage);
+    advance(stage, MINUTE_MS);
+    model_server_set_delays(stage->server, SLOW_MS, 1);
+    model_server_fault(stage->server, MODEL_PATCH_STATUS, 0, MODEL_FAILS);
+    save_zone(stage, "[]");
+    uint32_t before = served(stage);
+    advance(stage, 5 * SLOW_MS);
+    assert_int_not_equal(served(stage), before);
     stage_free(stage);
 }
 
@@ -162,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_is_told_however_late_its_turn_comes),
         cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
+        cmocka_unit_test(a_refused_status_of_a_zone_overtakes_the_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
