@@ -133,13 +133,53 @@ static void each_entry_is_treated_by_whose_it_is(void **state)
             assert_true(change.outcome.replaced || change.outcome.error);
         assert_string_equal(revised(&house, LIST_HOSTS), hosts_after);
         assert_string_equal(revised(&house, LIST_CNAMES), rows[i].cnames_after);
+        size_t count;
+        revision_changes(house.revision, &count);
+        assert_int_equal(count, revision_write_count(house.revision) > 0);
     }
+}
+
+static void ours_that_cannot_be_is_not_there_and_goes_with_the_next_write(void **state)
+{
+    (void)state;
+    HOUSE(house, true);
+    struct change change = change_of(house.arena, "A app.lan 192.168.1.50");
+    house.way = REVISION_BY_PATCH;
+    house_read(&house, NAS "192.168.1.50 app.lan *.lan" TAG "\n", "");
+    house_revise(&house, &change, 1);
+    assert_string_equal(outcome_text(house.arena, &change), "done created");
+    assert_string_equal(revised(&house, LIST_HOSTS), NAS OURS);
+}
+
+// Its line looks the same before and after, so only we know that it is ours now.
+static void what_was_adopted_without_a_tag_is_ours_from_then_on(void **state)
+{
+    static const char *const none[] = {NULL};
+    static const char *const after[] = {"A app.lan|192.168.1.50 app.lan\n", NULL};
+    (void)state;
+    HOUSE(house, false);
+    struct change adopting = change_of(house.arena, "+A app.lan 192.168.1.50");
+    struct change going = change_of(house.arena, "-A app.lan");
+    house.way = REVISION_BY_PATCH;
+    house_remember(&house, none);
+    house_read(&house, NAS "192.168.1.50 app.lan\n", "");
+    strangers_note(&house.strangers, house.list, NULL);
+    house_remember(&house, after);
+    house_read(&house, NAS "192.168.1.50 app.lan\n", "");
+    house_revise(&house, &adopting, 1);
+    strangers_note(&house.strangers, house.list, house.revision);
+    assert_string_equal(outcome_text(house.arena, &adopting), "done unchanged");
+    house_read(&house, NAS "192.168.1.50 app.lan\n", "");
+    house_revise(&house, &going, 1);
+    assert_string_equal(revised(&house, LIST_HOSTS), NAS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_entry_is_treated_by_whose_it_is),
+        cmocka_unit_test(ours_that_cannot_be_is_not_there_and_goes_with_the_next_write),
+        cmocka_unit_test(what_was_adopted_without_a_tag_is_ours_from_then_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 #include <strings.h>
 
+#include "base/digest.h"
 #include "providers/pihole/test_lists.h"
 
 // Random lists and batches, against a model that knows no lines: whose values of a name and type
@@ -360,12 +361,12 @@ static char *unescaped(struct arena *arena, const char *path)
 {
     AUTO_BUFFER out = {0};
     for (; *path; path++) {
-        unsigned code = 0;
-        if (*path == '%') {
-            assert_int_equal(sscanf(path, "%%%2X", &code), 1);
+        char octet = *path;
+        if (octet == '%') {
+            assert_true(hex_decode((struct text){path + 1, 2}, (uint8_t *)&octet, 1));
             path += 2;
         }
-        buffer_add_char(&out, code ? (char)code : *path);
+        buffer_add_char(&out, octet);
     }
     return arena_copy(arena, buffer_text(&out).at, out.len);
 }

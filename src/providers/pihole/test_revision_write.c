@@ -185,14 +185,17 @@ static void ours_are_packed_when_that_makes_them_fit_and_unpacked_when_few(void 
 {
     (void)state;
     HOUSE(house, true);
-    house_read(&house, many(&house, "9.9.9.9 nas@\n1.1.1.1 host@.home.lan" TAG "\n", 1100), "");
+    const char *all = many(&house, "9.9.9.9 nas@\n1.1.1.1 host@.home.lan" TAG "\n", 1100);
+    const char *twice = "1.1.1.1 HOST00001.home.lan" TAG "\n";
+    house_read(&house, arena_printf(house.arena, "%s%s", all, twice), "");
     revise(&house, two_more, 2);
     assert_int_equal(revision_write_count(house.revision), 1);
     assert_true(revision_is_packed(house.revision));
     assert_true(body_len(&house, 0) <= 65534);
     const char *packed = revised(&house, LIST_HOSTS);
     assert_non_null(strstr(packed, "9.9.9.9 nas00000\n9.9.9.9 nas00001\n"));
-    assert_non_null(strstr(packed, "\n1.1.1.1 host00000.home.lan host00001.home.lan"));
+    assert_non_null(
+        strstr(packed, "\n1.1.1.1 host00000.home.lan host00001.home.lan host00002.home.lan"));
     assert_non_null(strstr(packed, "\n1.1.1.1 host01088.home.lan host01089.home.lan"));
     assert_non_null(strstr(packed, " host01099.home.lan zz1.home.lan" TAG "\n"));
     assert_non_null(strstr(packed, "\n1.1.1.2 zz2.home.lan" TAG "\n"));
