@@ -92,7 +92,8 @@ enum pihole_list { PIHOLE_HOSTS, PIHOLE_CNAMES };
 size_t model_pihole_count(const struct model_pihole *pihole, enum pihole_list list);
 const char *model_pihole_at(const struct model_pihole *pihole, enum pihole_list list, size_t at);
 // A person writes that entry, in the page or right into pihole.toml: nothing is checked, it stands
-// at the end, and the resolver serves it at once. With `is_kept`, nobody else may change it.
+// at the end with its blanks as they are read back, and the resolver serves it at once. With
+// `is_kept`, nobody else may change it.
 void model_pihole_put(struct model_pihole *pihole, enum pihole_list list, const char *entry,
                       bool is_kept);
 // A person takes it away; false: there is none.

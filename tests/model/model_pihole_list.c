@@ -290,9 +290,10 @@ const char *model_pihole_at(const struct model_pihole *pihole, enum pihole_list 
 void model_pihole_put(struct model_pihole *pihole, enum pihole_list list, const char *entry,
                       bool is_kept)
 {
-    model_entries_add(&pihole->stored.of[list], entry);
+    autofree char *normal = model_pihole_normal(list, entry);
+    model_entries_add(&pihole->stored.of[list], normal);
     if (is_kept)
-        model_entries_add(&pihole->kept.of[list], entry);
+        model_entries_add(&pihole->kept.of[list], normal);
     model_pihole_publish(pihole, list);
 }
 
