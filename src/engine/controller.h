@@ -42,7 +42,8 @@ struct gather {
     void (*wants)(const struct object *subject, struct strings *out);
     bool reads_ours; // what we wrote ourselves in those objects wakes, too
 };
-// Lanes by name, the same way.
+// Lanes by name, the same way. Who opens lanes by its settings has no need of it: it sees those,
+// and wakes when one changes for which its claims wait.
 struct lane_gather {
     void (*wants)(const struct object *subject, struct strings *out);
 };

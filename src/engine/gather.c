@@ -368,12 +368,26 @@ void gather_wake_identity(struct engine *engine, const struct object_ref_key *ke
     }
 }
 
-void gather_wake_lane(struct engine *engine, const char *lane)
+// Of a lane that stands in settings: those whose claims wait for it.
+static void wake_claimants(struct engine *engine, const struct lane *lane)
 {
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->is_used && !claim->is_forgotten && claim->lane == lane->number &&
+            claim->state != RECEIPT_SETTLED)
+            key_wake(engine, claim->key, QUEUE_USER);
+    }
+}
+
+void gather_wake_lane(const struct lane *lane)
+{
+    struct engine *engine = lane->engine;
+    if (lane->controller != NO_CONTROLLER)
+        wake_claimants(engine, lane);
     for (size_t c = 0; c < engine->options.controller_count; c++) {
         struct controller_state *state = &engine->controllers[c];
         if (state->controller->lanes)
-            join_wake(engine, &state->lane_join, c, state->controller->lanes->wants, lane);
+            join_wake(engine, &state->lane_join, c, state->controller->lanes->wants, lane->name);
     }
 }
 
@@ -512,6 +526,25 @@ static void fill_lanes(struct engine *engine, const struct controller *controlle
     snapshot->lane_count = wants.count;
 }
 
+// Those that stand in its settings, whatever the object.
+static void fill_opened(struct engine *engine, size_t controller, struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        count += lane->controller == controller;
+    const struct lane_view **views = arena_alloc(engine->arena, count + 1, sizeof *views);
+    const char **names = arena_new_array(engine->arena, const char *, count + 1);
+    snapshot->lanes = views;
+    snapshot->lane_names = names;
+    snapshot->lane_count = count;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        if (lane->controller != controller)
+            continue;
+        *views++ = &lane->view;
+        *names++ = lane->name;
+    }
+}
+
 void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
 {
     struct controller_state *state = &engine->controllers[at];
@@ -524,4 +557,6 @@ void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
     snapshot->gathers = gathered;
     if (controller->lanes)
         fill_lanes(engine, controller, snapshot->subject, snapshot);
+    else if (controller->open)
+        fill_opened(engine, at, snapshot);
 }

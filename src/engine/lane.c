@@ -247,7 +247,7 @@ static void lane_close_seat(struct lane *lane)
 // Where nobody has led yet, nothing is ours.
 #define UNKNOWN_OWNER "?"
 
-static const char *owner_id_of(const struct engine *engine)
+const char *engine_owner_id(const struct engine *engine)
 {
     return engine->options.store ? store_owner_id(engine->options.store) : NULL;
 }
@@ -255,7 +255,7 @@ static const char *owner_id_of(const struct engine *engine)
 // Where our mark is needed, there is no seat before it is known.
 static bool lane_open_seat(struct lane *lane, const struct value *config, struct error *err)
 {
-    const char *owner_id = owner_id_of(lane->engine);
+    const char *owner_id = engine_owner_id(lane->engine);
     if (!owner_id && lane->engine->dry_run)
         owner_id = UNKNOWN_OWNER;
     lane->wants_owner = lane->provider->has_ledger && !owner_id;
@@ -366,7 +366,7 @@ static void lane_changed(struct lane *lane)
 {
     view_refresh(lane);
     lane_clear_backoff(lane);
-    gather_wake_lane(lane->engine, lane->name);
+    gather_wake_lane(lane);
     engine_schedule(lane->engine);
 }
 
@@ -546,7 +546,7 @@ void lane_answered(struct lane *lane, const struct job *job)
     if (lane->owner != NO_ID)
         key_wake(lane->engine, lane->owner, QUEUE_USER);
     if (is_learned)
-        gather_wake_lane(lane->engine, lane->name);
+        gather_wake_lane(lane);
     if (lane->has_question)
         loop_timer_set(lane->engine->loop, &lane->question_timer,
                        lane->asked_ms ? lane->good_for_ms : 0);
@@ -574,7 +574,7 @@ static void end_trouble(struct lane *lane)
         return;
     error_clear(&lane->view.trouble);
     lane->troubles_untold = 0;
-    gather_wake_lane(lane->engine, lane->name);
+    gather_wake_lane(lane);
 }
 
 void lane_hear_trouble(struct lane *lane, const struct error *trouble)
@@ -592,7 +592,7 @@ void lane_hear_trouble(struct lane *lane, const struct error *trouble)
     lane->view.trouble = *trouble;
     tell_trouble(lane, is_news);
     if (is_news)
-        gather_wake_lane(lane->engine, lane->name);
+        gather_wake_lane(lane);
 }
 
 static void lane_seat_late(struct lane *lane)

@@ -492,6 +492,7 @@ void key_drop_memo(struct engine *engine, struct key *key);
 // Of an urgent controller's key better than that of others.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
+const char *engine_owner_id(const struct engine *engine); // NULL: not known yet
 void keys_wake_all(struct engine *engine, size_t controller);
 void key_after(struct engine *engine, uint32_t id, int64_t at_ms); // a turn then, on loop_mono_ms()
 void keys_free(struct engine *engine);
@@ -570,7 +571,8 @@ void gather_index_offer(struct engine *engine, const struct object *old, const s
 void gather_wake(struct engine *engine, const struct object *old, const struct object *new_,
                  bool is_ours_alone);
 void gather_wake_identity(struct engine *engine, const struct object_ref_key *key);
-void gather_wake_lane(struct engine *engine, const char *lane);
+// Whoever looks at that lane.
+void gather_wake_lane(const struct lane *lane);
 // What the snapshot's subject gathers as a key of that controller.
 void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);

@@ -1339,6 +1339,7 @@ static void each_pihole_has_its_lane(void **state)
     assert_true(text_is(value_text_at(want.config, "server"), "https://192.168.1.3"));
     assert_int_equal(question.good_for_ms, 60000);
     assert_false(ingress_controller.open(&world.targets, 2, world.arena, &want, &question));
+    assert_false(ingress_controller.open(NULL, 0, world.arena, &want, &question));
     secret_unref(want.secret);
     secret_unref(world.targets.items[1].secret);
 }
