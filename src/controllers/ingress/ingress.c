@@ -172,6 +172,7 @@ const struct controller ingress_controller = {
     .kind = &ingress_kind,
     .finalizer = PIHOLE_FINALIZER,
     .open = open_lane,
+    .keeps_ledgers = true,
     .words = &words,
     .decide = decide,
     .admit = admit,
