@@ -207,7 +207,8 @@ static const char *folder_owner_id(const struct store *store)
     const struct folder *folder = (const struct folder *)store;
     if (folder->owner_id)
         return folder->owner_id;
-    return folder->is_leading || folder->state.had_owner ? folder->state.owner_id : NULL;
+    bool is_known = folder->is_leading || folder->state.had_owner;
+    return is_known && folder->state.owner_id[0] ? folder->state.owner_id : NULL;
 }
 
 static const struct store_ops folder_ops = {
