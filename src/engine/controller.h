@@ -116,6 +116,7 @@ struct lane_view {
     const char *book;           // normalised server URL
     struct error fault;         // why SETs can't go (fault NONE: they can)
     struct error trouble;       // why the backend can't be worked with now, or NONE
+    int64_t stalled_ms;         // mono: it can't since then, too short to say why; 0: it can
     const struct value *answer; // the last health answer's map, or NULL
     int64_t answered_s;         // Unix; 0: never
     bool is_answer_ok;

@@ -513,6 +513,12 @@ bool engine_open_lane(struct engine *engine, const struct lane_want *want, struc
     return lane_set(engine, want, NO_ID, &lane, err);
 }
 
+const struct lane_view *engine_lane(const struct engine *engine, const char *name)
+{
+    const struct lane *lane = lane_find(engine, name);
+    return lane ? &lane->view : NULL;
+}
+
 static size_t held_values(const struct join *join)
 {
     return join->by_text.count;

@@ -88,6 +88,8 @@ void engine_set_lanes(struct engine *engine, const char *controller);
 
 // Opens or changes a lane that no controller owns. Refused settings come as error.
 bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err);
+// NULL: there is none of that name. Borrowed until the next turn of the loop.
+const struct lane_view *engine_lane(const struct engine *engine, const char *name);
 
 // A wish: one change, carried out in order of arrival per name, then forgotten; what it did stays.
 // `done` comes once, never from within the call. The change is copied. deadline_ms is how long the

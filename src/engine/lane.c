@@ -570,6 +570,7 @@ static void tell_trouble(struct lane *lane, bool is_news)
 
 static void end_trouble(struct lane *lane)
 {
+    lane->view.stalled_ms = 0;
     if (lane->view.trouble.fault == FAULT_NONE)
         return;
     error_clear(&lane->view.trouble);
@@ -587,8 +588,11 @@ void lane_hear_trouble(struct lane *lane, const struct error *trouble)
     int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
     lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + rest_ms;
     lane->is_question_due = lane->has_question;
+    if (!*trouble->reason && !lane->view.stalled_ms)
+        lane->view.stalled_ms = loop_mono_ms(lane->engine->loop);
     if (!*trouble->reason)
         return;
+    lane->view.stalled_ms = 0;
     lane->view.trouble = *trouble;
     tell_trouble(lane, is_news);
     if (is_news)
