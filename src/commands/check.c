@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "commands/manifest_files.h"
 #include "commands/metrics_guard.h"
+#include "commands/pihole.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/setup.h"
@@ -289,7 +290,8 @@ static int check_run(struct invocation *invocation)
     check_set_init(&check.set, invocation->arena);
     check.files = (struct manifest_files){
         .arena = invocation->arena, .report = &check.report, .set = &check.set};
-    check.zones = zone_manifests_new(invocation, &check.report, &err);
+    if (setup_check(invocation, &err))
+        check.zones = zone_manifests_new(invocation, &check.report, &err);
     int code = check.zones ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
     zone_manifests_free(check.zones);
     check_set_done(&check.set);
@@ -336,6 +338,7 @@ const struct command check_command = {
     .groups = {{check_rows, COUNT_OF(check_rows)},
                {place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
                {lease_options, LEASE_OPTION_COUNT},
                {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT},
                {&metrics_guard_option, 1},

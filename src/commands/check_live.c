@@ -217,5 +217,6 @@ int check_live(struct invocation *invocation)
         code = command_fail(2, "%s", err.text);
     proposal_done(&live.proposal);
     buffer_done(&live.text);
+    setup_done(&live.setup);
     return code;
 }

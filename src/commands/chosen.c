@@ -66,3 +66,27 @@ bool chosen_init(struct chosen *out, const struct invocation *invocation, struct
             add(out, invocation, controllers[i]);
     return true;
 }
+
+bool chosen_has(const struct chosen *chosen, const struct controller *controller)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        if (chosen->items[i] == controller)
+            return true;
+    return false;
+}
+
+bool controller_reads(const struct controller *controller, const struct kind *kind)
+{
+    for (size_t i = 0; i < controller->gather_count; i++)
+        if (controller->gathers[i].kind == kind)
+            return true;
+    return controller->kind == kind;
+}
+
+bool chosen_reads(const struct chosen *chosen, const struct kind *kind)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        if (controller_reads(chosen->items[i], kind))
+            return true;
+    return false;
+}

@@ -14,3 +14,8 @@ struct chosen {
 
 // False when one has no such name: the text says which, and the nearest.
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err);
+bool chosen_has(const struct chosen *chosen, const struct controller *controller);
+// Does one of them look at objects of that kind?
+bool chosen_reads(const struct chosen *chosen, const struct kind *kind);
+// The same of one controller.
+bool controller_reads(const struct controller *controller, const struct kind *kind);

@@ -20,6 +20,7 @@ struct manifest {
     const char *image;
     const char *webhook_url; // NULL: through the Service
     bool is_namespaced;
+    bool has_admission;
     const char **namespaces; // watched; none: all
     size_t namespace_count;
     const char **secret_namespaces; // where Secrets are that classes name; none: all
@@ -43,6 +44,18 @@ void manifest_put_rows(const struct manifest *manifest, struct value *root,
                        const struct manifest_row *rows, size_t count);
 // A new map at the end of the list.
 struct value *manifest_item(const struct manifest *manifest, struct value *list);
+
+// ---- of Pi-holes: the controller ingress --------------------------------------------------------
+
+bool manifest_has_piholes(const struct manifest *manifest);
+// What was given of their options has to be good.
+bool manifest_check_piholes(const struct manifest *manifest, struct error *err);
+// Their variables, the token out of a Secret, and their files out of the same.
+void manifest_put_pihole_variables(const struct manifest *manifest, struct value *list);
+void manifest_put_pihole_files(const struct manifest *manifest, struct value *deployment,
+                               struct value *container);
+// What is to be done before the Deployment can start, as lines of comment.
+const char *manifest_pihole_comment(const struct manifest *manifest);
 
 // ---- the parts ----------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ static void put_webhook(const struct manifest *manifest, struct value *list,
 void manifest_write_admission(const struct manifest *manifest)
 {
     struct arena *arena = manifest->arena;
-    if (!option_flag(manifest->invocation, "admission"))
+    if (!manifest->has_admission)
         return;
     struct value *object =
         manifest_begin(manifest, "admissionregistration.k8s.io/v1",

@@ -122,7 +122,7 @@ static const struct kube_right *rights_of(const struct manifest *manifest)
         .controller_count = manifest->controllers.count,
         .lease_name = option_text(manifest->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(manifest->invocation, "owner-id"),
-        .keeps_certificates = option_flag(manifest->invocation, "admission"),
+        .keeps_certificates = manifest->has_admission,
         .judges_bearers = option_flag(manifest->invocation, "metrics-secure"),
     };
     return rights_make(manifest->arena, &wish);

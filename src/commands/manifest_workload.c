@@ -46,7 +46,7 @@ static void write_service(const struct manifest *manifest, const struct service 
 void manifest_write_services(const struct manifest *manifest)
 {
     write_service(manifest, &(struct service){MANIFEST_METRICS_SERVICE, "metrics", METRICS_PORT});
-    if (option_flag(manifest->invocation, "admission") && !manifest->webhook_url)
+    if (manifest->has_admission && !manifest->webhook_url)
         write_service(manifest, &(struct service){MANIFEST_WEBHOOK_SERVICE, "webhook", HTTPS_PORT});
 }
 
@@ -71,7 +71,6 @@ static const struct manifest_row container_rows[] = {
     {"securityContext.readOnlyRootFilesystem", VALUE_BOOL, NULL, true},
     {"resources.requests.cpu", VALUE_TEXT, "10m", 0},
     {"resources.requests.memory", VALUE_TEXT, "32Mi", 0},
-    {"resources.limits.memory", VALUE_TEXT, "128Mi", 0},
     {"livenessProbe.httpGet.path", VALUE_TEXT, "/healthz", 0},
     {"livenessProbe.httpGet.port", VALUE_TEXT, "probes", 0},
     {"livenessProbe.periodSeconds", VALUE_INT, NULL, 10},
@@ -80,6 +79,13 @@ static const struct manifest_row container_rows[] = {
     {"readinessProbe.httpGet.port", VALUE_TEXT, "probes", 0},
     {"readinessProbe.periodSeconds", VALUE_INT, NULL, 5},
     {"readinessProbe.timeoutSeconds", VALUE_INT, NULL, 5},
+};
+
+static const struct manifest_row limits[] = {{"resources.limits.memory", VALUE_TEXT, "128Mi", 0}};
+// Of one that keeps Pi-holes and does nothing else.
+static const struct manifest_row small_limits[] = {
+    {"resources.limits.memory", VALUE_TEXT, "64Mi", 0},
+    {"resources.limits.cpu", VALUE_TEXT, "100m", 0},
 };
 
 // Options that mean the same to `signpost run`, and are handed on when they were given.
@@ -100,7 +106,7 @@ static void put_arguments(const struct manifest *manifest, struct value *contain
     static const char *const fixed[] = {"run", "--store=cluster", "--metrics-bind-address=:8080",
                                         "--health-probe-bind-address=:8081", NULL};
     struct value *list = value_put_texts(manifest->arena, container, "args", fixed);
-    add_argument(manifest, list, "admission", option_text(manifest->invocation, "admission"));
+    add_argument(manifest, list, "admission", manifest->has_admission ? "true" : "false");
     for (size_t i = 0; i < manifest->namespace_count; i++)
         add_argument(manifest, list, "namespaces", manifest->namespaces[i]);
     for (size_t i = 0; i < COUNT_OF(handed_on); i++)
@@ -122,6 +128,8 @@ static void put_environment(const struct manifest *manifest, struct value *conta
         value_put_text(arena, entry, "name", rows[i].name);
         value_put_text(arena, entry, "valueFrom.fieldRef.fieldPath", rows[i].path);
     }
+    if (manifest_has_piholes(manifest))
+        manifest_put_pihole_variables(manifest, list);
 }
 
 static void put_ports(const struct manifest *manifest, struct value *container)
@@ -140,7 +148,14 @@ static void put_ports(const struct manifest *manifest, struct value *container)
     }
 }
 
-static void put_container(const struct manifest *manifest, struct value *list)
+static void put_limits(const struct manifest *manifest, struct value *container)
+{
+    bool is_small = manifest_has_piholes(manifest) && manifest->controllers.count == 1;
+    manifest_put_rows(manifest, container, is_small ? small_limits : limits,
+                      is_small ? COUNT_OF(small_limits) : COUNT_OF(limits));
+}
+
+static struct value *put_container(const struct manifest *manifest, struct value *list)
 {
     static const char *const all[] = {"ALL", NULL};
     struct value *container = manifest_item(manifest, list);
@@ -150,7 +165,9 @@ static void put_container(const struct manifest *manifest, struct value *list)
     put_environment(manifest, container);
     put_ports(manifest, container);
     manifest_put_rows(manifest, container, container_rows, COUNT_OF(container_rows));
+    put_limits(manifest, container);
     value_put_texts(manifest->arena, container, "securityContext.capabilities.drop", all);
+    return container;
 }
 
 void manifest_write_deployment(const struct manifest *manifest)
@@ -159,7 +176,10 @@ void manifest_write_deployment(const struct manifest *manifest)
     struct value *object =
         manifest_begin(manifest, "apps/v1", "Deployment", MANIFEST_NAME, manifest->namespace_);
     manifest_put_rows(manifest, object, deployment_rows, COUNT_OF(deployment_rows));
-    put_container(manifest,
-                  value_put(arena, object, POD "containers", value_make(arena, VALUE_LIST)));
-    manifest_end(manifest, object, "");
+    struct value *container = put_container(
+        manifest, value_put(arena, object, POD "containers", value_make(arena, VALUE_LIST)));
+    if (manifest_has_piholes(manifest))
+        manifest_put_pihole_files(manifest, object, container);
+    manifest_end(manifest, object,
+                 manifest_has_piholes(manifest) ? manifest_pihole_comment(manifest) : "");
 }

@@ -3,7 +3,9 @@
 #include "base/url.h"
 #include "commands/commands.h"
 #include "commands/manifest.h"
+#include "commands/pihole.h"
 #include "commands/print.h"
+#include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
 #include "store/owner.h"
 
@@ -37,7 +39,8 @@ static const struct option section_rows[] = {
     {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows."},
     {.name = "crd",
      .type = OPTION_FLAG,
-     .doc = "The CustomResourceDefinitions of all kinds that are built in."},
+     .doc = "The CustomResourceDefinitions of all kinds that are built in; with --controllers, of "
+            "those that they look at."},
     {.name = "rbac",
      .type = OPTION_FLAG,
      .doc = "The ServiceAccount, and just the rights that the controllers need, each with what it "
@@ -191,6 +194,15 @@ static bool check_count(const struct manifest *manifest, struct error *err)
                      CLUSTER_NAMESPACES_MAX, manifest->namespace_count);
 }
 
+// Reviews are of our own kinds.
+static void take_admission(struct manifest *manifest)
+{
+    bool has_kinds = false;
+    for (size_t i = 0; i < kind_count; i++)
+        has_kinds |= !kinds[i]->is_foreign && chosen_reads(&manifest->controllers, kinds[i]);
+    manifest->has_admission = has_kinds && option_flag(manifest->invocation, "admission");
+}
+
 static bool take_options(struct manifest *manifest, struct error *err)
 {
     const struct invocation *invocation = manifest->invocation;
@@ -207,6 +219,14 @@ static bool take_options(struct manifest *manifest, struct error *err)
                             manifest->secret_namespace_count, err);
 }
 
+static int fail_empty(const struct invocation *invocation)
+{
+    if (!option_flag(invocation, "admission"))
+        return command_fail(2, "--admission=false leaves nothing of --webhook to print: drop one "
+                               "of them");
+    return command_fail(2, "these controllers look at no kind of ours: there is nothing to print");
+}
+
 static int manifests_run(struct invocation *invocation)
 {
     AUTO_BUFFER text = {0};
@@ -217,13 +237,14 @@ static int manifests_run(struct invocation *invocation)
         return fail_without_section();
     if (!take_options(&manifest, &err))
         return command_fail(2, "%s", err.text);
+    if ((asked & DEPLOYMENT) && !manifest_check_piholes(&manifest, &err))
+        return command_fail(2, "%s", err.text);
+    take_admission(&manifest);
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (asked & parts[i].part)
             parts[i].write(&manifest);
     if (!text.len)
-        return command_fail(2,
-                            "--admission=false leaves nothing of --webhook to print: drop one of "
-                            "them");
+        return fail_empty(invocation);
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
@@ -237,9 +258,12 @@ const struct command manifests_command = {
         "brought are taken over with --force-conflicts; their objects stay.",
     .examples = "signpost manifests --all --image IMAGE | kubectl apply --server-side -f -\n"
                 "signpost manifests --crd | kubectl apply --server-side -f -\n"
-                "signpost manifests --rbac --namespaced --namespaces shop,blog\n",
+                "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
+                "signpost manifests --all --controllers ingress \\\n"
+                "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",
     .groups = {{section_rows, COUNT_OF(section_rows)},
                {install_rows, COUNT_OF(install_rows)},
-               {run_rows, COUNT_OF(run_rows)}},
+               {run_rows, COUNT_OF(run_rows)},
+               {pihole_options, PIHOLE_OPTION_COUNT}},
     .run = manifests_run,
 };

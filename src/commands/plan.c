@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/pihole.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
@@ -46,6 +47,7 @@ static int plan_run(struct invocation *invocation)
     int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
                                                      : command_fail(2, "%s", err.text);
     proposal_done(&proposal);
+    setup_done(&setup);
     return code;
 }
 
@@ -97,6 +99,7 @@ const struct command plan_command = {
                 "signpost plan --output json | jq -r .checksum\n",
     .groups = {{place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
                {plan_rows, COUNT_OF(plan_rows)},
                {quiet_log_options, LOG_OPTION_COUNT}},
     .has_settings = true,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "commands/pihole.h"
 #include "commands/plan_carry.h"
 #include "commands/print.h"
 #include "commands/process.h"
@@ -196,12 +197,15 @@ static int apply_run(struct invocation *invocation)
     const char *checksum = option_text(invocation, "checksum");
     if (!checksum)
         return command_fail(2, "give --checksum SUM, as `signpost plan` prints it");
-    if (!setup_init(&apply.setup, invocation, &err) || !writer_options_check(invocation, &err))
+    if (!setup_init(&apply.setup, invocation, &err) || !writer_options_check(invocation, &err)) {
+        setup_done(&apply.setup);
         return command_fail(2, "%s", err.text);
+    }
     apply.loop = loop_new();
     int code = apply_run_opened(&apply, checksum);
     proposal_done(&apply.plan);
     loop_free(apply.loop);
+    setup_done(&apply.setup);
     return code;
 }
 
@@ -240,6 +244,7 @@ const struct command plan_apply_command = {
     .groups = {{apply_rows, COUNT_OF(apply_rows)},
                {place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
                {lease_options, LEASE_OPTION_COUNT},
                {writer_options, WRITER_OPTION_COUNT},
                {quiet_log_options, LOG_OPTION_COUNT}},

@@ -6,10 +6,13 @@
 #include "base/when.h"
 #include "commands/commands.h"
 #include "commands/metrics_guard.h"
+#include "commands/pihole.h"
+#include "commands/pihole_place.h"
 #include "commands/process.h"
 #include "commands/setup.h"
 #include "commands/webhook.h"
 #include "commands/zones.h"
+#include "controllers/ingress/ingress_controller.h"
 #include "controllers/zone/zone_controller.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
@@ -58,6 +61,7 @@ struct run_process {
     struct loop_timer end_timer;
     struct webhook *webhook; // NULL: off
     struct zones_place *zones;
+    struct pihole_place *piholes; // NULL: there are none
     int code;
 };
 
@@ -97,6 +101,19 @@ static void point_at_zones(struct run_process *run)
                 zones_place_config(run->zones);
 }
 
+static void follow_piholes(struct run_process *run)
+{
+    const struct pihole_place_options options = {
+        .process = &run->process,
+        .engine = run->engine,
+        .targets = run->setup.piholes,
+        .arena = run->invocation->arena,
+        .is_required = setup_is_required(&run->setup, &ingress_controller),
+    };
+    if (options.targets)
+        run->piholes = pihole_place_new(&options);
+}
+
 static bool open_engine(struct run_process *run, struct error *err)
 {
     const struct engine_options options = {
@@ -119,6 +136,7 @@ static bool open_engine(struct run_process *run, struct error *err)
     point_at_zones(run);
     run->engine = engine_new(&options);
     engine_set_zones(run->engine, *zones_place_config(run->zones));
+    follow_piholes(run);
     return zones_place_open(run->zones, run->engine, run->setup.place.is_cluster, err) &&
            engine_start(run->engine, err);
 }
@@ -130,6 +148,7 @@ static size_t checks(void *context, struct store_check *out, size_t capacity)
     struct run_process *run = context;
     size_t count = engine_checks(run->engine, out, capacity);
     count += webhook_checks(run->webhook, out + count, capacity - count);
+    count += pihole_place_checks(run->piholes, out + count, capacity - count);
     return count + zones_place_checks(run->zones, out + count, capacity - count);
 }
 
@@ -297,6 +316,7 @@ static void reload(void *context)
         cluster_reload(run->store);
     webhook_reload(run->webhook);
     zones_place_reload(run->zones);
+    pihole_place_reload(run->piholes);
 }
 
 static void tell_running(struct run_process *run)
@@ -330,10 +350,12 @@ static void run_close(struct run_process *run)
     webhook_free(run->webhook);
     run->webhook = NULL;
     zones_place_close(run->zones);
+    pihole_place_free(run->piholes);
     engine_free(run->engine);
     zones_place_free(run->zones);
     store_free(run->store);
     process_world_done(&run->process);
+    setup_done(&run->setup);
 }
 
 static int run_run(struct invocation *invocation)
@@ -341,10 +363,14 @@ static int run_run(struct invocation *invocation)
     struct run_process run = {.invocation = invocation};
     struct error err;
     if (!setup_init(&run.setup, invocation, &err) || !writer_options_check(invocation, &err) ||
-        !metrics_guard_check(invocation, run.setup.place.is_cluster, &run.is_guarded, &err))
+        !metrics_guard_check(invocation, run.setup.place.is_cluster, &run.is_guarded, &err)) {
+        setup_done(&run.setup);
         return command_fail(2, "%s", err.text);
-    if (!process_world_init(&run.process, invocation, &err))
+    }
+    if (!process_world_init(&run.process, invocation, &err)) {
+        setup_done(&run.setup);
         return command_fail(1, "%s", err.text);
+    }
     if (run_open(&run, &err))
         loop_run(run.process.world.loop);
     else
@@ -367,6 +393,7 @@ const struct command run_command = {
                 "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
     .groups = {{place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
                {run_rows, COUNT_OF(run_rows)},
                {lease_options, LEASE_OPTION_COUNT},
                {writer_options, WRITER_OPTION_COUNT},

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "commands/pihole.h"
 #include "commands/rights.h"
 #include "commands/settings.h"
+#include "controllers/ingress/ingress_controller.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
 #include "store/folder/folder.h"
@@ -39,7 +41,10 @@ static bool add_controller(struct setup *setup, const struct controller *control
         return false;
     setup->controllers[at] = controller;
     setup->controller_count++;
-    return true;
+    if (controller != &ingress_controller)
+        return true;
+    setup->piholes = setup->settings[at];
+    return pihole_read(setup->invocation, false, setup->piholes, err);
 }
 
 static bool choose_controllers(struct setup *setup, struct error *err)
@@ -60,11 +65,44 @@ static bool check_owner(const struct setup *setup, struct error *err)
            option_blame(setup->invocation, "owner-id", owner_id, err);
 }
 
+void setup_done(struct setup *setup)
+{
+    if (setup->piholes)
+        pihole_done(setup->piholes);
+    setup->piholes = NULL;
+}
+
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err)
 {
     *setup = (struct setup){.invocation = invocation};
-    return choose_controllers(setup, err) && check_owner(setup, err) &&
-           place_find(&setup->place, invocation, err);
+    bool is_good = choose_controllers(setup, err) && check_owner(setup, err) &&
+                   place_find(&setup->place, invocation, err);
+    if (!is_good)
+        setup_done(setup);
+    return is_good;
+}
+
+bool setup_check(const struct invocation *invocation, struct error *err)
+{
+    struct chosen chosen;
+    if (!chosen_init(&chosen, invocation, err))
+        return false;
+    for (size_t i = 0; i < chosen.count; i++) {
+        struct pihole_targets piholes = {0};
+        if (chosen.items[i] == &ingress_controller && !pihole_read(invocation, true, &piholes, err))
+            return false;
+    }
+    return true;
+}
+
+bool setup_is_required(const struct setup *setup, const struct controller *controller)
+{
+    const char **names;
+    size_t count = option_list(setup->invocation, "controllers", &names);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], controller->name))
+            return true;
+    return setup->controller_count == 1 && setup->controllers[0] == controller;
 }
 
 // ---- kinds --------------------------------------------------------------------------------------
@@ -86,18 +124,10 @@ static bool is_required(const struct setup *setup, const struct kind *kind)
     return false;
 }
 
-static bool reads(const struct controller *controller, const struct kind *kind)
-{
-    for (size_t i = 0; i < controller->gather_count; i++)
-        if (controller->gathers[i].kind == kind)
-            return true;
-    return controller->kind == kind;
-}
-
 bool setup_reads(const struct setup *setup, const struct kind *kind)
 {
     for (size_t i = 0; i < setup->controller_count; i++)
-        if (reads(setup->controllers[i], kind))
+        if (controller_reads(setup->controllers[i], kind))
             return true;
     return false;
 }

@@ -14,6 +14,8 @@
 // What each command that takes turns begins with: which controllers run, with which settings, and
 // their store.
 
+struct pihole_targets;
+
 enum { SETUP_OPTION_COUNT = 3 };
 extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, owner-id, config
 
@@ -23,9 +25,16 @@ struct setup {
     const struct controller *controllers[CHOSEN_MAX];
     void *settings[CHOSEN_MAX];
     size_t controller_count;
+    struct pihole_targets *piholes; // among the settings; NULL: no controller asks for them
 };
 // From the options. Faults are the user's (exit 2).
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
+void setup_done(struct setup *setup);
+// Would setup_init() find fault with what stands in the options and the files that they name? No
+// secret is needed for it.
+bool setup_check(const struct invocation *invocation, struct error *err);
+// Was that controller named, or does it run alone? Then it counts for the whole.
+bool setup_is_required(const struct setup *setup, const struct controller *controller);
 // Does a controller that was chosen look at objects of that kind?
 bool setup_reads(const struct setup *setup, const struct kind *kind);
 

@@ -167,12 +167,15 @@ static const struct controller_metric metrics[] = {
      .help = "Changes for Ingresses that were sent again, by the worst that is told of them."},
 };
 
+static const char *const joins_with[] = {"pihole-url", "pihole-targets", NULL};
+
 const struct controller ingress_controller = {
     .name = "ingress",
+    .joins_with = joins_with,
+    .keeps_ledgers = true,
     .kind = &ingress_kind,
     .finalizer = PIHOLE_FINALIZER,
     .open = open_lane,
-    .keeps_ledgers = true,
     .words = &words,
     .decide = decide,
     .admit = admit,

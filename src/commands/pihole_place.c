@@ -1,0 +1,216 @@
+#include "commands/pihole_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/pihole.h"
+#include "controllers/ingress/ingress_controller.h"
+#include "io/disk.h"
+
+enum {
+    LOOK_MS = 10000,
+    STALLED_MS = 15000,
+};
+
+struct followed {
+    struct pihole_target *target;
+    struct error fault;     // of what was read last; no text: there was none
+    int64_t quiet_since_ms; // 0: there is no trouble that may pass by itself
+};
+
+struct pihole_place {
+    struct pihole_place_options options;
+    struct loop *loop;
+    struct followed *items;
+    size_t count;
+    struct disk_watch *watch; // NULL: inotify is not to be had
+    struct loop_timer timer;
+};
+
+// ---- files --------------------------------------------------------------------------------------
+
+static bool read_token(struct pihole_target *target, bool *is_news, struct error *err)
+{
+    if (!target->token_file)
+        return true;
+    struct secret *secret = pihole_token_read(target->token_file, err);
+    if (!secret)
+        return false;
+    *is_news = !secret_equal(secret, target->secret);
+    secret_unref(target->secret);
+    target->secret = secret;
+    return true;
+}
+
+static bool read_ca(struct arena *arena, struct pihole_target *target, bool *is_news,
+                    struct error *err)
+{
+    CLEANUP(arena) struct arena *turn = arena_new();
+    if (!target->ca_file)
+        return true;
+    const char *ca = pihole_ca_read(turn, target->ca_file, err);
+    if (!ca)
+        return false;
+    *is_news = strcmp(ca, target->ca) != 0;
+    if (*is_news)
+        target->ca = arena_copy_text(arena, ca);
+    return true;
+}
+
+static void log_of(const struct pihole_place *place, enum log_level level, const char *message,
+                   const struct followed *followed, const char *error)
+{
+    if (error)
+        log_line(place->options.process->log, level, message,
+                 LOG_TEXT("pihole", followed->target->name), LOG_TEXT("error", error), LOG_END);
+    else
+        log_line(place->options.process->log, level, message,
+                 LOG_TEXT("pihole", followed->target->name), LOG_END);
+}
+
+// True when the lane is to be opened anew.
+static bool look_at(const struct pihole_place *place, struct followed *followed)
+{
+    struct error fault = {0};
+    bool is_news[2] = {false, false};
+    if (!read_token(followed->target, &is_news[0], &fault) ||
+        !read_ca(place->options.arena, followed->target, &is_news[1], &fault)) {
+        if (strcmp(fault.text, followed->fault.text) != 0)
+            log_of(place, LOG_WARN, "token or certificates cannot be read; those before are used",
+                   followed, fault.text);
+    }
+    followed->fault = fault;
+    if (!is_news[0] && !is_news[1])
+        return false;
+    log_of(place, LOG_INFO, "token or certificates are new", followed, NULL);
+    return true;
+}
+
+static void look(struct pihole_place *place)
+{
+    bool is_news = false;
+    for (size_t i = 0; i < place->count; i++)
+        is_news |= look_at(place, &place->items[i]);
+    if (is_news)
+        engine_set_lanes(place->options.engine, ingress_controller.name);
+}
+
+static void watch_folder(const struct pihole_place *place, const char *file)
+{
+    struct error ignored;
+    if (!file)
+        return;
+    autofree char *folder = disk_folder_of(file);
+    disk_watch_add(place->watch, folder, &ignored);
+}
+
+static void watch_folders(const struct pihole_place *place)
+{
+    for (size_t i = 0; place->watch && i < place->count; i++) {
+        watch_folder(place, place->items[i].target->token_file);
+        watch_folder(place, place->items[i].target->ca_file);
+    }
+}
+
+static void changed(void *context, bool is_lost)
+{
+    struct pihole_place *place = context;
+    size_t count;
+    (void)is_lost;
+    char **paths = disk_watch_take(place->watch, &count);
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    look(place);
+    watch_folders(place);
+}
+
+// ---- lines of /readyz ---------------------------------------------------------------------------
+
+// NULL: it answered and let us in. What is restarted may be gone for a while.
+static const char *trouble_of(const struct pihole_place *place, const struct lane_view *view)
+{
+    if (!view)
+        return "is not used yet";
+    if (view->fault.fault != FAULT_NONE)
+        return view->fault.text;
+    if (view->trouble.fault != FAULT_NONE)
+        return view->trouble.text;
+    if (!view->answered_s)
+        return "has not answered yet";
+    if (view->stalled_ms && loop_mono_ms(place->loop) - view->stalled_ms >= STALLED_MS)
+        return "does not answer; it may be restarting";
+    return view->is_answer_ok ? NULL : view->answer_error.text;
+}
+
+static struct store_check check_of(const struct pihole_place *place,
+                                   const struct followed *followed)
+{
+    const struct engine *engine = place->options.engine;
+    const struct lane_view *view = engine_lane(engine, followed->target->lane);
+    const char *trouble = engine_is_leading(engine) ? trouble_of(place, view) : NULL;
+    return (struct store_check){.name = followed->target->lane,
+                                .is_ok = !trouble,
+                                .is_advice = !place->options.is_required,
+                                .text = trouble ? trouble : ""};
+}
+
+size_t pihole_place_checks(const struct pihole_place *place, struct store_check *out,
+                           size_t capacity)
+{
+    size_t count = 0;
+    while (place && count < place->count && count < capacity) {
+        out[count] = check_of(place, &place->items[count]);
+        count++;
+    }
+    return count;
+}
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void tick(void *context)
+{
+    struct pihole_place *place = context;
+    look(place);
+    watch_folders(place);
+    loop_timer_set(place->loop, &place->timer, LOOK_MS);
+}
+
+struct pihole_place *pihole_place_new(const struct pihole_place_options *options)
+{
+    struct error ignored;
+    struct pihole_place *place = mem_new_of(struct pihole_place);
+    place->options = *options;
+    place->loop = options->process->world.loop;
+    place->count = options->targets->count;
+    place->items = mem_new_array(struct followed, place->count + 1);
+    for (size_t i = 0; i < place->count; i++) {
+        place->items[i].target = &options->targets->items[i];
+        if (place->items[i].target->skips_verify)
+            log_of(place, LOG_WARN, "the certificate of this Pi-hole is not checked",
+                   &place->items[i], NULL);
+    }
+    if (!place->count)
+        return place;
+    place->watch = disk_watch_new(place->loop, changed, place, &ignored);
+    place->timer = (struct loop_timer){.call = tick, .context = place};
+    watch_folders(place);
+    loop_timer_set(place->loop, &place->timer, LOOK_MS);
+    return place;
+}
+
+void pihole_place_free(struct pihole_place *place)
+{
+    if (!place)
+        return;
+    loop_timer_cancel(place->loop, &place->timer);
+    disk_watch_free(place->watch);
+    free(place->items);
+    free(place);
+}
+
+void pihole_place_reload(struct pihole_place *place)
+{
+    if (place)
+        look(place);
+}
