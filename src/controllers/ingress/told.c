@@ -221,6 +221,7 @@ static bool may_list(const struct turn *turn)
 
 // ---- annotations --------------------------------------------------------------------------------
 
+// True: it is another than stands there.
 static bool mark(struct turn *turn, const char *key, struct text stands, const char *wanted)
 {
     struct verdict *out = turn->out;
@@ -228,6 +229,34 @@ static bool mark(struct turn *turn, const char *key, struct text stands, const c
         return false;
     out->marks[out->mark_count++] = (struct verdict_mark){.key = key, .value = wanted};
     return true;
+}
+
+static bool is_marked(const struct verdict *out, const char *key)
+{
+    for (size_t i = 0; i < out->mark_count; i++)
+        if (!strcmp(out->marks[i].key, key))
+            return true;
+    return false;
+}
+
+// A write names all that is ours there: what it leaves out would go.
+static void keep_mark(struct turn *turn, const char *key, struct text stands)
+{
+    struct verdict *out = turn->out;
+    if (!out->mark_count || !stands.at || is_marked(out, key))
+        return;
+    out->marks[out->mark_count++] =
+        (struct verdict_mark){.key = key, .value = arena_copy(turn->arena, stands.at, stands.len)};
+}
+
+static void keep_marks(struct turn *turn)
+{
+    const struct pihole_ours *ours = &turn->source->ours;
+    keep_mark(turn, PIHOLE_STATUS, ours->status);
+    if (!turn->is_marked)
+        return;
+    keep_mark(turn, PIHOLE_MANAGED_HOSTS, ours->managed_hosts);
+    keep_mark(turn, PIHOLE_MANAGED_BY, ours->managed_by);
 }
 
 static bool mark_names(struct turn *turn)
@@ -351,6 +380,7 @@ void turn_tell(struct turn *turn)
     bool was_troubled = turn->source->ours.status.at;
     if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
         tell_problems(turn);
+    keep_marks(turn);
     if ((has_gained || was_troubled) && is_complete(turn))
         tell_synced(turn);
     tell_refusal(turn);
