@@ -8,6 +8,7 @@ import yaml
 
 import harness
 from harness import fetch, free_port, wait_until
+from piholes import Pihole
 
 PLAIN = {"PIHOLE_URL": "http://127.0.0.1:9", "PIHOLE_API_TOKEN": "open sesame",
          "DEFAULT_TARGET_IP": "192.0.2.80"}
@@ -184,6 +185,35 @@ def test_a_pihole_that_is_down_counts_where_it_was_asked_for(programs, tmp_path,
     assert running.ask("/healthz")[0] == 200
 
 
+def test_a_pihole_that_lets_us_in_is_ready_and_one_that_does_not_says_why(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    environment = {**PLAIN, "PIHOLE_URL": pihole.url, "PIHOLE_API_TOKEN": pihole.password}
+    running = Running(programs, tmp_path, "--controllers", "ingress", **environment)
+    running.wait(lambda: running.ask()[0] == 200, "all is ready")
+    assert "[+]pihole-default ok" in running.ask("/readyz?verbose")[1]
+    assert running.program.stop() == 0
+    environment["PIHOLE_API_TOKEN"] = "wrong"
+    running = Running(programs, tmp_path, "--controllers", "ingress", **environment)
+    running.wait(lambda: "password" in running.ask("/readyz/pihole-default?verbose")[1],
+                 "says why")
+    assert running.ask()[0] == 503
+    assert "wrong" not in running.program.log() + running.ask("/readyz?verbose")[1]
+    pihole.check()
+
+
+def test_one_of_several_piholes_is_told_by_its_name(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    (tmp_path / "up.token").write_text(pihole.password + "\n")
+    targets = tmp_path / "piholes.yaml"
+    targets.write_text(f"targets:\n- {{name: up, url: '{pihole.url}', tokenFile: up.token}}\n"
+                       "- {name: down, url: 'http://127.0.0.1:9', tokenFile: up.token}\n")
+    running = Running(programs, tmp_path, PIHOLE_TARGETS=str(targets), DEFAULT_TARGET_IP="status")
+    running.wait(lambda: "[+]pihole-up ok" in running.ask("/readyz?verbose")[1], "one is ready")
+    assert "[-]pihole-down failed" in running.ask("/readyz?verbose")[1]
+    assert running.ask()[0] == 200
+    assert running.ask("/readyz/pihole-up")[0] == 200
+
+
 def test_what_is_not_checked_is_said_at_the_start(programs, tmp_path):
     running = Running(programs, tmp_path, **PLAIN, PIHOLE_TLS_SKIP_VERIFY="true")
     rows = running.program.lines("the certificate of this Pi-hole is not checked")
@@ -191,20 +221,27 @@ def test_what_is_not_checked_is_said_at_the_start(programs, tmp_path):
 
 
 def test_a_token_in_a_file_is_read_again_when_it_changes(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
     token = tmp_path / "token"
-    token.write_text("one\n")
-    environment = {**PLAIN, "PIHOLE_PASSWORD_FILE": str(token)}
+    token.write_text("one that is wrong\n")
+    environment = {**PLAIN, "PIHOLE_URL": pihole.url, "PIHOLE_PASSWORD_FILE": str(token)}
     del environment["PIHOLE_API_TOKEN"]
     running = Running(programs, tmp_path, **environment)
+    running.wait(lambda: "password" in running.ask("/readyz/pihole-default?verbose")[1],
+                 "it is refused")
     following = tmp_path / "next"
-    following.write_text("two\n")
+    following.write_text(pihole.password + "\n")
     following.rename(token)
-    running.wait(lambda: running.program.lines("token or certificates are new"), "it is new")
+    running.wait(lambda: running.ask("/readyz/pihole-default")[0] == 200, "it is let in")
+    assert running.program.lines("token or certificates are new")
     token.write_text("")
     running.wait(lambda: running.program.lines("token or certificates cannot be read"), "told")
-    for word in ("one", "two", "sesame"):
-        assert f'"{word}' not in running.program.log()
+    assert running.ask("/readyz/pihole-default")[0] == 200
+    for word in ("one that is wrong", pihole.password):
+        assert word not in running.program.log()
     assert running.program.stop() == 0
+    assert pihole.counter("seats") == 0
+    pihole.check()
 
 
 # ---- manifests ----------------------------------------------------------------------------------
