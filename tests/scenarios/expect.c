@@ -303,8 +303,7 @@ static bool expect_gone(struct stage *stage, const struct step *step, struct err
 static const char *annotation_of(struct arena *arena, const struct value *tree, const char *name)
 {
     const struct value *found =
-        value_find(value_at(tree, "metadata.annotations", NULL),
-                   arena_printf(arena, "dns.homelab.mortenolsen.pro/%s", name));
+        value_find(value_at(tree, "metadata.annotations", NULL), annotation_name(arena, name));
     return found ? arena_copy(arena, found->text.at, found->text.len) : "";
 }
 

@@ -20,6 +20,11 @@ bool fail(struct error *err, const char *format, ...)
     return false;
 }
 
+const char *annotation_name(struct arena *arena, const char *word)
+{
+    return strchr(word, '/') ? word : arena_printf(arena, "dns.homelab.mortenolsen.pro/%s", word);
+}
+
 static bool duration_of(const char *text, int64_t *ms, struct error *err)
 {
     return duration_parse(text_of(text), ms, err);
@@ -99,7 +104,7 @@ static bool do_annotate(struct play *play, const struct step *step, struct error
     CLEANUP(arena) struct arena *arena = arena_new();
     if (!key_arg(play, arena, step, &key, err))
         return false;
-    const char *name = arena_printf(arena, "dns.homelab.mortenolsen.pro/%s", step_word(step, 2));
+    const char *name = annotation_name(arena, step_word(step, 2));
     const char *value = step->text ? step->text : step->word_count > 3 ? step_rest(step, 3) : NULL;
     if (play->stage->server && model_server_annotate(play->stage->server, &key, name, value))
         return true;
@@ -373,20 +378,16 @@ static const struct {
     const char *word;
     play_step *call;
 } verbs[] = {
-    {"api", play_api},         {"advance", do_advance},
-    {"annotate", do_annotate}, {"at", do_at},
-    {"compare", do_nothing},   {"disk", do_disk},
-    {"expect", do_expect},     {"file", do_file},
-    {"generate", do_generate}, {"jump", do_jump},
-    {"judge", do_judge},       {"kill", do_kill},
-    {"lead", play_lead},       {"lose", do_lose},
-    {"only", do_nothing},      {"pihole", play_pihole},
-    {"remove", do_remove},     {"replace", do_replace},
-    {"restart", do_restart},   {"secondary", play_secondary},
-    {"server", do_server},     {"setting", do_setting},
-    {"start", do_start},       {"stop", do_stop},
-    {"store", play_store},     {"torture", do_torture},
-    {"watch", play_watch},     {"zones", play_zones},
+    {"api", play_api},       {"advance", do_advance},   {"annotate", do_annotate},
+    {"at", do_at},           {"compare", do_nothing},   {"disk", do_disk},
+    {"expect", do_expect},   {"file", do_file},         {"generate", do_generate},
+    {"jump", do_jump},       {"judge", do_judge},       {"kill", do_kill},
+    {"lead", play_lead},     {"lose", do_lose},         {"only", do_nothing},
+    {"pihole", play_pihole}, {"piholes", play_piholes}, {"remove", do_remove},
+    {"replace", do_replace}, {"restart", do_restart},   {"secondary", play_secondary},
+    {"server", do_server},   {"setting", do_setting},   {"start", do_start},
+    {"stop", do_stop},       {"store", play_store},     {"torture", do_torture},
+    {"watch", play_watch},   {"zones", play_zones},
 };
 
 static struct step without_first_word(const struct step *step)

@@ -31,6 +31,7 @@ play_step play_zones;
 play_step play_secondary;
 // play_pihole.c: Pi-holes.
 play_step play_pihole;
+play_step play_piholes;
 // The option's duration, if it is there.
 bool play_ms_option(const struct step *step, const char *name, int64_t *ms, struct error *err);
 
@@ -54,4 +55,6 @@ bool zone_word(const char *word, uint8_t octets[DNAME_MAX], struct dname *apex, 
 // The whole object that KEY names; NULL: it is gone. False: there is no such kind.
 bool find_object(struct stage *stage, struct arena *arena, const char *text, struct value **tree,
                  struct error *err);
+// "kept" is one of ours, "pihole.io/status" is whole.
+const char *annotation_name(struct arena *arena, const char *word);
 bool fail(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -143,6 +143,8 @@ struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
                                   .random = stage->random};
     stage->class_settings = dnsclass_defaults;
     stage->record_settings = dnsrecord_defaults;
+    stage->piholes.arena = arena_new();
+    stage->piholes.targets = pihole_targets_defaults;
     stage->zones.settings = zone_defaults;
     stage->zones.settings.config = &stage->zones.config;
     for (size_t i = 0; i < controller_count; i++)
@@ -186,6 +188,13 @@ static void lists_free(struct stage *stage)
     free(stage->servers);
 }
 
+static void forget_piholes(struct stage_piholes *piholes)
+{
+    for (size_t i = 0; i < piholes->targets.count; i++)
+        secret_unref(piholes->targets.items[i].secret);
+    piholes->targets = pihole_targets_defaults;
+}
+
 void stage_free(struct stage *stage)
 {
     if (!stage)
@@ -203,6 +212,8 @@ void stage_free(struct stage *stage)
     model_dns_free(stage->dns);
     for (size_t i = 0; i < stage->zones.config_count; i++)
         zones_config_free(stage->zones.configs[i]);
+    forget_piholes(&stage->piholes);
+    arena_free(stage->piholes.arena);
     model_backend_free(stage->backend);
     faulty_disk_free(stage->disk);
     free(stage->random);
@@ -233,6 +244,8 @@ static const void *settings_of(const struct stage *stage, const struct controlle
         return &stage->record_settings;
     if (!strcmp(controller->name, "zone") || !strcmp(controller->name, "record"))
         return &stage->zones.settings;
+    if (controller->settings_size == sizeof(struct pihole_targets))
+        return &stage->piholes.targets;
     return NULL;
 }
 
@@ -555,6 +568,42 @@ bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err)
     return true;
 }
 
+// ---- Pi-holes that names go to ------------------------------------------------------------------
+
+static bool read_piholes(struct stage_piholes *piholes, const char *yaml, struct error *err)
+{
+    bool has;
+    struct value *tree = NULL;
+    struct pihole_targets *targets = &piholes->targets;
+    const struct pihole_target defaults = {0};
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(text_of(yaml), &value_manifest_limits);
+    targets->items = arena_new_array(piholes->arena, struct pihole_target, PIHOLE_TARGETS_MAX);
+    return yaml_reader_next(reader, piholes->arena, &tree, &has, err) &&
+           pihole_targets_read(piholes->arena, has ? tree : NULL, &defaults, targets, err);
+}
+
+bool stage_set_piholes(struct stage *stage, const struct pihole_targets *settings, const char *yaml,
+                       struct error *err)
+{
+    struct pihole_targets *targets = &stage->piholes.targets;
+    forget_piholes(&stage->piholes);
+    *targets = *settings;
+    if (!read_piholes(&stage->piholes, arena_copy_text(stage->piholes.arena, yaml), err))
+        return false;
+    for (size_t i = 0; i < targets->count; i++) {
+        const char *token = targets->items[i].token_env;
+        targets->items[i].secret = token ? secret_new(token, strlen(token)) : NULL;
+    }
+    return true;
+}
+
+const char *stage_owner(const struct stage *stage)
+{
+    const char *owner = stage->store ? store_owner_id(stage->store) : NULL;
+    return owner ? owner : "";
+}
+
 // ---- objects ------------------------------------------------------------------------------------
 
 struct fetch {
@@ -857,12 +906,25 @@ static void dump_zones(const struct stage *stage, struct buffer *out)
     lines_flush(&lines, out);
 }
 
+// An owner id may be drawn at random.
+static void blur_owner(const char *owner, const struct buffer *from, struct buffer *out)
+{
+    const char *at = from->at ? from->at : "";
+    for (const char *hit; *owner && (hit = strstr(at, owner)); at = hit + strlen(owner)) {
+        buffer_add(out, at, (size_t)(hit - at));
+        buffer_add_text(out, "{owner}");
+    }
+    buffer_add_text(out, at);
+}
+
 void stage_dump(struct stage *stage, struct buffer *out)
 {
-    dump_records(stage, out);
+    AUTO_BUFFER all = {0};
+    dump_records(stage, &all);
     if (stage->inner)
-        dump_objects(stage, out);
-    dump_zones(stage, out);
+        dump_objects(stage, &all);
+    dump_zones(stage, &all);
+    blur_owner(stage_owner(stage), &all, out);
 }
 
 // Which versions were told and fetched; when, and who was asked for it, depends on what else woke

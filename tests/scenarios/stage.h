@@ -7,6 +7,7 @@
 #include "base/value.h"
 #include "controllers/dnsclass/dnsclass_controller.h"
 #include "controllers/dnsrecord/dnsrecord_controller.h"
+#include "controllers/ingress/targets.h"
 #include "controllers/zone/zone_controller.h"
 #include "doors/primary/primary_door.h"
 #include "engine/engine.h"
@@ -50,6 +51,12 @@ struct stage_zones {
     const struct zones_config *config; // in force; NULL: none
 };
 
+// Which Pi-holes names go to, from the next start on.
+struct stage_piholes {
+    struct pihole_targets targets;
+    struct arena *arena; // of all that there were
+};
+
 struct stage {
     enum stage_store store_kind;
     bool drops_memos;
@@ -64,6 +71,7 @@ struct stage {
     struct dnsclass_settings class_settings;
     struct dnsrecord_settings record_settings;
     struct stage_zones zones;
+    struct stage_piholes piholes;
     bool allow_empty; // folder: of the next start
 
     struct store_kind *kinds;
@@ -125,6 +133,13 @@ void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTRO
 
 // The zones configuration from now on, as YAML; secretFile has the secret itself.
 bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err);
+
+// The Pi-holes that names go to from the next start on: a document of PIHOLE_TARGETS, in which
+// tokenEnv has the token itself; all else is as in `settings`.
+bool stage_set_piholes(struct stage *stage, const struct pihole_targets *settings, const char *yaml,
+                       struct error *err);
+// Whose is what this Signpost makes; "" before it is known.
+const char *stage_owner(const struct stage *stage);
 
 // The file has this content from now on; NULL removes it.
 bool stage_write_file(struct stage *stage, const char *name, const char *content,
