@@ -839,6 +839,30 @@ static void the_finalizer_stands_before_anything_is_sent(void **state)
     assert_claims("set default A a.home.lan=192.168.1.50");
 }
 
+static void a_finalizer_that_comes_later_takes_no_annotation_along(void **state)
+{
+    (void)state;
+    registered();
+    settle();
+    world.targets.has_finalizer = true;
+    decide();
+    assert_int_equal(world.verdict.finalizer, FINALIZER_ADD);
+    assert_string_equal(mark_of(P("managed-hosts")), "a.home.lan");
+    assert_string_equal(mark_of(P("managed-by")), "signpost:1a2b");
+}
+
+static void a_write_names_all_that_is_ours(void **state)
+{
+    (void)state;
+    registered();
+    settle();
+    note(P("hosts"), "a.home.lan,*.lan");
+    decide();
+    assert_non_null(mark_of(P("status")));
+    assert_string_equal(mark_of(P("managed-hosts")), "a.home.lan");
+    assert_string_equal(mark_of(P("managed-by")), "signpost:1a2b");
+}
+
 static void records_go_before_the_finalizer(void **state)
 {
     (void)state;
@@ -1398,6 +1422,8 @@ int main(void)
         UNIT(a_lost_name_needs_no_removal),
         UNIT(a_type_that_is_no_longer_wanted_goes),
         UNIT(the_finalizer_stands_before_anything_is_sent),
+        UNIT(a_finalizer_that_comes_later_takes_no_annotation_along),
+        UNIT(a_write_names_all_that_is_ours),
         UNIT(records_go_before_the_finalizer),
         UNIT(records_go_before_the_finalizer_after_a_restart),
         UNIT(an_orphan_is_let_go_at_once),

@@ -239,19 +239,22 @@ static bool is_marked(const struct verdict *out, const char *key)
     return false;
 }
 
-// A write names all that is ours there: what it leaves out would go.
 static void keep_mark(struct turn *turn, const char *key, struct text stands)
 {
     struct verdict *out = turn->out;
-    if (!out->mark_count || !stands.at || is_marked(out, key))
+    if (!stands.at || is_marked(out, key))
         return;
     out->marks[out->mark_count++] =
         (struct verdict_mark){.key = key, .value = arena_copy(turn->arena, stands.at, stands.len)};
 }
 
+// A write names all that is ours there: what it leaves out would go.
 static void keep_marks(struct turn *turn)
 {
     const struct pihole_ours *ours = &turn->source->ours;
+    bool adds = turn->out->finalizer == FINALIZER_ADD && !turn->in->subject->has_finalizer;
+    if (!turn->out->mark_count && !adds)
+        return;
     keep_mark(turn, PIHOLE_STATUS, ours->status);
     if (!turn->is_marked)
         return;
@@ -368,20 +371,24 @@ static void label(struct turn *turn)
                                                    : "Pending";
 }
 
+static void write_and_tell(struct turn *turn)
+{
+    bool has_gained = mark_names(turn);
+    bool was_troubled = turn->source->ours.status.at;
+    if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
+        tell_problems(turn);
+    if ((has_gained || was_troubled) && is_complete(turn))
+        tell_synced(turn);
+    tell_refusal(turn);
+}
+
 void turn_tell(struct turn *turn)
 {
     if (!turn->source || turn->is_going)
         return;
     add_outcomes(turn);
     label(turn);
-    if (has_under_way(turn))
-        return;
-    bool has_gained = mark_names(turn);
-    bool was_troubled = turn->source->ours.status.at;
-    if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
-        tell_problems(turn);
+    if (!has_under_way(turn))
+        write_and_tell(turn);
     keep_marks(turn);
-    if ((has_gained || was_troubled) && is_complete(turn))
-        tell_synced(turn);
-    tell_refusal(turn);
 }
