@@ -78,3 +78,17 @@ def test_records_go_with_their_ingress(programs, folder):
     wait_until(lambda: "Record/" not in status(folder), lambda: status(folder))
     wait_until(lambda: not list((folder / CHILDREN).iterdir()), "nothing is left of it")
     assert run("check", "--dir", folder)[1] == "1 file, 1 object: 0 errors, 0 warnings\n"
+
+
+def test_what_people_add_to_a_made_record_stays(programs, folder):
+    program = start(programs, folder, "--ingress-record-creation")
+    wait_status(folder, f"Record/default/{NAME}", "True")
+    path = folder / CHILDREN / f"records.default.{NAME}.yaml"
+    before = path.read_text()
+    assert program.stop() == 0
+    path.write_text(before.replace("spec:", "spec:\n  ttl: 60").replace("192.0.2.7", "192.0.2.66"))
+    program = start(programs, folder, "--ingress-record-creation")
+    wait_until(lambda: "192.0.2.66" not in path.read_text(), path.read_text, programs=[program])
+    assert path.read_text().splitlines() == before.replace("spec:", "spec:\n  ttl: 60").splitlines()
+    wait_until(lambda: "www 60     IN A" in run("zone", "render", "shop.example.", "--dir",
+                                                folder)[1], "it has that TTL")

@@ -102,25 +102,43 @@ static void add_path(struct buffer *out, const struct made *made, const struct o
     buffer_add_text(out, ".yaml");
 }
 
+static bool write_tree(struct made *made, const char *path, const struct value *tree,
+                       struct error *err)
+{
+    AUTO_BUFFER text = {0};
+    buffer_add_text(&text, "# Written by Signpost; do not edit.\n");
+    value_write_yaml(&text, tree, 0);
+    if (!disk_make_folder(made->disk, made->folder, 0755, err) ||
+        !disk_replace(made->disk, path, buffer_text(&text), 0644, true, err))
+        return false;
+    remember(made, path, tree);
+    tell(made, path, true);
+    return true;
+}
+
 bool made_put(struct made *made, const struct store_put *put, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};
-    AUTO_BUFFER text = {0};
     struct value *tree = put_tree(arena, &put->key, put->tree);
     struct value *now = NULL;
     add_path(&path, made, &put->key);
     if (value_count(put->kept) && !read_tree(arena, path.at, &now, err))
         return false;
     put_keep(arena, tree, put->kept, now);
-    buffer_add_text(&text, "# Written by Signpost; do not edit.\n");
-    value_write_yaml(&text, tree, 0);
-    if (!disk_make_folder(made->disk, made->folder, 0755, err) ||
-        !disk_replace(made->disk, path.at, buffer_text(&text), 0644, true, err))
+    return write_tree(made, path.at, tree, err);
+}
+
+bool made_patch(struct made *made, const struct store_put *put, struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER path = {0};
+    struct value *now;
+    add_path(&path, made, &put->key);
+    if (!read_tree(arena, path.at, &now, err))
         return false;
-    remember(made, path.at, tree);
-    tell(made, path.at, true);
-    return true;
+    struct value *tree = value_merge_patch(arena, now, put_tree(arena, &put->key, put->tree));
+    return write_tree(made, path.at, tree, err);
 }
 
 bool made_has(const struct made *made, const struct object_ref_key *key)

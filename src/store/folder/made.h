@@ -31,6 +31,8 @@ void made_init(struct made *made, struct disk *disk, const char *folder);
 void made_done(struct made *made);
 // Fails, and writes nothing, where what is to be kept of it cannot be read.
 bool made_put(struct made *made, const struct store_put *put, struct error *err);
+// The same, but leaves what is not named as it stands there.
+bool made_patch(struct made *made, const struct store_put *put, struct error *err);
 bool made_has(const struct made *made, const struct object_ref_key *key);
 // One that is not there is dropped already.
 bool made_drop(struct made *made, const struct object_ref_key *key, struct error *err);

@@ -598,7 +598,7 @@ void write_put_child(struct folder *folder, const struct store_child *child, sto
     const struct store_put put = {.key = child->key, .tree = child->tree};
     bool is_ok = (child->seen ? check_child(folder, child->seen, &err)
                               : check_absent(folder, &child->key, &err)) &&
-                 made_put(&folder->children, &put, &err);
+                 made_patch(&folder->children, &put, &err);
     answer_child(folder, is_ok, &err, done, context);
 }
 
