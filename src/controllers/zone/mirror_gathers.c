@@ -23,8 +23,11 @@ static void want_names(const struct object *ingress, struct strings *out)
     struct mirror mirror;
     struct text namespace_ = object_namespace(ingress);
     mirror_make(out->arena, ingress, &mirror);
-    for (size_t i = 0; i < mirror.count; i++)
-        strings_add(out, "%.*s/%s", TEXT_ARGS(namespace_), mirror.records[i].name);
+    for (size_t i = 0; i < mirror.count; i++) {
+        const struct mirror_record *record = &mirror.records[i];
+        strings_add(out, "%.*s/%s", TEXT_ARGS(namespace_), record->name);
+        strings_add(out, "%.*s/%s", TEXT_ARGS(namespace_), mirror_other_name(out->arena, record));
+    }
 }
 
 static void offer_fqdn(const struct object *zone, struct strings *out)

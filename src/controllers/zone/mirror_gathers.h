@@ -6,7 +6,7 @@
 
 enum {
     MIRROR_OWNED, // Records that were made for it
-    MIRROR_NAMED, // whatever has a name that one of its Records would have
+    MIRROR_NAMED, // whatever has a name that one of its Records could have
     MIRROR_ZONES, // whose apex one of its hosts is, where that counts
     MIRROR_GATHERS,
 };

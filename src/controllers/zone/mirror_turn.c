@@ -103,7 +103,8 @@ static void list_wishes(struct turn *turn)
 static bool says(const struct owned *owned, const struct mirror_record *record)
 {
     return text_is(owned->spec.domain_name, record->fqdn) &&
-           text_is(owned->spec.type, record->type) && text_is(owned->spec.rdata, record->rdata);
+           text_is(owned->spec.type, record->type) && text_is(owned->spec.rdata, record->rdata) &&
+           text_is(owned->spec.class_, "IN") && !owned->spec.ref.name.at;
 }
 
 static void use(struct wish *wish, struct owned *owned)
@@ -167,6 +168,7 @@ static const struct value *tree_of(const struct turn *turn, const struct mirror_
     value_put(arena, tree, "metadata.ownerReferences", owners_of(turn));
     value_put_text(arena, tree, "spec.domainName", record->fqdn);
     value_put_text(arena, tree, "spec.type", record->type);
+    value_put_text(arena, tree, "spec.class", "IN");
     value_put_text(arena, tree, "spec.rdata", record->rdata);
     return tree;
 }
@@ -198,27 +200,47 @@ static void make_record(struct turn *turn, const struct mirror_record *record)
     const char *name = record->name;
     if (is_taken(turn, name))
         name = mirror_other_name(turn->arena, record);
+    if (is_taken(turn, name)) {
+        add_problem(turn, arena_printf(turn->arena,
+                                       "%s is not served at %s: there are other Records %s and %s",
+                                       record->fqdn, record->rdata, record->name, name));
+        return;
+    }
     turn->is_incomplete = true;
     add_child(turn, (struct child_want){.key.name = text_of(name), .tree = tree_of(turn, record)},
               "record made");
 }
 
+static void drop_record(struct turn *turn, const struct owned *owned)
+{
+    add_child(turn,
+              (struct child_want){.key.name = object_name(owned->object), .seen = owned->object},
+              "record removed");
+}
+
+static bool is_going(const struct owned *owned)
+{
+    return owned->object->deleted_s;
+}
+
+// A zoneRef that others gave it is not ours to take out: no zone adopts it like that, and it is
+// made anew.
 static void keep_record(struct turn *turn, const struct wish *wish)
 {
     const struct owned *owned = wish->owned;
     if (says(owned, wish->record) && text_is(owned->spec.ingress_uid, turn->uid))
         return;
     turn->is_incomplete = true;
+    if (owned->spec.ref.name.at) {
+        if (!is_going(owned))
+            drop_record(turn, owned);
+        return;
+    }
     add_child(turn,
               (struct child_want){.key.name = object_name(owned->object),
                                   .tree = tree_of(turn, wish->record),
                                   .seen = owned->object},
               "record changed");
-}
-
-static bool is_going(const struct owned *owned)
-{
-    return owned->object->deleted_s;
 }
 
 // What replaces them stands first.
@@ -229,10 +251,7 @@ static void drop_others(struct turn *turn)
     for (size_t i = 0; i < turn->owned_count; i++) {
         const struct owned *owned = &turn->owned[i];
         if (!owned->is_used && !is_going(owned))
-            add_child(
-                turn,
-                (struct child_want){.key.name = object_name(owned->object), .seen = owned->object},
-                "record removed");
+            drop_record(turn, owned);
     }
 }
 
@@ -253,23 +272,28 @@ static void list_children(struct turn *turn)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static bool was_told(const struct turn *turn, size_t at)
+static const struct condition *refusal_of(const struct wish *wish)
 {
-    const struct mirror_record *record = turn->wishes[at].record;
-    return at && !strcmp(turn->wishes[at - 1].record->fqdn, record->fqdn);
+    const struct condition *accepted =
+        wish->owned ? conditions_find(&wish->owned->status.conditions, "Accepted") : NULL;
+    return accepted && accepted->status == CONDITION_FALSE ? accepted : NULL;
 }
 
+// Those of one host stand together, and mostly have one reason.
 static void tell_outcomes(struct turn *turn)
 {
+    const char *host = NULL;
+    enum reason told = REASON_NONE;
     for (size_t i = 0; i < turn->wish_count; i++) {
-        const struct owned *owned = turn->wishes[i].owned;
-        const struct condition *accepted =
-            owned ? conditions_find(&owned->status.conditions, "Accepted") : NULL;
-        if (!accepted || accepted->status != CONDITION_FALSE || was_told(turn, i))
+        const struct wish *wish = &turn->wishes[i];
+        const struct condition *refusal = refusal_of(wish);
+        if (!refusal || (host == wish->record->fqdn && told == refusal->reason))
             continue;
-        add_problem(turn, arena_printf(turn->arena, "%s is not served (%s; see Record %.*s)",
-                                       turn->wishes[i].record->fqdn, reason_name(accepted->reason),
-                                       TEXT_ARGS(object_name(owned->object))));
+        host = wish->record->fqdn;
+        told = refusal->reason;
+        add_problem(turn,
+                    arena_printf(turn->arena, "%s is not served (%s; see Record %.*s)", host,
+                                 reason_name(told), TEXT_ARGS(object_name(wish->owned->object))));
     }
 }
 
