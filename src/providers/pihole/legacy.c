@@ -99,25 +99,34 @@ static bool has_name(struct talk *talk, const struct change *change, struct text
            text_equal_nocase(whole, name);
 }
 
-static void refuse_name(struct talk *talk, struct text name, const char *why)
-{
-    size_t count;
-    struct change *const *changes = revision_changes(talk->revision, &count);
-    for (size_t i = 0; i < count; i++)
-        if (has_name(talk, changes[i], name))
-            changes_refuse(talk, changes[i], "Pi-hole at %s refuses it: %s", talk->seat->base, why);
-    talk_go_on(talk);
-}
-
 void legacy_give_up(struct talk *talk)
 {
     size_t count;
     struct change *const *changes = revision_changes(talk->revision, &count);
     for (size_t i = 0; i < count; i++)
-        changes_refuse(talk, changes[i],
-                       "Pi-hole at %s does not keep it: its API of old may take one address a name",
-                       talk->seat->base);
+        if (change_is_open(changes[i]))
+            changes_refuse(
+                talk, changes[i],
+                "Pi-hole at %s does not keep it: its API of old may take one address a name",
+                talk->seat->base);
     talk_go_on(talk);
+}
+
+static void refuse_name(struct talk *talk, struct text name, const char *why)
+{
+    size_t count;
+    bool is_found = false;
+    struct change *const *changes = revision_changes(talk->revision, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!has_name(talk, changes[i], name))
+            continue;
+        changes_refuse(talk, changes[i], "Pi-hole at %s refuses it: %s", talk->seat->base, why);
+        is_found = true;
+    }
+    if (is_found)
+        talk_go_on(talk);
+    else
+        legacy_give_up(talk);
 }
 
 struct search {

@@ -70,15 +70,23 @@ void preflight_hear(struct talk *talk)
     talk_go_on(talk);
 }
 
+static enum list_part forced_part(const struct talk *talk)
+{
+    return text_ends(talk->reply.hint, list_part_key(LIST_CNAMES)) ? LIST_CNAMES : LIST_HOSTS;
+}
+
+bool preflight_knows(const struct talk *talk)
+{
+    return talk->seat->is_forced[forced_part(talk)];
+}
+
 void preflight_learn(struct talk *talk)
 {
     struct pihole_seat *seat = talk->seat;
     seat->is_read_only |= talk->reply.kind == REPLY_READ_ONLY;
     seat->lacks_app_sudo |= talk->reply.kind == REPLY_APP_SUDO;
-    if (talk->reply.kind == REPLY_FORCED) {
-        bool names_cnames = text_ends(talk->reply.hint, list_part_key(LIST_CNAMES));
-        seat->is_forced[names_cnames ? LIST_CNAMES : LIST_HOSTS] = true;
-    }
+    if (talk->reply.kind == REPLY_FORCED)
+        seat->is_forced[forced_part(talk)] = true;
     seat->preflight_ms = talk->moment->mono_ms;
 }
 

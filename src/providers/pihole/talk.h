@@ -112,6 +112,8 @@ void preflight_write(struct talk *talk);
 void preflight_hear(struct talk *talk);
 // Asks again once a minute while something does.
 void preflight_renew(struct talk *talk);
+// The list that a write was refused for was known to be set by environment.
+bool preflight_knows(const struct talk *talk);
 void preflight_learn(struct talk *talk);   // from a write that was refused
 void preflight_trouble(struct talk *talk); // the seat is blocked
 const char *preflight_forced_text(struct talk *talk, enum list_part part);

@@ -83,7 +83,7 @@ void write_hear(struct talk *talk)
         blame_hear(talk);
     } else if (talk->reply.kind == REPLY_TOO_LONG) {
         too_long(talk);
-    } else if (talk->reply.kind == REPLY_FORCED) {
+    } else if (talk->reply.kind == REPLY_FORCED && !preflight_knows(talk)) {
         preflight_learn(talk);
         talk_go_on(talk);
     } else {
