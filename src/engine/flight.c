@@ -480,7 +480,7 @@ static void flight_land(struct flight *flight)
     flight_unlink(flight);
     ahead_settle(flight);
     if (lane->provider->is_serial)
-        lane_hear_trouble(lane, flight->job.trouble);
+        lane_hear_trouble(lane, flight->job.trouble, !flight->job.is_listed);
     if (flight->job.kind == JOB_HEALTH) {
         if (flight->job.is_listed)
             listing_end(flight);

@@ -578,16 +578,22 @@ static void end_trouble(struct lane *lane)
     gather_wake_lane(lane);
 }
 
-void lane_hear_trouble(struct lane *lane, const struct error *trouble)
+static void lane_rest(struct lane *lane, const struct error *trouble)
+{
+    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
+    lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + rest_ms;
+    lane->is_question_due = lane->has_question;
+}
+
+void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rests)
 {
     if (!trouble) {
         end_trouble(lane);
         return;
     }
     bool is_news = strcmp(lane->view.trouble.reason, trouble->reason) != 0;
-    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
-    lane->blocked_until_ms = loop_mono_ms(lane->engine->loop) + rest_ms;
-    lane->is_question_due = lane->has_question;
+    if (rests)
+        lane_rest(lane, trouble);
     if (!*trouble->reason && !lane->view.stalled_ms)
         lane->view.stalled_ms = loop_mono_ms(lane->engine->loop);
     if (!*trouble->reason)

@@ -127,7 +127,7 @@ static bool has_ledger(struct lane *lane)
 {
     const struct error *trouble = ahead_trouble(lane);
     if (trouble)
-        lane_hear_trouble(lane, trouble);
+        lane_hear_trouble(lane, trouble, true);
     return !lane->ledger || ledger_keeper_is_read(lane->ledger);
 }
 

@@ -635,8 +635,8 @@ void batch_put(struct lane *lane, struct batch *batch, uint32_t claim, struct wi
 void batch_take_wishes(struct lane *lane, struct batch *batch);
 void lanes_sweep(struct engine *engine); // frees those that nobody needs any more
 void lanes_free(struct engine *engine);
-// The backend as a whole can't be worked with (NULL: it can): it rests, and who uses it is told.
-void lane_hear_trouble(struct lane *lane, const struct error *trouble);
+// The backend as a whole can't be worked with (NULL: it can): who uses it is told, and it `rests`.
+void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rests);
 // We lead, or lead no more.
 void lanes_lead(struct engine *engine, bool is_leading);
 // Seats hold their last talks. False: none is left to be held.

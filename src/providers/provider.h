@@ -81,7 +81,8 @@ struct job {
     // The backend as a whole could not be talked to: outcomes repeat it, the lane counts it.
     bool is_transport_failure;
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
-    // outcome stay due; the lane rests for its retry_ms, and tells it (reason "": not yet).
+    // outcome stay due; the lane rests for its retry_ms, and tells it (reason "": not yet). With
+    // is_listed only writing is troubled: changes are tried all the same.
     const struct error *trouble;
     const struct ledger_view *ledger; // provider's has_ledger; else NULL
     // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
