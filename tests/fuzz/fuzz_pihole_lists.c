@@ -129,7 +129,7 @@ static void check(struct room *room, struct text hosts_text, struct text cnames_
 {
     struct value *hosts = texts_of(room->arena, hosts_text);
     struct value *cnames = texts_of(room->arena, cnames_text);
-    struct strangers strangers = {0};
+    struct line_set strangers = {0};
     enum list_part part;
     size_t i, holdings = 0;
     const char *why;
@@ -144,7 +144,7 @@ static void check(struct room *room, struct text hosts_text, struct text cnames_
     strangers_note(&strangers, list, revision);
     check_blames(revision);
     check_patches(room, revision, hosts, cnames);
-    strangers_done(&strangers);
+    line_set_done(&strangers);
 }
 
 // Sections, parted by a line "--": options, what the ledger remembers, changes, hosts, aliases.

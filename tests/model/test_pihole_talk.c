@@ -33,6 +33,7 @@ struct want {
     enum record_type type;
     char value[32];   // "": nothing
     char stored[200]; // what the ledger has for it
+    char before[200]; // and had, before the change under way was written ahead
 };
 
 struct cast {
@@ -90,13 +91,20 @@ static struct want *want_of(struct play *play, enum record_type type, struct tex
     return NULL;
 }
 
+// Only what stood there before proves whose something is.
 static const char *ledger_find(const void *context, enum record_type type, struct text name)
 {
     const struct play *play = context;
     for (size_t i = 0; i < NAMES; i++)
         if (play->wants[i].type == type && text_is(name, play->wants[i].name))
-            return *play->wants[i].stored ? play->wants[i].stored : NULL;
+            return *play->wants[i].before ? play->wants[i].before : NULL;
     return NULL;
+}
+
+static void ledger_look(struct play *play)
+{
+    for (size_t i = 0; i < NAMES; i++)
+        memcpy(play->wants[i].before, play->wants[i].stored, sizeof play->wants[i].before);
 }
 
 static const char *ledger_recall(const void *context, const char *fact)
@@ -240,6 +248,7 @@ static bool ask_what_stands(struct play *play)
     memset(play->stands, 0, sizeof play->stands);
     memset(play->is_held, 0, sizeof play->is_held);
     arena_reset(play->arena);
+    ledger_look(play);
     play->job = (struct job){.kind = JOB_HEALTH, .holds = holds, .context = play};
     do_job(play);
     return play->job.is_listed;

@@ -107,6 +107,7 @@ void changes_end(struct talk *talk)
         note_unanswered(talk);
     revision_free(talk->revision);
     list_free(talk->list);
+    line_set_done(&talk->lines);
 }
 
 static bool has_hosts(const struct job *job)

@@ -70,23 +70,9 @@ static struct text name_of(struct text line)
     return (struct text){blank + 1, line.len - (size_t)(blank + 1 - line.at)};
 }
 
-static int digit_of(char c)
+static struct text line_of(const struct talk *talk, size_t i)
 {
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
-// The line of write `i`: the last part of its path, decoded.
-static struct text line_of(struct talk *talk, size_t i)
-{
-    AUTO_BUFFER path = {0};
-    AUTO_BUFFER line = {0};
-    revision_write_path(talk->revision, i, &path);
-    for (const char *at = strrchr(path.at, '/') + 1; *at; at++) {
-        bool is_coded = *at == '%' && at[1] && at[2];
-        buffer_add_char(&line, is_coded ? (char)(digit_of(at[1]) * 16 + digit_of(at[2])) : *at);
-        at += is_coded ? 2 : 0;
-    }
-    return (struct text){arena_copy(talk->arena, line.at, line.len), line.len};
+    return revision_write(talk->revision, i).line;
 }
 
 // ---- going on -----------------------------------------------------------------------------------
@@ -229,6 +215,7 @@ static void taken(struct talk *talk, bool is_removal)
 {
     struct text name = name_of(line_of(talk, talk->at));
     talk->seat->count.elements++;
+    revision_note_written(talk->revision, talk->at, &talk->lines);
     talk->has_written = true;
     talk->has_added |= !is_removal;
     talk->at++;

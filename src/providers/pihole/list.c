@@ -150,8 +150,12 @@ static bool is_by_ledger(const struct list *list, const struct line *line)
     bool is_named = line->entry_count == 1
                         ? has_line(stored_of(list, &list->entries[line->entry]), line->text)
                         : is_packed_by_ledger(list, line);
-    return is_named &&
-           !(list->rules.strangers && strangers_have(list->rules.strangers, line->text));
+    return is_named && !(list->rules.strangers && line_set_has(list->rules.strangers, line->text));
+}
+
+static bool is_written(const struct list *list, const struct line *line)
+{
+    return list->rules.written && line_set_has(list->rules.written, line->text);
 }
 
 static bool is_tag(struct text comment)
@@ -164,7 +168,7 @@ static enum whose whose_is(const struct list *list, const struct line *line)
 {
     if (line->is_tagged)
         return WHOSE_ANOTHER_OWNERS;
-    return is_by_ledger(list, line) ? WHOSE_OURS : WHOSE_SOMEBODYS;
+    return is_written(list, line) || is_by_ledger(list, line) ? WHOSE_OURS : WHOSE_SOMEBODYS;
 }
 
 static void read_line(struct list *list, enum list_part part, uint32_t at, struct text text,
@@ -223,6 +227,7 @@ struct list *list_read(const struct list_rules *rules, const struct value *hosts
     read_part(list, LIST_CNAMES, cnames);
     list->rules.ledger = NULL;
     list->rules.strangers = NULL;
+    list->rules.written = NULL;
     return list;
 }
 

@@ -27,22 +27,25 @@ const char *list_part_key(enum list_part part); // "hosts", "cnameRecords"
 enum list_part list_part_of(enum record_type type);
 bool list_has_type(enum record_type type); // A, AAAA, CNAME
 
-// Lines that were somebody else's when they were last seen. The ledger is written ahead, so it may
-// name them by now; they stay theirs as long as they stand. Kept by the seat; {0} is ready, and
-// after each read revision.h has strangers_note().
-struct strangers {
+// Some lines, by their hashes. {0} is ready.
+struct line_set {
     uint64_t *hashes; // sorted
     size_t count;
     size_t capacity;
 };
-void strangers_done(struct strangers *strangers);
-bool strangers_have(const struct strangers *strangers, struct text line);
+void line_set_done(struct line_set *set);
+bool line_set_has(const struct line_set *set, struct text line);
+void line_set_add(struct line_set *set, struct text line);
 
 struct list_rules {
     const char *owner_id;
-    bool has_tags;                     // hosts lines of ours are tagged: PIHOLE_OWNERSHIP=comment
-    const struct ledger_view *ledger;  // NULL: names nothing
-    const struct strangers *strangers; // NULL: none
+    bool has_tags;                    // hosts lines of ours are tagged: PIHOLE_OWNERSHIP=comment
+    const struct ledger_view *ledger; // NULL: names nothing
+    // Were somebody else's when last seen: they stay so while they stand, even if the ledger, which
+    // is written ahead, names them by now. Kept by the seat, filled by strangers_note(). Or NULL.
+    const struct line_set *strangers;
+    // Written by this talk: ours, even if the ledger does not name them yet. Or NULL.
+    const struct line_set *written;
 };
 
 // The two lists as they were read; texts are copied. NULL stands for an empty list. NULL is

@@ -48,7 +48,7 @@ struct lines {
 
 struct list {
     struct arena *arena;
-    struct list_rules rules; // of ledger and strangers: only while it is read
+    struct list_rules rules; // what they point to: only while it is read
     struct text tag;         // "signpost:1a2b3c4d"
     struct lines parts[LIST_PARTS];
     struct entry *entries;

@@ -27,7 +27,7 @@ static void pihole_close(void *at)
 {
     struct pihole_seat *seat = at;
     wipe_password(seat);
-    strangers_done(&seat->strangers);
+    line_set_done(&seat->strangers);
     free(seat->unanswered.keys);
     free(seat->refused_line);
     free(seat->refused_text);

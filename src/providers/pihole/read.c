@@ -10,7 +10,8 @@ static void leave_out(struct talk *talk, const struct left_out *left)
 void read_take(struct talk *talk, const struct value *hosts, const struct value *cnames)
 {
     struct error why;
-    const struct list_rules rules = seat_rules(talk->seat, talk->job->ledger);
+    struct list_rules rules = seat_rules(talk->seat, talk->job->ledger);
+    rules.written = &talk->lines;
     struct list *list = list_read(&rules, hosts, cnames, &why);
     if (!list) {
         talk_trouble(talk, TROUBLE_FAILED, "not a Pi-hole API at %s: %s", talk->seat->base,

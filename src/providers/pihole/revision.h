@@ -59,6 +59,7 @@ struct revision_write {
     enum revision_verb verb;
     bool writes[LIST_PARTS]; // cnames: the resolver restarts
     size_t body_len;         // PATCH: exactly
+    struct text line;        // PUT, DELETE
 };
 // Nothing to write: 0. One PATCH, two (hosts first), or element by element: additions first; where
 // an alias changes its target its removal comes just before.
@@ -68,6 +69,9 @@ struct revision_write revision_write(const struct revision *revision, size_t i);
 void revision_write_path(const struct revision *revision, size_t i, struct buffer *out);
 // Of a PATCH, compact, `/` bare. Appends exactly body_len octets.
 void revision_write_body(const struct revision *revision, size_t i, struct buffer *out);
+
+// Write `i` was taken: notes the lines that it brought.
+void revision_note_written(const struct revision *revision, size_t i, struct line_set *written);
 
 // Does what was read back hold our lines as revised, and those of others as read? Blanks are
 // collapsed by Pi-hole; where our lines stand does not count. Parts that the revision leaves alone
@@ -94,5 +98,5 @@ struct blame {
 struct blame revision_blame(const struct revision *revision, size_t i, const char *hint);
 
 // Whose lines are somebody else's, as of this list. `revision` (or NULL): what it adopts is not.
-void strangers_note(struct strangers *strangers, const struct list *list,
+void strangers_note(struct line_set *strangers, const struct list *list,
                     const struct revision *revision);

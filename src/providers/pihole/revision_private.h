@@ -3,7 +3,7 @@
 #include "providers/pihole/list_private.h"
 #include "providers/pihole/revision.h"
 
-// How a revision lies in memory. Private to revision*.c and strangers.c.
+// How a revision lies in memory. Private to revision*.c and line_set.c.
 
 // One name and value that a change brings.
 struct pair {

@@ -201,7 +201,7 @@ static const struct write *write_at(const struct revision *revision, size_t i)
 struct revision_write revision_write(const struct revision *revision, size_t i)
 {
     const struct write *write = write_at(revision, i);
-    struct revision_write out = {.verb = write->verb};
+    struct revision_write out = {.verb = write->verb, .line = write->text};
     memcpy(out.writes, write->writes, sizeof out.writes);
     if (write->verb == REVISION_PATCH)
         out.body_len = revision_body_len(revision, write->writes);

@@ -58,7 +58,7 @@ struct pihole_seat {
     int64_t restarted_ms;
     char *refused_line; // somebody else's, that Pi-hole refuses; or NULL
     char *refused_text; // what to say of it
-    struct strangers strangers;
+    struct line_set strangers;
     struct {
         uint64_t *keys; // what was written last, and nobody knows what came of it
         size_t count;

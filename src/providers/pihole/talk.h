@@ -58,6 +58,7 @@ struct talk {
     struct item *items;       // of the job's changes
     struct change **selected; // that the revision is of
     struct list *list;
+    struct line_set lines; // that we wrote
     struct revision *revision;
     enum revision_way way;
     size_t at;           // of the revision's writes

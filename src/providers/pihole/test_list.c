@@ -179,6 +179,32 @@ static void what_was_somebodys_stays_so_when_the_ledger_names_it_ahead(void **st
     assert_string_equal(tell(&house), "ours CNAME www.lan 0 app.lan\n");
 }
 
+static void what_this_talk_wrote_is_ours_before_the_ledger_names_it(void **state)
+{
+    struct line_set written = {0};
+    (void)state;
+    HOUSE(house, true);
+    house_read(&house, "", "x.lan,y.lan\n");
+    struct change changes[] = {change_of(house.arena, "A a.lan 192.168.1.50"),
+                               change_of(house.arena, "CNAME www.lan a.lan")};
+    house_revise(&house, changes, 2);
+    revision_note_written(house.revision, 0, &written);
+    house.rules.written = &written;
+    house_read(&house, "192.168.1.50 a.lan" TAG "\n", "x.lan,y.lan\nwww.lan,a.lan\n");
+    assert_string_equal(tell(&house), "ours A a.lan 0 192.168.1.50\n"
+                                      "theirs CNAME x.lan 0 y.lan\n"
+                                      "ours CNAME www.lan 0 a.lan\n");
+    house.way = REVISION_BY_ELEMENT;
+    changes[1] = change_of(house.arena, "CNAME ftp.lan a.lan");
+    house_revise(&house, &changes[1], 1);
+    assert_true(text_is(revision_write(house.revision, 0).line, "ftp.lan,a.lan"));
+    revision_note_written(house.revision, 0, &written);
+    assert_true(line_set_has(&written, TEXT("ftp.lan,a.lan")));
+    assert_true(line_set_has(&written, TEXT("www.lan,a.lan")));
+    assert_false(line_set_has(&written, TEXT("x.lan,y.lan")));
+    line_set_done(&written);
+}
+
 static const char *refusal(const char *hosts, const char *cnames)
 {
     enum list_part part;
@@ -256,6 +282,7 @@ int main(void)
         cmocka_unit_test(an_alias_is_ours_when_the_ledger_names_it_byte_for_byte),
         cmocka_unit_test(without_tags_the_ledger_proves_lines_packed_ones_too),
         cmocka_unit_test(what_was_somebodys_stays_so_when_the_ledger_names_it_ahead),
+        cmocka_unit_test(what_this_talk_wrote_is_ours_before_the_ledger_names_it),
         cmocka_unit_test(lines_that_pihole_refuses_are_found),
         cmocka_unit_test(lists_that_are_no_lists_of_texts_are_refused),
         cmocka_unit_test(the_ledger_remembers_what_carries_no_tag),

@@ -54,7 +54,7 @@ struct house {
     struct arena *arena;
     struct list_rules rules;
     struct ledger_view ledger;
-    struct strangers strangers;
+    struct line_set strangers;
     enum revision_way way;
     struct list *list;
     struct revision *revision;
@@ -69,7 +69,7 @@ static inline void house_done(struct house *house)
 {
     revision_free(house->revision);
     list_free(house->list);
-    strangers_done(&house->strangers);
+    line_set_done(&house->strangers);
     arena_free(house->arena);
 }
 #define HOUSE(name, has_tags)                                                                      \

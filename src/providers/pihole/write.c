@@ -54,6 +54,7 @@ static void taken(struct talk *talk, enum revision_verb verb)
     talk->seat->count.elements += !is_patch;
     if (verb != REVISION_DELETE)
         blame_forget(talk->seat);
+    revision_note_written(talk->revision, talk->at, &talk->lines);
     talk->has_written = true;
     talk->written++;
     talk->has_all = ++talk->at == revision_write_count(talk->revision);
