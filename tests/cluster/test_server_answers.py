@@ -46,6 +46,49 @@ def version_of(server, name):
     return server.api.get("DNSRecord", name, "default")["metadata"]["resourceVersion"]
 
 
+def page(name, text="one"):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "data": {"ledger.json": text},
+            "metadata": {"name": name, "namespace": "default", "labels": {"example.org/of": "a"}}}
+
+
+def put_page(server, name, seen, text):
+    return server.api.ask("PATCH", api.path("ConfigMap", "default", name),
+                          {"metadata": {"resourceVersion": seen}, "data": {"ledger.json": text}},
+                          content_type=api.PATCHES["merge"])
+
+
+def drop_page(server, name, seen):
+    return server.api.ask("DELETE", api.path("ConfigMap", "default", name),
+                          {"apiVersion": "v1", "kind": "DeleteOptions",
+                           "preconditions": {"resourceVersion": seen}})
+
+
+def test_a_config_map_is_patched_and_deleted_in_the_version_that_was_seen_alone(server):
+    first = server.api.create(page("guarded"))["metadata"]["resourceVersion"]
+    again = server.api.ask("POST", api.path("ConfigMap", "default"), page("guarded"))
+    assert (again.status, again.json["reason"]) == (409, "AlreadyExists")
+    second = put_page(server, "guarded", first, "two").json["metadata"]["resourceVersion"]
+    assert second != first
+    stale = put_page(server, "guarded", first, "three")
+    assert (stale.status, stale.json["reason"]) == (409, "Conflict")
+    assert drop_page(server, "guarded", first).status == 409
+    assert drop_page(server, "guarded", second).status == 200
+    assert drop_page(server, "guarded", second).status == 404
+    assert put_page(server, "guarded", second, "four").status == 404
+
+
+def test_config_maps_of_a_label_are_listed_in_parts(server):
+    for number in range(3):
+        server.api.create(page(f"part-{number}"))
+    query = {"limit": 2, "labelSelector": "example.org/of=a"}
+    first = server.api.want("GET", api.path("ConfigMap", "default", **query))
+    rest = server.api.want("GET", api.path("ConfigMap", "default", **query,
+                                           **{"continue": first["metadata"]["continue"]}))
+    assert [item["metadata"]["name"] for item in first["items"] + rest["items"]] == [
+        "part-0", "part-1", "part-2"]
+    assert not rest["metadata"].get("continue")
+
+
 def test_a_watch_from_long_ago_gets_410_as_an_event(server):
     event = next(server.api.watch(records(watch="1", resourceVersion="1")))
     assert event["type"] == "ERROR"
