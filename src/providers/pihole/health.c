@@ -4,7 +4,7 @@
 
 #define TAG "signpost:"
 
-enum { OTHER_OWNERS_MAX = 32 };
+enum { OTHER_OWNERS_MAX = 32, LEFT_MAX = 1000 };
 
 struct census {
     struct job *job;
@@ -53,6 +53,30 @@ static struct value *other_owners(struct talk *talk)
     return owners;
 }
 
+// ---- what a visitor wants to know ---------------------------------------------------------------
+
+static void put_visit(const struct talk *talk, struct value *answer)
+{
+    struct arena *arena = talk->job->arena;
+    struct value *left = value_put(arena, answer, "visit.left", value_make(arena, VALUE_LIST));
+    int64_t ours = 0;
+    for (size_t i = 0; i < list_count(talk->list, LIST_HOSTS); i++) {
+        struct text line = list_line(talk->list, LIST_HOSTS, i);
+        struct text owner = owner_of(line);
+        bool is_ours = text_is(owner, talk->seat->owner_id);
+        ours += is_ours;
+        if (owner.len && !is_ours && value_count(left) < LEFT_MAX)
+            value_append(left,
+                         value_make_text(
+                             arena, (struct text){arena_copy(arena, line.at, line.len), line.len}));
+    }
+    value_put_int(arena, answer, "visit.ours", ours);
+    for (int part = 0; part < LIST_PARTS; part++)
+        value_put_bool(arena, answer,
+                       arena_printf(arena, "visit.forced.%s", list_part_key((enum list_part)part)),
+                       talk->seat->is_forced[part]);
+}
+
 // ---- the answer ---------------------------------------------------------------------------------
 
 static void put_counts(struct talk *talk, struct value *answer)
@@ -83,6 +107,8 @@ static const struct value *make_answer(struct talk *talk, const struct census *c
     value_put_int(arena, answer, "records.foreign", census->others);
     value_put(arena, answer, "otherOwners", other_owners(talk));
     put_counts(talk, answer);
+    if (seat->is_visitor)
+        put_visit(talk, answer);
     return answer;
 }
 

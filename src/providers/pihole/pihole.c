@@ -182,13 +182,19 @@ static bool take_password(struct pihole_seat *seat, const struct seat_setup *set
     return true;
 }
 
+void seat_write_mark(const struct pihole_seat *seat, struct buffer *out)
+{
+    buffer_printf(out, "(%s%s)", seat->owner_id, seat->is_visitor ? " visits" : "");
+}
+
 static bool take_owner(struct pihole_seat *seat, const char *owner_id, struct error *err)
 {
     struct buffer out = {0};
     if (!owner_id || !*owner_id)
         return error_set(err, FAULT_SPEC, REASON, "no owner id: nothing could be marked as ours");
     seat->owner_id = mem_copy_text(owner_id);
-    buffer_printf(&out, "signpost/%s (%s)", SIGNPOST_VERSION, owner_id);
+    buffer_printf(&out, "signpost/%s ", SIGNPOST_VERSION);
+    seat_write_mark(seat, &out);
     seat->user_agent = buffer_steal(&out);
     return true;
 }
@@ -197,6 +203,7 @@ static bool pihole_open(const struct seat_setup *setup, void **out, struct error
 {
     struct pihole_seat *seat = mem_new_of(struct pihole_seat);
     seat->seats_in_use = -1;
+    seat->is_visitor = value_bool_at(setup->config, "isVisitor", false);
     if (!take_url(seat, setup->config, err) || !take_words(seat, setup->config, err) ||
         !take_number(seat, setup->config, err) || !take_tls(seat, setup->config, err) ||
         !take_password(seat, setup, err) || !take_owner(seat, setup->owner_id, err)) {

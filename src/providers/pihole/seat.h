@@ -37,6 +37,7 @@ struct pihole_seat {
     bool has_tags; // our hosts lines carry a mark; else the ledger tells which are ours
     bool may_adopt;
     bool has_no_password;
+    bool is_visitor; // only looks, beside whoever keeps this Pi-hole
     int64_t restart_min_ms;
     struct secret *password;
     char *owner_id;
@@ -75,6 +76,8 @@ extern const struct provider pihole_provider;
 
 // A change of that list restarts the resolver.
 bool seat_restarts(const struct pihole_seat *seat, enum list_part part);
+// Whose our sessions are, at the end of their user agent.
+void seat_write_mark(const struct pihole_seat *seat, struct buffer *out);
 // Nothing at all may be written.
 bool seat_is_blocked(const struct pihole_seat *seat);
 struct list_rules seat_rules(const struct pihole_seat *seat, const struct ledger_view *ledger);

@@ -82,10 +82,10 @@ void session_hear_login(struct talk *talk)
 // Signpost's with our owner id, of whatever version.
 static bool is_ours(const struct pihole_seat *seat, struct text agent)
 {
-    char tail[300];
-    int len = snprintf(tail, sizeof tail, " (%s)", seat->owner_id);
-    return len > 0 && (size_t)len < sizeof tail && text_starts(agent, AGENT) &&
-           text_ends(agent, tail);
+    AUTO_BUFFER tail = {0};
+    buffer_add_char(&tail, ' ');
+    seat_write_mark(seat, &tail);
+    return text_starts(agent, AGENT) && text_ends(agent, tail.at);
 }
 
 static void take_sessions(struct talk *talk, const struct value *sessions)

@@ -173,7 +173,9 @@ static void check_ask(struct world *world, const struct http_request *http, cons
         fail_msg("asked '%s', not '%s'", asked, row->ask);
     assert_true(http->is_single && http->max_idle_s == 4);
     assert_true(http->max_body_octets == REPLY_OCTETS_MAX);
-    assert_string_equal(http->user_agent, "signpost/" SIGNPOST_VERSION " (" OWNER ")");
+    assert_string_equal(http->user_agent, world->seat->is_visitor
+                                              ? "signpost/" SIGNPOST_VERSION " (" OWNER " visits)"
+                                              : "signpost/" SIGNPOST_VERSION " (" OWNER ")");
 }
 
 static void answer(struct world *world, void *talk, const struct row *row)
@@ -1276,6 +1278,34 @@ static void a_question_is_one_get_and_tells_all_that_stands_there(void **state)
     world_done(&world);
 }
 
+static void a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"isVisitor\":true}");
+    PLAY(&world, JOB_HEALTH, LOGIN,
+         {"GET /api/auth/sessions", 200,
+          "{\"sessions\":["
+          "{\"id\":0,\"current_session\":false,\"valid\":true,\"user_agent\":\"signpost/9 (" OWNER
+          ")\"},"
+          "{\"id\":1,\"current_session\":false,\"valid\":true,\"user_agent\":\"signpost/9 (" OWNER
+          " visits)\"},"
+          "{\"id\":2,\"current_session\":true,\"valid\":true,\"user_agent\":\"signpost/9 (" OWNER
+          " visits)\"}]}"},
+         {"DELETE /api/auth/session/1", 204, ""}, DETAILED("hosts", "true", "false"),
+         DETAILED("cnameRecords", "false", "true"), READ_ONLY("false"), HOSTS_LOCAL_UNKNOWN,
+         READ(NAS "," A_LINE ",\"192.168.1.50 x.lan # signpost:other\"", ""));
+    const struct value *answer = world.job.answer;
+    assert_int_equal(value_int_at(answer, "seatsInUse", -1), 2);
+    assert_int_equal(value_int_at(answer, "visit.ours", -1), 1);
+    assert_true(value_bool_at(answer, "visit.forced.hosts", false));
+    assert_false(value_bool_at(answer, "visit.forced.cnameRecords", true));
+    const struct value *left = value_at(answer, "visit.left", NULL);
+    assert_int_equal(value_count(left), 1);
+    assert_true(text_is(left->first->text, "192.168.1.50 x.lan # signpost:other"));
+    world_done(&world);
+}
+
 static void what_is_no_list_is_no_answer(void **state)
 {
     static const char *const bodies[] = {
@@ -1490,6 +1520,7 @@ int main(void)
         cmocka_unit_test(the_ledger_remembers_what_carries_no_mark),
         cmocka_unit_test(fingerprints_tell_content_and_address_but_no_ttl_of_hosts),
         cmocka_unit_test(the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us),
+        cmocka_unit_test(a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others),
         cmocka_unit_test(a_refused_list_of_sessions_stops_nothing),
         cmocka_unit_test(without_a_password_there_is_no_session),
         cmocka_unit_test(the_last_talk_gives_the_seat_back),
