@@ -305,7 +305,8 @@ static const struct option check_rows[] = {
     {.name = "live",
      .type = OPTION_FLAG,
      .doc = "Besides, look whether `signpost run` would find what it needs: in a cluster the kinds "
-            "and the rights; on either store a server that answers for each DNSClass."},
+            "and the rights; on either store a server that answers for each DNSClass, and each "
+            "Pi-hole."},
     {.name = "timeout",
      .type = OPTION_DURATION,
      .fallback = "30s",
@@ -328,10 +329,12 @@ const struct command check_command = {
         "Objects that others name and that are in none of the files are warned of. Zones and "
         "Records are looked at together, as `signpost zone check` does.\n"
         "\n"
-        "--live adds questions that change nothing: GET /health at the server of each DNSClass, "
+        "--live adds questions that change nothing: GET /health at the server of each DNSClass, at "
+        "each Pi-hole a login, what would keep us from writing, and the lists as they stand; "
         "and in a cluster SelfSubjectAccessReviews and whether the kinds are there: for the rights "
-        "give the same options as to `signpost run`. Each answer is a line that begins with `ok` "
-        "or `error`; an error is exit code 1. Without PATH and with a cluster as the store no "
+        "give the same options as to `signpost run`. Each answer is a line that begins with `ok`, "
+        "`warn` or `error`; an error is exit code 1. Without PATH and with a cluster as the store "
+        "no "
         "file is read.",
     .examples = "signpost check\n"
                 "signpost check manifests/ extra.yaml\n",

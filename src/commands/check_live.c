@@ -5,6 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/metrics_guard.h"
+#include "commands/pihole_visit.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
@@ -22,6 +23,7 @@ struct live {
     struct buffer text;
     bool has_error;
     struct proposal proposal;
+    const char *owner_id; // of the store, or NULL
     // of a cluster
     struct process_world process;
     struct api *api;
@@ -178,16 +180,51 @@ static void health(void *context, const char *class_name, const struct outcome *
         outcome->is_done ? "its server answers and takes our signature" : outcome->error->text);
 }
 
+static void tell_pihole(void *context, const char *level, const char *what, const char *text)
+{
+    struct live *live = context;
+    write_line(live, level, what, text);
+    live->has_error = live->has_error || !strcmp(level, "error");
+}
+
+static bool check_piholes(struct live *live, struct error *err)
+{
+    const char *given = option_text(live->invocation, "owner-id");
+    const struct pihole_visit visit = {
+        .invocation = live->invocation,
+        .targets = live->setup.piholes,
+        .owner_id = given ? given : live->owner_id,
+        .timeout_ms = option_ms(live->invocation, "timeout"),
+        .told = tell_pihole,
+        .context = live,
+    };
+    return !live->setup.piholes || pihole_visit(&visit, err);
+}
+
+// Pi-holes are asked by themselves.
+static bool rehearse_classes(struct live *live, struct rehearsal *rehearsal, struct error *err)
+{
+    struct pihole_targets *piholes = live->setup.piholes;
+    size_t count = piholes ? piholes->count : 0;
+    if (piholes)
+        piholes->count = 0;
+    bool is_read = rehearse(rehearsal, &live->proposal, err);
+    if (piholes)
+        piholes->count = count;
+    return is_read;
+}
+
 static bool check_classes(struct live *live, struct error *err)
 {
-    const struct rehearsal rehearsal = {
+    struct rehearsal rehearsal = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
         .context = live,
     };
-    if (!rehearse(&rehearsal, &live->proposal, err))
+    if (!rehearse_classes(live, &rehearsal, err))
         return false;
+    live->owner_id = rehearsal.owner_id;
     for (size_t i = 0; i < live->proposal.obstacle_count; i++) {
         const struct proposal_obstacle *obstacle = &live->proposal.obstacles[i];
         AUTO_BUFFER what = {0};
@@ -207,7 +244,7 @@ int check_live(struct invocation *invocation)
     if (!setup_init(&live.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
     bool is_read = (!live.setup.place.is_cluster || check_cluster(&live, &err)) &&
-                   (live.has_error || check_classes(&live, &err));
+                   (live.has_error || check_classes(&live, &err)) && check_piholes(&live, &err);
     if (live.has_error)
         code = 1;
     struct error out;

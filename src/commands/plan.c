@@ -42,8 +42,7 @@ static int plan_run(struct invocation *invocation)
     struct proposal proposal = {.arena = invocation->arena};
     if (!setup_init(&setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    const struct rehearsal rehearsal = {.setup = &setup,
-                                        .timeout_ms = option_ms(invocation, "timeout")};
+    struct rehearsal rehearsal = {.setup = &setup, .timeout_ms = option_ms(invocation, "timeout")};
     int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
                                                      : command_fail(2, "%s", err.text);
     proposal_done(&proposal);

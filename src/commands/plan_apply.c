@@ -30,7 +30,7 @@ static int64_t left_ms(const struct apply *apply)
 static bool make_plan(struct apply *apply, struct proposal *plan, struct error *err)
 {
     int64_t left = left_ms(apply);
-    const struct rehearsal rehearsal = {
+    struct rehearsal rehearsal = {
         .setup = &apply->setup,
         .timeout_ms = left > LOOK_MS ? left : LOOK_MS,
     };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands/process.h"
+#include "controllers/ingress/targets.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
@@ -10,7 +11,7 @@
 #include "store/cache.h"
 #include "store/dry.h"
 
-enum { CHECKS_MAX = 64 };
+enum { CHECKS_MAX = 64, LEAVE_MS = 1000 };
 
 #define NO_TRACE "00000000000000000000000000000001"
 
@@ -189,18 +190,46 @@ static void stage_close(struct stage *stage)
     process_world_done(&stage->process);
 }
 
-bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err)
+static void left(void *context)
+{
+    const struct stage *stage = context;
+    loop_stop(stage->loop);
+}
+
+// Sessions of Pi-holes that were looked at.
+static void stage_leave(struct stage *stage)
+{
+    if (!stage->rehearsal->setup->piholes)
+        return;
+    engine_stop(stage->engine, LEAVE_MS, left, stage);
+    loop_run(stage->loop);
+}
+
+static void set_visit(const struct setup *setup, bool is_visit)
+{
+    if (setup->piholes)
+        setup->piholes->is_visit = is_visit;
+}
+
+bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err)
 {
     struct stage stage = {.rehearsal = rehearsal};
     if (!process_world_init(&stage.process, rehearsal->setup->invocation, err))
         return false;
     stage.loop = stage.process.world.loop;
+    set_visit(rehearsal->setup, true);
     bool is_open = stage_open(&stage, err);
     if (is_open)
         loop_run(stage.loop);
     bool is_ok = is_open && stage.is_done && gather(&stage, out, err);
+    const char *owner_id = is_ok ? store_owner_id(stage.store) : NULL;
+    if (owner_id)
+        rehearsal->owner_id = arena_copy_text(out->arena, owner_id);
     if (is_open && !stage.is_done && err)
         *err = stage.error;
+    if (is_open)
+        stage_leave(&stage);
     stage_close(&stage);
+    set_visit(rehearsal->setup, false);
     return is_ok;
 }

@@ -14,6 +14,7 @@ struct rehearsal {
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
     void *context;
+    const char *owner_id; // set: as the store has it, or NULL
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.
-bool rehearse(const struct rehearsal *rehearsal, struct proposal *out, struct error *err);
+bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err);

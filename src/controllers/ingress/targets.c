@@ -227,6 +227,8 @@ struct value *pihole_target_config(struct arena *arena, const struct pihole_targ
     value_put_bool(arena, tls, "skipVerify", target->skips_verify);
     value_set(config, TEXT("tls"), tls);
     value_put_bool(arena, config, "noPassword", target->has_no_password);
+    if (targets->is_visit)
+        value_put_bool(arena, config, "isVisitor", true);
     value_put_int(arena, config, "restartMinSeconds", targets->restart_min_s);
     return config;
 }

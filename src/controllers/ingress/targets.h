@@ -59,6 +59,7 @@ struct pihole_targets {
     struct pihole_addresses addresses; // DEFAULT_TARGET_IP
     bool adopts;
     bool has_finalizer;
+    bool is_visit; // they are only looked at, beside whoever keeps them
     int64_t max_delete_percent;
     int64_t verify_s;
     int64_t restart_min_s;
@@ -93,8 +94,8 @@ bool pihole_targets_read(struct arena *arena, const struct value *document,
                          const struct pihole_target *defaults, struct pihole_targets *targets,
                          struct error *err);
 
-// The provider's own keys: url, dialect, ownership, write, adopt, tls{caPem, serverName, pin,
-// skipVerify}, noPassword, restartMinSeconds. Absent: not given.
+// The provider's own keys: url, dialect, ownership, write, adopt, tls.caPem, tls.serverName,
+// tls.pin, tls.skipVerify, noPassword, isVisitor, restartMinSeconds. Absent: not given.
 struct value *pihole_target_config(struct arena *arena, const struct pihole_targets *targets,
                                    const struct pihole_target *target);
 // By name; NULL: there is none.

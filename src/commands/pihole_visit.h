@@ -1,0 +1,18 @@
+#pragma once
+
+#include "commands/option.h"
+#include "controllers/ingress/targets.h"
+
+// `check --live` at the Pi-holes: logs in as a visitor beside whoever keeps them, asks what would
+// keep names out, looks at what stands there, and logs out. Nothing is written.
+
+struct pihole_visit {
+    const struct invocation *invocation;
+    const struct pihole_targets *targets;
+    const char *owner_id; // whose marks are ours; NULL: nobody's yet
+    int64_t timeout_ms;   // for each of them
+    // A line of what was found: level "ok", "warn" or "error".
+    void (*told)(void *context, const char *level, const char *what, const char *text);
+    void *context;
+};
+bool pihole_visit(const struct pihole_visit *visit, struct error *err);

@@ -1,0 +1,112 @@
+"""`signpost check --live` at Pi-holes: what would keep names out, and what stands there."""
+
+import pytest
+
+import harness
+from harness import run, wait_until
+from piholes import Pihole
+
+
+@pytest.fixture
+def pihole(programs, tmp_path):
+    made = Pihole(programs, tmp_path).start()
+    yield made
+    made.check()
+
+
+def check(folder, pihole, *words, code=0, **environment):
+    """What was told of Pi-holes: [(level, name, text)]."""
+    folder = folder / "manifests"
+    folder.mkdir(exist_ok=True)
+    status, out, err = run("check", "--live", "--dir", folder, *words, **{
+        "PIHOLE_URL": pihole.url, "PIHOLE_PASSWORD": pihole.password,
+        "DEFAULT_TARGET_IP": "192.0.2.80", **environment})
+    assert (status, err) == (code, ""), out
+    rows = [line.split(None, 1) for line in out.splitlines()]
+    return [(level, *rest.removeprefix("Pi-hole ").split(": ", 1)) for level, rest in rows
+            if rest.startswith("Pi-hole ")]
+
+
+def test_a_pihole_that_is_well_is_one_line_and_one_login(pihole, tmp_path):
+    pihole.people("192.0.2.9 nas.lan", "192.0.2.10 tv.lan")
+    pihole.people("www.lan,nas.lan", list="cnames")
+    assert check(tmp_path, pihole, "--owner-id", "me") == [
+        ("ok", "default", "it lets us in, API v6, 1 seat in use; 2 lines of hosts, 0 ours, "
+                          "1 line of cnameRecords")]
+    counters = pihole.counters()
+    assert (counters["logins"], counters["logouts"], counters["seats"]) == (1, 1, 0)
+    assert (counters["puts"], counters["patches"], counters["changes"]) == (0, 0, 0)
+
+
+def test_lines_of_other_owners_are_listed(pihole, tmp_path):
+    pihole.put("192.0.2.80 a.lan # signpost:me", "192.0.2.80 b.lan # signpost:gone")
+    rows = check(tmp_path, pihole, "--owner-id", "me")
+    assert "2 lines of hosts, 1 ours" in rows[0][2]
+    assert rows[1:] == [("warn", "default", "a line of another owner stays there: "
+                                            "192.0.2.80 b.lan # signpost:gone")]
+
+
+def test_a_wrong_password_is_an_error(pihole, tmp_path):
+    rows = check(tmp_path, pihole, code=1, PIHOLE_PASSWORD="open sesame")
+    assert [row[0] for row in rows] == ["error"] and "password" in rows[0][2]
+    assert "sesame" not in str(rows)
+
+
+def test_a_pihole_that_is_down_is_an_error_and_keeps_no_other_from_being_asked(pihole, tmp_path):
+    targets = tmp_path / "piholes.yaml"
+    targets.write_text("targets:\n- {name: down, url: 'http://127.0.0.1:9', noPassword: true}\n")
+    rows = check(tmp_path, pihole, code=1, PIHOLE_TARGETS=str(targets))
+    assert [row[:2] for row in rows] == [("ok", "default"), ("error", "down")]
+    assert "connect" in rows[1][2]
+
+
+@pytest.mark.parametrize("switch, text", [
+    ({"read_only": True}, "misc.readOnly"),
+    ({"forced_hosts": True}, "dns.hosts is set by its environment: take FTLCONF_dns_hosts away"),
+])
+def test_what_would_keep_names_out_is_an_error_that_names_the_setting(pihole, tmp_path, switch,
+                                                                     text):
+    pihole.set(**switch)
+    rows = check(tmp_path, pihole, code=1)
+    assert [row[0] for row in rows] == ["ok", "error"] and text in rows[1][2]
+
+
+def test_it_is_no_hindrance_to_who_runs(programs, pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "web.yaml").write_text(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: web, namespace: shop, annotations: {pihole.io/register: 'true'}}\n"
+        "spec: {rules: [{host: app.home.lan}]}\n")
+    runs = programs.start("run", [
+        harness.SIGNPOST, "run", "--dir", folder, "--log-format", "json",
+        "--metrics-bind-address", "0", "--health-probe-bind-address", "0"],
+        PIHOLE_URL=pihole.url, PIHOLE_PASSWORD=pihole.password, DEFAULT_TARGET_IP="192.0.2.80")
+    wait_until(lambda: pihole.hosts, "its name is there", programs=[runs])
+    rows = check(tmp_path, pihole)
+    assert [row[0] for row in rows] == ["ok"]
+    assert "2 seats in use; 1 line of hosts, 1 ours" in rows[0][2]
+    assert (pihole.counter("logins"), pihole.counter("seats")) == (2, 1)
+    (folder / "web.yaml").unlink()
+    wait_until(lambda: not pihole.hosts, "its name is gone", programs=[runs])
+    assert pihole.counter("logins") == 2
+    assert runs.stop() == 0 and pihole.counter("seats") == 0
+
+
+def test_a_certificate_that_is_not_checked_is_told_each_time(pihole, tmp_path):
+    rows = check(tmp_path, pihole, PIHOLE_TLS_SKIP_VERIFY="true")
+    assert rows[0] == ("warn", "default", "its certificate is not checked")
+
+
+def test_a_plan_looks_and_leaves(pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "web.yaml").write_text(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: web, namespace: shop, annotations: {pihole.io/register: 'true'}}\n"
+        "spec: {rules: [{host: app.home.lan}]}\n")
+    status, out, _ = run("plan", "--dir", folder, PIHOLE_URL=pihole.url,
+                         PIHOLE_PASSWORD=pihole.password, DEFAULT_TARGET_IP="192.0.2.80")
+    assert status == 0 and "+ app.home.lan" in out
+    counters = pihole.counters()
+    assert (counters["logins"], counters["seats"], counters["changes"]) == (1, 0, 0)
