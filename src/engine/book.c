@@ -1121,7 +1121,8 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
                                    const uint8_t *theirs)
 {
     bool is_quarrel = ours && theirs && !is_wanted_hash(claim, theirs);
-    if (is_quarrel)
+    bool is_adoptable = theirs && claim->pending && claim->pending->may_adopt;
+    if (is_quarrel || (is_adoptable && !ours))
         return THERE_OPEN; // the talk settles it
     if (ours || (claim->intent == CLAIM_SET && is_wanted_hash(claim, theirs)))
         return THERE_SET;

@@ -119,6 +119,7 @@ static bool ask(struct lane *lane, int64_t now_ms)
         return false;
     lane->is_question_due = false;
     lane->asked_ms = now_ms;
+    loop_timer_cancel(lane->engine->loop, &lane->question_timer);
     flight_begin_health(lane, NULL);
     return true;
 }
