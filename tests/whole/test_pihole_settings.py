@@ -286,6 +286,9 @@ def test_rights_of_this_system_alone():
     assert verbs["networking.k8s.io", "ingresses"] == {"get", "list", "watch", "patch"}
     assert verbs["events.k8s.io", "events"] == {"create", "patch"}
     assert ("", "secrets") not in verbs
+    ledgers = [rule for rule in objects["Role", "signpost"]["rules"]
+               if rule["resources"] == ["configmaps"]]
+    assert [set(rule["verbs"]) for rule in ledgers] == [{"list", "create", "patch", "delete"}]
     named = [rule for rule in rules if rule["resources"] == ["namespaces"]]
     assert [rule["resourceNames"] for rule in named] == [["kube-system"]]
 
