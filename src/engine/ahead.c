@@ -209,7 +209,6 @@ void ahead_open(struct lane *lane)
     if (!lane->ledger)
         lane->ledger = ledger_keeper_new(&(struct ledger_setup){.calls = &engine->ledger_calls,
                                                                 .loop = engine->loop,
-                                                                .log = engine->log,
                                                                 .store = engine->options.store,
                                                                 .backend = lane->name,
                                                                 .zone = ".",

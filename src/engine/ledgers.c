@@ -302,8 +302,6 @@ static void set_trouble(struct ledger_keeper *keeper, const char *reason, const 
     if (!strcmp(trouble.text, keeper->trouble.text))
         return;
     keeper->trouble = trouble;
-    log_line(keeper->setup.log, LOG_ERROR, "nothing is written where the ledger is out of reach",
-             LOG_TEXT("backend", keeper->backend), LOG_TEXT("error", trouble.text), LOG_END);
     tell(keeper);
 }
 
@@ -395,8 +393,13 @@ static bool take_pages(struct ledger_keeper *keeper, const struct store_reply *r
 
 static void read_failed(struct ledger_keeper *keeper, const struct error *error)
 {
+    bool is_broken = error->fault == FAULT_SPEC;
     rest(keeper, error);
-    set_trouble(keeper, "LedgerUnreadable", "cannot be read, so nothing is written there", error);
+    set_trouble(keeper, "LedgerUnreadable",
+                is_broken ? "cannot be understood, so nothing is written there; repair it, or "
+                            "delete it, and what it names counts as somebody else's"
+                          : "cannot be read, so nothing is written there",
+                error);
 }
 
 static void was_read(struct ledger_keeper *keeper, const struct store_reply *reply)

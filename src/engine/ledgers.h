@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/log.h"
 #include "dns/record.h"
 #include "io/loop.h"
 #include "providers/provider.h"
@@ -35,7 +34,6 @@ struct ledger_keeper;
 struct ledger_setup {
     struct ledger_calls *calls; // outlives the keeper
     struct loop *loop;
-    struct log *log; // may be NULL
     struct store *store;
     const char *backend; // "pihole-upstairs"
     const char *zone;    // "." where there is none
