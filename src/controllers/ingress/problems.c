@@ -58,7 +58,8 @@ static struct problem *add(struct problems *problems, const char *reason)
     return is_worse ? &problems->items[mildest] : NULL;
 }
 
-static const char *print(struct arena *arena, const char *format, va_list args)
+static const char *__attribute__((format(printf, 2, 0)))
+print(struct arena *arena, const char *format, va_list args)
 {
     AUTO_BUFFER raw = {0};
     AUTO_BUFFER clean = {0};
