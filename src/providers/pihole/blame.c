@@ -80,6 +80,10 @@ static void suspect(struct talk *talk)
 {
     size_t count;
     struct change *const *changes = revision_changes(talk->revision, &count);
+    if (!count) { // our lines were to be packed in another way
+        talk_trouble_of_reply(talk);
+        return;
+    }
     if (talk->is_bisecting) {
         bisect_hear(&talk->bisect, false);
     } else {

@@ -233,7 +233,8 @@ static void put_off(struct talk *talk)
             item->outcome = changes[i]->outcome;
         changes[i]->outcome = (struct outcome){0};
     }
-    bool is_stuck = talk->has_written && count && (talk->has_all || count >= talk->wanted);
+    bool is_stuck = talk->has_written && revision_write_count(talk->revision) &&
+                    (talk->has_all || count >= talk->wanted);
     talk->mismatches += is_stuck;
     talk->wanted = count;
 }

@@ -1127,6 +1127,20 @@ static void without_an_index_the_culprit_is_found_by_halves(void **state)
     world_done(&world);
 }
 
+static void a_refusal_that_is_no_changes_fault_ends_the_talk(void **state)
+{
+    struct world world;
+    struct change change = remove_a("old.lan");
+    (void)state;
+    world_start(&world);
+    PLAY_CHANGES(
+        &world, &change, 1, READ("\"384.168.1.7 f old.lan" TAG "\"", ""),
+        {"DELETE /api/config/dns/hosts/384.168.1.7%20f%20old.lan%20%23%20signpost%3A1a2b3c4d",
+         REFUSED("no")});
+    check_trouble(&world, "PiholeUnreachable", 30000, "no");
+    world_done(&world);
+}
+
 static void writes_that_are_refused_as_a_whole_end_the_talk(void **state)
 {
     static const struct {
@@ -1543,6 +1557,7 @@ int main(void)
         cmocka_unit_test(an_entry_that_pihole_refuses_is_set_apart_and_the_rest_sent_at_once),
         cmocka_unit_test(a_line_of_others_that_pihole_refuses_blocks_all_but_removals),
         cmocka_unit_test(without_an_index_the_culprit_is_found_by_halves),
+        cmocka_unit_test(a_refusal_that_is_no_changes_fault_ends_the_talk),
         cmocka_unit_test(writes_that_are_refused_as_a_whole_end_the_talk),
         cmocka_unit_test(a_value_that_turns_out_forced_keeps_only_its_list_out),
         cmocka_unit_test(a_body_that_was_dropped_is_written_element_by_element),
