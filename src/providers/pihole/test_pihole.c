@@ -1135,8 +1135,8 @@ static void a_refusal_that_is_no_changes_fault_ends_the_talk(void **state)
     world_start(&world);
     PLAY_CHANGES(
         &world, &change, 1, READ("\"384.168.1.7 f old.lan" TAG "\"", ""),
-        {"DELETE /api/config/dns/hosts/384.168.1.7%20f%20old.lan%20%23%20signpost%3A1a2b3c4d",
-         REFUSED("no")});
+        {"DELETE /api/config/dns/hosts/384.168.1.7%20f%20old.lan%20%23%20signpost%3A1a2b3c4d", 400,
+         ERROR("bad_request", "Invalid configuration", "\"no\"")});
     check_trouble(&world, "PiholeUnreachable", 30000, "no");
     world_done(&world);
 }
