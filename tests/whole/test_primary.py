@@ -81,6 +81,15 @@ def test_a_group_that_comes_later_opens_the_port(primary):
     primary.wait_ready(200, "[+]primary ok")
 
 
+def test_the_check_of_the_port_goes_with_the_last_group(primary):
+    primary.start().wait_ready(200, "[+]primary ok")
+    primary.config.write_text("groups: []\n")
+    wait_until(lambda: primary.ready()[0] == 404, primary.ready, programs=[primary.program])
+    assert "primary" not in primary.ready("/readyz?verbose")[1]
+    primary.config.write_text(CONFIG)
+    primary.wait_ready(200, "[+]primary ok")
+
+
 # ---- the configuration --------------------------------------------------------------------------
 
 WRONG = CONFIG + "claims:\n- {names: example.org.}\n"

@@ -112,3 +112,13 @@ def test_a_zone_whose_content_is_not_numbered_yet_keeps_its_file(folder):
     folder.wait("shop.example.zone")
     wait_until(lambda: path.stat().st_ino != before, "it is written anew")
     assert "192.0.2.2" in path.read_text()
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_going(folder):
+    folder.start().wait("blog.example.zone", "shop.example.zone")
+    # Three octets for each slash, and no file has so long a name.
+    folder.write("long", ".".join(["0" + "/0" * 30] * 3 + ["example."]))
+    wait_until(lambda: folder.program.lines("zone file cannot be written"), "it is told",
+               programs=[folder.program])
+    folder.delete("shop")
+    folder.wait("blog.example.zone")
