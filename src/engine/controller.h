@@ -195,6 +195,7 @@ struct snapshot {
     // Of this key's publication: what is served now (NULL: nothing), and the servers that follow it
     // so far, of which group (NULL: of none).
     const struct zone *published;
+    const struct zone *known; // the newest that ever was served, be it kept back now
     const char *server_group;
     const struct server_view *servers;
     size_t server_count;

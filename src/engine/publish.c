@@ -163,6 +163,12 @@ static bool is_same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
+static const struct zone *newest_known(const struct engine *engine, struct dname apex)
+{
+    const struct published_zone *zone = published_find(engine->published, apex);
+    return zone ? zone_history_newest(zone->history) : NULL;
+}
+
 static const struct zone *newest(const struct engine *engine, struct dname apex)
 {
     const struct published_zone *zone = published_find(engine->published, apex);
@@ -271,6 +277,7 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
     if (!served)
         return;
     snapshot->published = newest(engine, served->apex);
+    snapshot->known = newest_known(engine, served->apex);
     snapshot->server_count = followers_views(engine->followers, served->apex, &snapshot->servers);
     snapshot->server_group = followers_group(engine->followers, served->apex);
 }

@@ -208,3 +208,16 @@ bool model_server_judge(struct model_server *server, const struct object_ref_key
     model_server_write(server, object, tree, arena);
     return true;
 }
+
+bool model_server_restore(struct model_server *server, const struct object_ref_key *key,
+                          const struct value *status)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct model_object *object = model_server_object(server, key);
+    if (!object)
+        return false;
+    struct value *tree = model_object_read(object, arena);
+    value_set(tree, TEXT("status"), value_merge_patch(arena, value_find(tree, "status"), status));
+    model_server_write(server, object, tree, arena);
+    return true;
+}

@@ -40,6 +40,9 @@ bool model_server_annotate(struct model_server *server, const struct object_ref_
 // Another controller adds a condition; false: there is no status yet.
 bool model_server_judge(struct model_server *server, const struct object_ref_key *key,
                         const char *type, const char *condition);
+// The status is another one again, as after a restore from a backup: a merge patch of it.
+bool model_server_restore(struct model_server *server, const struct object_ref_key *key,
+                          const struct value *status);
 
 // ---- looking in ---------------------------------------------------------------------------------
 

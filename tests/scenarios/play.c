@@ -123,6 +123,21 @@ static bool do_judge(struct play *play, const struct step *step, struct error *e
            fail(err, "cannot judge");
 }
 
+// restore KEY <<END: what its status was in a backup, a JSON object of those fields.
+static bool do_restore(struct play *play, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    if (!key_arg(play, arena, step, &key, err))
+        return false;
+    const struct value *status =
+        value_read_json(arena, text_of(step->text), &value_manifest_limits, err);
+    if (!status)
+        return false;
+    return (play->stage->server && model_server_restore(play->stage->server, &key, status)) ||
+           fail(err, "cannot restore");
+}
+
 static bool do_lose(struct play *play, const struct step *step, struct error *err)
 {
     struct object_ref_key key;
@@ -378,16 +393,21 @@ static const struct {
     const char *word;
     play_step *call;
 } verbs[] = {
-    {"api", play_api},       {"advance", do_advance},   {"annotate", do_annotate},
-    {"at", do_at},           {"compare", do_nothing},   {"disk", do_disk},
-    {"expect", do_expect},   {"file", do_file},         {"generate", do_generate},
-    {"jump", do_jump},       {"judge", do_judge},       {"kill", do_kill},
-    {"lead", play_lead},     {"lose", do_lose},         {"only", do_nothing},
-    {"pihole", play_pihole}, {"piholes", play_piholes}, {"remove", do_remove},
-    {"replace", do_replace}, {"restart", do_restart},   {"secondary", play_secondary},
-    {"server", do_server},   {"setting", do_setting},   {"start", do_start},
-    {"stop", do_stop},       {"store", play_store},     {"torture", do_torture},
-    {"watch", play_watch},   {"zones", play_zones},
+    {"api", play_api},         {"advance", do_advance},
+    {"annotate", do_annotate}, {"at", do_at},
+    {"compare", do_nothing},   {"disk", do_disk},
+    {"expect", do_expect},     {"file", do_file},
+    {"generate", do_generate}, {"jump", do_jump},
+    {"judge", do_judge},       {"kill", do_kill},
+    {"lead", play_lead},       {"lose", do_lose},
+    {"only", do_nothing},      {"pihole", play_pihole},
+    {"piholes", play_piholes}, {"remove", do_remove},
+    {"replace", do_replace},   {"restart", do_restart},
+    {"restore", do_restore},   {"secondary", play_secondary},
+    {"server", do_server},     {"setting", do_setting},
+    {"start", do_start},       {"stop", do_stop},
+    {"store", play_store},     {"torture", do_torture},
+    {"watch", play_watch},     {"zones", play_zones},
 };
 
 static struct step without_first_word(const struct step *step)

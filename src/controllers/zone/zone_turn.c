@@ -38,8 +38,8 @@ static int64_t now_s(const struct turn *turn)
 static size_t believed_serials(const struct turn *turn, uint32_t *out)
 {
     size_t count = 0;
-    if (turn->in->published)
-        out[count++] = zone_serial(turn->in->published);
+    if (turn->in->known)
+        out[count++] = zone_serial(turn->in->known);
     for (size_t i = 0; i < turn->in->server_count; i++) {
         const struct server_view *server = &turn->servers[i];
         if (server->has_serial && server->is_believed && !server->signs)
