@@ -65,7 +65,7 @@ struct pihole_seat {
         size_t count;
         size_t capacity;
     } unanswered;
-    bool has_listed;
+    bool has_listed; // and nothing has kept it from being changed since
     struct ladder ladder;
     struct seat_counts {
         int64_t logins, refused_logins, patches, elements, restarts;

@@ -71,6 +71,7 @@ static void tell_trouble(struct talk *talk, const struct error *error)
 {
     talk->job->trouble = error;
     talk->step = STEP_DONE;
+    talk->seat->has_listed = false;
     if (talk->job->kind == JOB_HEALTH && !talk->job->is_listed)
         talk->job->health.error = error;
 }
