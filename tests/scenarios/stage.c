@@ -205,6 +205,7 @@ void stage_free(struct stage *stage)
     if (stage->dir)
         remove_tree(stage->dir);
     free(stage->dir);
+    free(stage->owner);
     free(stage->refused);
     lists_free(stage);
     log_free(stage->log);
@@ -303,8 +304,18 @@ bool stage_start(struct stage *stage, struct error *err)
     return engine_start(stage->engine, err);
 }
 
+static void remember_owner(struct stage *stage)
+{
+    const char *owner = stage->store ? store_owner_id(stage->store) : NULL;
+    if (!owner)
+        return;
+    free(stage->owner);
+    stage->owner = mem_copy_text(owner);
+}
+
 void stage_kill(struct stage *stage)
 {
+    remember_owner(stage);
     model_dns_set_primary(stage->dns, 0, NULL, NULL);
     primary_door_free(stage->door);
     stage->door = NULL;
@@ -601,7 +612,9 @@ bool stage_set_piholes(struct stage *stage, const struct pihole_targets *setting
 const char *stage_owner(const struct stage *stage)
 {
     const char *owner = stage->store ? store_owner_id(stage->store) : NULL;
-    return owner ? owner : "";
+    if (owner)
+        return owner;
+    return stage->owner ? stage->owner : "";
 }
 
 // ---- objects ------------------------------------------------------------------------------------

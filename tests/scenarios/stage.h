@@ -72,6 +72,7 @@ struct stage {
     struct dnsrecord_settings record_settings;
     struct stage_zones zones;
     struct stage_piholes piholes;
+    char *owner;      // as it was known last
     bool allow_empty; // folder: of the next start
 
     struct store_kind *kinds;
@@ -138,7 +139,7 @@ bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err);
 // tokenEnv has the token itself; all else is as in `settings`.
 bool stage_set_piholes(struct stage *stage, const struct pihole_targets *settings, const char *yaml,
                        struct error *err);
-// Whose is what this Signpost makes; "" before it is known.
+// Whose is what this Signpost makes; "" before it was known for the first time.
 const char *stage_owner(const struct stage *stage);
 
 // The file has this content from now on; NULL removes it.
