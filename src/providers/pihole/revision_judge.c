@@ -142,32 +142,18 @@ static void fail(const struct revision *revision, struct change *change, enum fa
     change->outcome.error = error;
 }
 
-static void fail_taken(const struct revision *revision, const struct wanted *wanted,
-                       const struct entry *entry)
+static void fail_standing(const struct revision *revision, const struct wanted *wanted,
+                          const struct entry *entry, bool is_by_hand)
 {
     char line[256];
     AUTO_BUFFER text = {0};
     text_clean_into(line, sizeof line, list_line_of(revision->list, entry)->text);
-    buffer_printf(
-        &text,
-        "%.*s stands in Pi-hole already, put there by hand: '%s' is left as it is. Remove "
-        "it there, or leave the name out here",
-        TEXT_ARGS(wanted->name), line);
-    fail(revision, wanted->change, FAULT_WAIT, "NameTaken", text.at);
-}
-
-static void fail_owned(const struct revision *revision, const struct wanted *wanted,
-                       const struct entry *entry)
-{
-    char line[256];
-    AUTO_BUFFER text = {0};
-    text_clean_into(line, sizeof line, list_line_of(revision->list, entry)->text);
-    buffer_printf(
-        &text,
-        "%.*s stands in Pi-hole already, put there by another Signpost: '%s' is left as it "
-        "is",
-        TEXT_ARGS(wanted->name), line);
-    fail(revision, wanted->change, FAULT_WAIT, "OwnedElsewhere", text.at);
+    buffer_printf(&text, "'%s' stands in Pi-hole already, put there by %s, and is left as it is",
+                  line, is_by_hand ? "hand" : "another Signpost");
+    if (is_by_hand)
+        buffer_add_text(&text, ": remove it there, or leave the name out here");
+    fail(revision, wanted->change, FAULT_WAIT, is_by_hand ? "NameTaken" : "OwnedElsewhere",
+         text.at);
 }
 
 // ---- what is done
@@ -328,10 +314,7 @@ static void give_way(struct revision *revision, const struct wanted *wanted,
                      const struct entry *entry, bool is_somebodys)
 {
     drop_ours(revision, wanted);
-    if (is_somebodys)
-        fail_taken(revision, wanted, entry);
-    else
-        fail_owned(revision, wanted, entry);
+    fail_standing(revision, wanted, entry, is_somebodys);
 }
 
 static void be_satisfied(struct revision *revision, const struct wanted *wanted)
