@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/digest.h"
 #include "base/memory.h"
 #include "engine/ledgers.h"
 #include "model/model_cluster.h"
@@ -145,7 +146,8 @@ static void open_keeper(struct bench *bench)
 {
     ledger_keeper_open(bench->keeper);
     assert_false(ledger_keeper_is_read(bench->keeper));
-    pass(bench, 100);
+    for (int i = 0; i < 10 && !ledger_keeper_is_read(bench->keeper); i++)
+        pass(bench, i * i * SECOND + 100);
     assert_true(ledger_keeper_is_read(bench->keeper));
     assert_null(ledger_keeper_trouble(bench->keeper));
 }
@@ -328,6 +330,12 @@ static void old_and_new_stand_together_until_it_is_written(void **state)
     assert_non_null(strstr(page_text(bench, PREFIX "x"), "\"state\":\"Written\""));
 }
 
+static void on_two_stored(void *context, bool is_stored)
+{
+    assert_non_null(strstr(page_text(context, PREFIX "x"), "two.lan"));
+    on_stored(context, is_stored);
+}
+
 static void who_comes_while_a_write_is_under_way_waits_for_the_next(void **state)
 {
     struct bench *bench = *state;
@@ -335,9 +343,9 @@ static void who_comes_while_a_write_is_under_way_waits_for_the_next(void **state
     expect(bench, "one.lan", "a.lan");
     assert_true(ledger_keeper_flush(bench->keeper, on_stored, bench));
     expect(bench, "two.lan", "a.lan");
-    assert_true(ledger_keeper_flush(bench->keeper, on_stored, bench));
+    assert_true(ledger_keeper_flush(bench->keeper, on_two_stored, bench));
     expect(bench, "two.lan", "a.lan");
-    assert_true(ledger_keeper_flush(bench->keeper, on_stored, bench));
+    assert_true(ledger_keeper_flush(bench->keeper, on_two_stored, bench));
     pass(bench, SECOND);
     assert_int_equal(bench->stored, 3);
     assert_int_equal(writes(bench), 2);
@@ -527,6 +535,94 @@ static void whatever_call_fails_all_is_stored_in_the_end(void **state)
         }
 }
 
+// ---- at random ----------------------------------------------------------------------------------
+
+enum { NAMES = 1500, ROUNDS = 60 };
+
+// What stands in the ledger, by name: which targets.
+struct wanted {
+    bool has[3];
+};
+
+static uint64_t draw(uint64_t *seed)
+{
+    return *seed = hash_octets(seed, sizeof *seed);
+}
+
+static void change_at_random(struct bench *bench, struct wanted *wanted, uint64_t chance)
+{
+    static const char *const targets[] = {"a.lan", "b.lan", "c.lan"};
+    size_t at = chance % NAMES;
+    size_t target = chance >> 20 & 1 ? 0 : 1 + (chance >> 21 & 1);
+    const char *name = arena_printf(bench->arena, "n%zu.lan", at);
+    unsigned what = chance >> 32 & 7;
+    if (what == 0) {
+        wanted[at] = (struct wanted){{false}};
+        drop(bench, name);
+    } else if (what < 4) {
+        wanted[at] = (struct wanted){{false}};
+        wanted[at].has[target] = true;
+        settle(bench, name, targets[target]);
+    } else {
+        wanted[at].has[target] = true;
+        expect(bench, name, targets[target]);
+    }
+}
+
+static void compare_all(struct bench *bench, const struct wanted *wanted)
+{
+    static const char *const targets[] = {"a.lan", "b.lan", "c.lan"};
+    struct ledger_view view = ledger_keeper_view(bench->keeper);
+    for (size_t at = 0; at < NAMES; at++) {
+        const char *name = arena_printf(bench->arena, "n%zu.lan", at);
+        const char *lines = view.find(view.context, RECORD_CNAME, text_of(name));
+        for (size_t i = 0; i < 3; i++) {
+            struct text line = line_of(bench, name, targets[i]);
+            bool has_line = lines && strstr(lines, line.at);
+            assert_int_equal(has_line, wanted[at].has[i]);
+        }
+    }
+}
+
+static void fail_at_random(struct bench *bench, uint64_t chance)
+{
+    static const enum model_fault faults[] = {MODEL_FAILS, MODEL_LOSES,       MODEL_CONFLICT,
+                                              MODEL_LIMIT, MODEL_UNREACHABLE, MODEL_UNAVAILABLE};
+    enum model_fault fault = faults[chance % COUNT_OF(faults)];
+    if (chance >> 8 & 1)
+        model_server_fault(bench->server, MODEL_ANY_WRITE, chance >> 16 & 7, fault);
+    if (chance >> 9 & 1)
+        model_server_fault(bench->server, MODEL_LIST, chance >> 20 & 1, MODEL_FAILS);
+}
+
+static void whatever_comes_between_what_was_stored_is_there(void **state)
+{
+    struct bench *bench = *state;
+    struct wanted *wanted = mem_new_array(struct wanted, NAMES);
+    uint64_t seed = 3;
+    open_keeper(bench);
+    for (int round = 0; round < ROUNDS; round++) {
+        unsigned stored = bench->stored;
+        for (size_t i = draw(&seed) % 60; i-- > 0;)
+            change_at_random(bench, wanted, draw(&seed));
+        fail_at_random(bench, draw(&seed));
+        bool is_waiting = ledger_keeper_flush(bench->keeper, on_stored, bench);
+        pass(bench, (int64_t)(draw(&seed) % 3));
+        change_at_random(bench, wanted, draw(&seed));
+        ledger_keeper_flush(bench->keeper, NULL, NULL);
+        pass(bench, 5 * MINUTE);
+        assert_int_equal(bench->stored, stored + is_waiting);
+        assert_true(ledger_keeper_is_idle(bench->keeper));
+        compare_all(bench, wanted);
+        if (draw(&seed) & 1)
+            open_anew(bench);
+        assert_true(ledger_keeper_is_read(bench->keeper));
+        compare_all(bench, wanted);
+        arena_reset(bench->arena);
+    }
+    free(wanted);
+}
+
 // ---- leading ------------------------------------------------------------------------------------
 
 static void who_leads_no_more_forgets_what_was_not_stored(void **state)
@@ -603,6 +699,7 @@ int main(void)
         CASE(a_right_that_is_missing_is_told_until_it_is_there),
         CASE(a_server_that_comes_back_gets_what_waited),
         CASE(whatever_call_fails_all_is_stored_in_the_end),
+        CASE(whatever_comes_between_what_was_stored_is_there),
         CASE(who_leads_no_more_forgets_what_was_not_stored),
         CASE(calls_under_way_outlive_their_keeper),
         CASE(all_entries_can_be_looked_through),
