@@ -171,7 +171,7 @@ static void settle(struct flight *flight, size_t at)
         return;
     if (is_ours && ahead->stored)
         ledger_keeper_settle(keeper, &change->set, text_of(ahead->stored), object_of(flight, at));
-    else if (outcome->is_done || !ahead->before)
+    else if (outcome->is_done || outcome->replaced || !ahead->before)
         ledger_keeper_drop(keeper, &change->set);
     else if (change->op == CHANGE_SET && ahead->stored)
         ledger_keeper_settle(keeper, &change->set, text_of(ahead->before), object_of(flight, at));

@@ -1080,6 +1080,8 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
     } else {
         if (change->outcome.error->fault == FAULT_AGAIN)
             claim_unanswered(engine, id, change->op);
+        else if (change->outcome.replaced)
+            claim->there = THERE_NOTHING;
         claim_fail(engine, id, change->outcome.error, trace);
     }
     key_wake(engine, claim->key, QUEUE_USER);

@@ -34,9 +34,11 @@ struct outcome {
     bool is_foreign;           // SET: stands there as wanted, made by somebody else
     bool is_unchanged;         // done, and nothing had to be sent for it
     const struct error *error; // when not done
-    const struct record_set *found;    // READ: what stands there
-    const struct record_set *replaced; // SET, REMOVE: what of ours stood there before, if known
-    const char *note;                  // one sentence for log and event, or NULL
+    const struct record_set *found; // READ: what stands there
+    // SET, REMOVE: what of ours stood there before, if known. When not done: it went all the same,
+    // as somebody else's stands there.
+    const struct record_set *replaced;
+    const char *note; // one sentence for log and event, or NULL
 };
 
 struct change {

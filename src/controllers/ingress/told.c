@@ -146,6 +146,14 @@ static bool is_complete(const struct turn *turn)
 
 // ---- managed-hosts ------------------------------------------------------------------------------
 
+// Somebody else has the name there, and what was ours has given way.
+static bool has_given_way(const struct receipt *receipt)
+{
+    const char *reason = receipt->error.reason;
+    return receipt->attempts && !receipt->is_open &&
+           (!strcmp(reason, "NameTaken") || !strcmp(reason, "OwnedElsewhere"));
+}
+
 // Does something of ours stand there for the name, or may it?
 static bool is_ours(const struct turn *turn, struct text name)
 {
@@ -157,7 +165,8 @@ static bool is_ours(const struct turn *turn, struct text name)
         const struct receipt *receipt = standing[i].receipt;
         bool stands = receipt->state == RECEIPT_SETTLED && receipt->intent != CLAIM_REMOVE &&
                       !receipt->is_foreign;
-        bool may_stand = !is_at_rest(receipt) || receipt->is_in_way || receipt->is_open;
+        bool is_pending = !is_at_rest(receipt) && !has_given_way(receipt);
+        bool may_stand = is_pending || receipt->is_in_way || receipt->is_open;
         is_left |= stands || (was_ours && may_stand);
     }
     return is_left;
