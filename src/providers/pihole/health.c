@@ -4,7 +4,7 @@
 
 #define TAG "signpost:"
 
-enum { OTHER_OWNERS_MAX = 32, LEFT_MAX = 1000 };
+enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000 };
 
 struct census {
     struct job *job;
@@ -55,20 +55,28 @@ static struct value *other_owners(struct talk *talk)
 
 // ---- what a visitor wants to know ---------------------------------------------------------------
 
-static void put_visit(const struct talk *talk, struct value *answer)
+static void add_line(struct talk *talk, struct value *lines, struct text line)
+{
+    struct text copy = {arena_copy(talk->job->arena, line.at, line.len), line.len};
+    if (value_count(lines) < TOLD_MAX)
+        value_append(lines, value_make_text(talk->job->arena, copy));
+}
+
+static void put_visit(struct talk *talk, struct value *answer)
 {
     struct arena *arena = talk->job->arena;
     struct value *left = value_put(arena, answer, "visit.left", value_make(arena, VALUE_LIST));
+    struct value *plain = value_put(arena, answer, "visit.plain", value_make(arena, VALUE_LIST));
     int64_t ours = 0;
     for (size_t i = 0; i < list_count(talk->list, LIST_HOSTS); i++) {
         struct text line = list_line(talk->list, LIST_HOSTS, i);
         struct text owner = owner_of(line);
         bool is_ours = text_is(owner, talk->seat->owner_id);
         ours += is_ours;
-        if (owner.len && !is_ours && value_count(left) < LEFT_MAX)
-            value_append(left,
-                         value_make_text(
-                             arena, (struct text){arena_copy(arena, line.at, line.len), line.len}));
+        if (owner.len && !is_ours)
+            add_line(talk, left, line);
+        else if (list_is_plain(talk->list, i))
+            add_line(talk, plain, line);
     }
     value_put_int(arena, answer, "visit.ours", ours);
     for (int part = 0; part < LIST_PARTS; part++)

@@ -114,3 +114,9 @@ bool list_entry(const struct list_rules *rules, const struct record_set *set, st
     }
     return true;
 }
+
+bool list_is_plain(const struct list *list, size_t i)
+{
+    const struct line *line = &list->parts[LIST_HOSTS].at[i];
+    return line->whose == WHOSE_SOMEBODYS && line->entry_count == 1 && !line->has_comment;
+}

@@ -1308,7 +1308,10 @@ static void a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others(vo
           " visits)\"}]}"},
          {"DELETE /api/auth/session/1", 204, ""}, DETAILED("hosts", "true", "false"),
          DETAILED("cnameRecords", "false", "true"), READ_ONLY("false"), HOSTS_LOCAL_UNKNOWN,
-         READ(NAS "," A_LINE ",\"192.168.1.50 x.lan # signpost:other\"", ""));
+         READ(NAS "," A_LINE
+                  ",\"192.168.1.50 x.lan # signpost:other\",\"192.168.1.51 y.lan z.lan\","
+                  "\"192.168.1.52 mine.lan # do not touch\"",
+              ""));
     const struct value *answer = world.job.answer;
     assert_int_equal(value_int_at(answer, "seatsInUse", -1), 2);
     assert_int_equal(value_int_at(answer, "visit.ours", -1), 1);
@@ -1317,6 +1320,9 @@ static void a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others(vo
     const struct value *left = value_at(answer, "visit.left", NULL);
     assert_int_equal(value_count(left), 1);
     assert_true(text_is(left->first->text, "192.168.1.50 x.lan # signpost:other"));
+    const struct value *plain = value_at(answer, "visit.plain", NULL);
+    assert_int_equal(value_count(plain), 1);
+    assert_true(text_is(plain->first->text, "192.168.1.9  nas.lan"));
     world_done(&world);
 }
 
