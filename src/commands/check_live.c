@@ -201,19 +201,6 @@ static bool check_piholes(struct live *live, struct error *err)
     return !live->setup.piholes || pihole_visit(&visit, err);
 }
 
-// Pi-holes are asked by themselves.
-static bool rehearse_classes(struct live *live, struct rehearsal *rehearsal, struct error *err)
-{
-    struct pihole_targets *piholes = live->setup.piholes;
-    size_t count = piholes ? piholes->count : 0;
-    if (piholes)
-        piholes->count = 0;
-    bool is_read = rehearse(rehearsal, &live->proposal, err);
-    if (piholes)
-        piholes->count = count;
-    return is_read;
-}
-
 static bool check_classes(struct live *live, struct error *err)
 {
     struct rehearsal rehearsal = {
@@ -222,7 +209,7 @@ static bool check_classes(struct live *live, struct error *err)
         .health = health,
         .context = live,
     };
-    if (!rehearse_classes(live, &rehearsal, err))
+    if (!rehearse_without_piholes(&rehearsal, &live->proposal, err))
         return false;
     live->owner_id = rehearsal.owner_id;
     for (size_t i = 0; i < live->proposal.obstacle_count; i++) {

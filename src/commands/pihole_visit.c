@@ -1,28 +1,17 @@
 #include "commands/pihole_visit.h"
 
-#include <string.h>
-
-#include "base/must.h"
+#include "commands/pihole_talk.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "providers/provider.h"
 
-enum { LEFT_SHOWN = 20, LEAVE_MS = 500 };
-
-#define NO_TRACE "00000000000000000000000000000001"
-#define NOBODY "?" // no owner id
+enum { LEFT_SHOWN = 20 };
 
 struct guest {
     const struct pihole_visit *visit;
     const struct pihole_target *target;
-    const struct provider *provider;
     struct process_world process;
-    void *seat;
-    void *talk;
-    struct http_call *call;
-    struct loop_timer timer;    // a pause of the talk
-    struct loop_timer deadline; // of all of it
-    bool is_late;
+    struct pihole_talk talk;
+    struct job job;
 };
 
 static void tell(const struct guest *guest, const char *level, const char *text)
@@ -30,74 +19,6 @@ static void tell(const struct guest *guest, const char *level, const char *text)
     AUTO_BUFFER what = {0};
     buffer_printf(&what, "Pi-hole %s", guest->target->name);
     guest->visit->told(guest->visit->context, level, what.at, text);
-}
-
-// ---- one talk -----------------------------------------------------------------------------------
-
-static void step(struct guest *guest);
-
-static struct moment moment_of(const struct guest *guest)
-{
-    const struct world *world = &guest->process.world;
-    return (struct moment){loop_unix_ms(world->loop), loop_mono_ms(world->loop), world->random};
-}
-
-static void hear(struct guest *guest, const struct heard *heard)
-{
-    struct moment moment = moment_of(guest);
-    guest->call = NULL;
-    guest->provider->hear(guest->talk, &moment, heard);
-    step(guest);
-}
-
-static void http_came(void *context, const struct http_reply *reply)
-{
-    hear(context, &(struct heard){.kind = ASK_HTTP, .http = reply});
-}
-
-static void pause_over(void *context)
-{
-    hear(context, &(struct heard){.kind = ASK_WAIT});
-}
-
-static void step(struct guest *guest)
-{
-    struct world *world = &guest->process.world;
-    struct moment moment = moment_of(guest);
-    struct ask ask = {0};
-    enum ask_kind kind = guest->provider->ask(guest->talk, &moment, &ask);
-    must(kind != ASK_DNS);
-    if (kind == ASK_HTTP)
-        guest->call = http_send(world->http, &ask.http, http_came, guest);
-    else if (kind == ASK_WAIT)
-        loop_timer_set(world->loop, &guest->timer, ask.wait_ms);
-    else
-        loop_stop(world->loop);
-}
-
-static void time_is_over(void *context)
-{
-    struct guest *guest = context;
-    guest->is_late = true;
-    loop_stop(guest->process.world.loop);
-}
-
-static void hold(struct guest *guest, struct job *job, int64_t timeout_ms)
-{
-    struct world *world = &guest->process.world;
-    guest->timer = (struct loop_timer){.call = pause_over, .context = guest};
-    guest->deadline = (struct loop_timer){.call = time_is_over, .context = guest};
-    guest->is_late = false;
-    guest->talk = guest->provider->begin(guest->seat, job);
-    loop_timer_set(world->loop, &guest->deadline, timeout_ms);
-    step(guest);
-    loop_run(world->loop);
-    loop_timer_cancel(world->loop, &guest->deadline);
-    loop_timer_cancel(world->loop, &guest->timer);
-    if (guest->call)
-        http_cancel(world->http, guest->call);
-    guest->call = NULL;
-    guest->provider->end(guest->talk);
 }
 
 // ---- what it said -------------------------------------------------------------------------------
@@ -170,56 +91,72 @@ static void tell_answer(const struct guest *guest, const struct job *job)
     tell_left(guest, value_at(answer, "visit.left", NULL));
 }
 
-static void tell_job(const struct guest *guest, const struct job *job)
+static const char *fault_of(const struct guest *guest)
 {
+    const struct job *job = &guest->job;
     const struct error *why = job->trouble ? job->trouble : job->health.error;
     if (job->health.is_done && job->answer)
-        tell_answer(guest, job);
-    else if (why && !guest->is_late)
-        tell(guest, "error", why->text);
+        return NULL;
+    return why && !guest->talk.is_late ? why->text
+                                       : "did not answer all questions within --timeout";
+}
+
+static void tell_fault(const struct guest *guest, const char *fault)
+{
+    if (guest->visit->seen)
+        guest->visit->seen(guest->visit->context, guest->target, NULL, fault);
     else
-        tell(guest, "error", "did not answer all questions within --timeout");
+        tell(guest, "error", fault);
+}
+
+static void tell_job(const struct guest *guest)
+{
+    const char *fault = fault_of(guest);
+    if (fault)
+        tell_fault(guest, fault);
+    else if (guest->visit->seen)
+        guest->visit->seen(guest->visit->context, guest->target, guest->job.answer, NULL);
+    else
+        tell_answer(guest, &guest->job);
 }
 
 // ---- one Pi-hole --------------------------------------------------------------------------------
 
-static void look(struct guest *guest)
+static void done(void *context)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct job job = {.kind = JOB_HEALTH, .arena = arena, .trace = NO_TRACE};
-    struct job leave = {.kind = JOB_LEAVE, .arena = arena, .trace = NO_TRACE};
-    hold(guest, &job, guest->visit->timeout_ms);
-    tell_job(guest, &job);
-    hold(guest, &leave, LEAVE_MS);
+    const struct guest *guest = context;
+    loop_stop(guest->process.world.loop);
 }
 
-static bool open_seat(struct guest *guest, struct error *err)
+static void look(struct guest *guest, const struct pihole_targets *targets)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct pihole_targets targets = *guest->visit->targets;
-    targets.is_visit = true;
-    const struct value *config = pihole_target_config(arena, &targets, guest->target);
-    const struct seat_setup setup = {
-        .config = config,
-        .secret = guest->target->secret,
-        .owner_id = guest->visit->owner_id ? guest->visit->owner_id : NOBODY,
-    };
-    return guest->provider->open(&setup, &guest->seat, err);
+    struct error err;
+    struct loop *loop = guest->process.world.loop;
+    guest->talk =
+        (struct pihole_talk){.world = &guest->process.world, .done = done, .context = guest};
+    guest->job = (struct job){.kind = JOB_HEALTH, .arena = arena, .trace = PIHOLE_NO_TRACE};
+    if (!pihole_talk_open(&guest->talk, targets, guest->target, guest->visit->owner_id, &err)) {
+        tell_fault(guest, err.text);
+        return;
+    }
+    pihole_talk_begin(&guest->talk, &guest->job, guest->visit->timeout_ms);
+    loop_run(loop);
+    tell_job(guest);
+    pihole_talk_leave(&guest->talk, &guest->job);
+    loop_run(loop);
+    pihole_talk_close(&guest->talk);
 }
 
 static bool visit_one(struct guest *guest, struct error *err)
 {
-    struct error why = {0};
+    struct pihole_targets targets = *guest->visit->targets;
+    targets.is_visit = true;
     if (!process_world_init(&guest->process, guest->visit->invocation, err))
         return false;
-    if (guest->target->skips_verify)
+    if (guest->target->skips_verify && guest->visit->told)
         tell(guest, "warn", "its certificate is not checked");
-    if (open_seat(guest, &why)) {
-        look(guest);
-        guest->provider->close(guest->seat);
-    } else {
-        tell(guest, "error", why.text);
-    }
+    look(guest, &targets);
     process_world_done(&guest->process);
     return true;
 }
@@ -227,10 +164,7 @@ static bool visit_one(struct guest *guest, struct error *err)
 bool pihole_visit(const struct pihole_visit *visit, struct error *err)
 {
     for (size_t i = 0; i < visit->targets->count; i++) {
-        struct guest guest = {.visit = visit,
-                              .target = &visit->targets->items[i],
-                              .provider = provider_find("pihole")};
-        must(guest.provider);
+        struct guest guest = {.visit = visit, .target = &visit->targets->items[i]};
         if (!visit_one(&guest, err))
             return false;
     }

@@ -223,6 +223,8 @@ bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *e
         loop_run(stage.loop);
     bool is_ok = is_open && stage.is_done && gather(&stage, out, err);
     const char *owner_id = is_ok ? store_owner_id(stage.store) : NULL;
+    if (is_ok && rehearsal->look)
+        rehearsal->look(rehearsal->context, stage.store->cache);
     if (owner_id)
         rehearsal->owner_id = arena_copy_text(out->arena, owner_id);
     if (is_open && !stage.is_done && err)
@@ -232,4 +234,16 @@ bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *e
     stage_close(&stage);
     set_visit(rehearsal->setup, false);
     return is_ok;
+}
+
+bool rehearse_without_piholes(struct rehearsal *rehearsal, struct proposal *out, struct error *err)
+{
+    struct pihole_targets *piholes = rehearsal->setup->piholes;
+    size_t count = piholes ? piholes->count : 0;
+    if (piholes)
+        piholes->count = 0;
+    bool is_read = rehearse(rehearsal, out, err);
+    if (piholes)
+        piholes->count = count;
+    return is_read;
 }

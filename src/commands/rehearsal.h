@@ -13,8 +13,12 @@ struct rehearsal {
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
+    // Of all that was read, in the end. May be NULL.
+    void (*look)(void *context, const struct cache *cache);
     void *context;
     const char *owner_id; // set: as the store has it, or NULL
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.
 bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err);
+// The same, with no look at any Pi-hole.
+bool rehearse_without_piholes(struct rehearsal *rehearsal, struct proposal *out, struct error *err);

@@ -1,0 +1,245 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/pihole.h"
+#include "commands/pihole_adopt.h"
+#include "commands/pihole_visit.h"
+#include "commands/print.h"
+#include "commands/rehearsal.h"
+#include "kinds/ingress/ingress_kind.h"
+#include "store/cache.h"
+
+enum { LEFT_SHOWN = 20 };
+
+// A name that a predecessor says it keeps for an object.
+struct kept {
+    struct text name;
+    const char *object; // "Ingress shop/web"
+};
+
+struct import {
+    struct invocation *invocation;
+    struct arena *arena;
+    struct setup setup;
+    struct kept *kept;
+    size_t kept_count;
+    size_t kept_capacity;
+    struct adoptions adoptions;
+    struct buffer out;
+    bool has_failed;
+};
+
+// ---- what predecessors kept ---------------------------------------------------------------------
+
+static void keep_name(struct import *import, struct text name, const char *object)
+{
+    name = text_trim(name);
+    if (!name.len)
+        return;
+    mem_reserve(&import->kept, &import->kept_capacity, import->kept_count + 1);
+    import->kept[import->kept_count++] =
+        (struct kept){{arena_copy(import->arena, name.at, name.len), name.len}, object};
+}
+
+static void look_at(void *context, const struct object *object)
+{
+    struct import *import = context;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct pihole_ours ours;
+    struct text namespace_ = object_namespace(object), name = object_name(object), piece;
+    pihole_ours_unpack(arena, object_spec(object), object_ours(object), &ours);
+    if (ours.managed_by.len)
+        return;
+    const char *shown =
+        arena_printf(import->arena, "Ingress %.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
+    while (text_cut(&ours.managed_hosts, ',', &piece))
+        keep_name(import, piece, shown);
+}
+
+static void look(void *context, const struct cache *cache)
+{
+    cache_each(cache, &ingress_kind, look_at, context);
+}
+
+static const struct kept *find_kept(const struct import *import, struct text name)
+{
+    for (size_t i = 0; i < import->kept_count; i++)
+        if (text_equal_nocase(import->kept[i].name, name))
+            return &import->kept[i];
+    return NULL;
+}
+
+// ---- what stands there --------------------------------------------------------------------------
+
+static void tell_adoption(struct import *import, const struct pihole_target *target,
+                          struct text line)
+{
+    struct text name = line, address;
+    if (!text_cut(&name, ' ', &address))
+        return;
+    name = text_trim(name);
+    const struct kept *kept = find_kept(import, name);
+    if (!kept)
+        return;
+    buffer_printf(&import->out, "  adopt  %.*s (%s)\n", TEXT_ARGS(line), kept->object);
+    adoptions_add(&import->adoptions, import->arena, target, name, address);
+}
+
+static void tell_left(struct import *import, const struct value *left)
+{
+    size_t count = 0;
+    value_each (line, left)
+        if (count++ < LEFT_SHOWN)
+            buffer_printf(&import->out, "  left   %.*s\n", TEXT_ARGS(line->text));
+    if (count > LEFT_SHOWN)
+        buffer_printf(&import->out, "  and %zu more of other owners\n", count - LEFT_SHOWN);
+}
+
+static void seen(void *context, const struct pihole_target *target, const struct value *answer,
+                 const char *fault)
+{
+    struct import *import = context;
+    buffer_printf(&import->out, "%s (%s)\n", target->lane, target->url);
+    if (fault) {
+        buffer_printf(&import->out, "  error  %s\n", fault);
+        import->has_failed = true;
+        return;
+    }
+    value_each (line, value_at(answer, "visit.plain", NULL))
+        tell_adoption(import, target, line->text);
+    tell_left(import, value_at(answer, "visit.left", NULL));
+}
+
+// ---- doing it -----------------------------------------------------------------------------------
+
+static void adopted(void *context, const struct adoption *adoption, const char *fault)
+{
+    struct import *import = context;
+    buffer_printf(&import->out, fault ? "failed   %s %.*s: %s\n" : "adopted  %s %.*s\n",
+                  adoption->target->lane, TEXT_ARGS(adoption->name), fault);
+    import->has_failed = import->has_failed || fault;
+}
+
+static bool apply(struct import *import, struct error *err)
+{
+    const struct adopt adopt = {
+        .setup = &import->setup,
+        .adoptions = &import->adoptions,
+        .timeout_ms = option_ms(import->invocation, "timeout"),
+        .told = adopted,
+        .context = import,
+    };
+    return !import->adoptions.count || !option_flag(import->invocation, "apply") ||
+           pihole_adopt(&adopt, err);
+}
+
+static bool read_objects(struct import *import, const char **owner_id, struct error *err)
+{
+    struct proposal proposal = {.arena = import->arena};
+    struct rehearsal rehearsal = {
+        .setup = &import->setup,
+        .timeout_ms = option_ms(import->invocation, "timeout"),
+        .look = look,
+        .context = import,
+    };
+    bool is_read = rehearse_without_piholes(&rehearsal, &proposal, err);
+    *owner_id = rehearsal.owner_id;
+    proposal_done(&proposal);
+    return is_read;
+}
+
+static bool import_all(struct import *import, struct error *err)
+{
+    const char *owner_id;
+    if (!read_objects(import, &owner_id, err))
+        return false;
+    const char *given = option_text(import->invocation, "owner-id");
+    const struct pihole_visit visit = {
+        .invocation = import->invocation,
+        .targets = import->setup.piholes,
+        .owner_id = given ? given : owner_id,
+        .timeout_ms = option_ms(import->invocation, "timeout"),
+        .seen = seen,
+        .context = import,
+    };
+    return pihole_visit(&visit, err);
+}
+
+static void write_summary(struct import *import)
+{
+    if (option_flag(import->invocation, "apply"))
+        return;
+    print_count(&import->out, import->adoptions.count, "name");
+    buffer_add_text(&import->out, " to adopt\n");
+}
+
+static int import_with(struct import *import)
+{
+    struct error err, out;
+    bool is_read = import_all(import, &err);
+    bool is_done = is_read && apply(import, &err);
+    int code = is_done && !import->has_failed ? 0 : 1;
+    if (is_read)
+        write_summary(import);
+    if (import->out.len && !print_out(&import->out, &out))
+        return command_fail(1, "%s", out.text);
+    return is_done ? code : command_fail(is_read ? 1 : 2, "%s", err.text);
+}
+
+static int import_run(struct invocation *invocation)
+{
+    struct import import = {.invocation = invocation, .arena = invocation->arena};
+    struct error err;
+    if (!setup_init(&import.setup, invocation, &err) || !writer_options_check(invocation, &err)) {
+        setup_done(&import.setup);
+        return command_fail(2, "%s", err.text);
+    }
+    int code = import.setup.piholes
+                   ? import_with(&import)
+                   : command_fail(2, "give --pihole-url or --pihole-targets: which Pi-holes?");
+    adoptions_done(&import.adoptions);
+    free(import.kept);
+    buffer_done(&import.out);
+    setup_done(&import.setup);
+    return code;
+}
+
+static const struct option import_rows[] = {
+    {.name = "apply",
+     .type = OPTION_FLAG,
+     .doc = "Adopt them: each line gets our mark, in its place. Takes the lock of the folder or "
+            "the Lease of the cluster; while a Signpost runs there, nothing is done."},
+    {.name = "timeout",
+     .type = OPTION_DURATION,
+     .fallback = "30s",
+     .placeholder = "DURATION",
+     .min = 1,
+     .doc = "How long reading all objects may take, and each Pi-hole."},
+};
+
+extern const struct command import_pihole_command;
+const struct command import_pihole_command = {
+    .name = "import pihole",
+    .summary = "take over what an earlier operator wrote into Pi-holes",
+    .doc = "Lists, for each Pi-hole, the lines of its hosts that an earlier operator made: those "
+           "without a comment and with a single name that stands in the annotation "
+           "pihole.io/managed-hosts of an object which Signpost has not marked yet. With --apply "
+           "they become ours; `signpost run` does the same by itself at its first sync, unless "
+           "PIHOLE_ADOPT is none. Lines that carry the mark of another owner are listed, too, and "
+           "never touched.\n"
+           "\n"
+           "Exit code 0: done; 1: a Pi-hole could not be asked, or a line not be adopted; 2: not "
+           "all could be read.",
+    .examples = "signpost import pihole\n"
+                "signpost import pihole --apply\n",
+    .groups = {{import_rows, COUNT_OF(import_rows)},
+               {place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
+               {lease_options, LEASE_OPTION_COUNT},
+               {writer_options, WRITER_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
+    .run = import_run,
+};

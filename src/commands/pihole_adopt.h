@@ -1,0 +1,35 @@
+#pragma once
+
+#include "commands/setup.h"
+#include "controllers/ingress/targets.h"
+#include "dns/record.h"
+
+// Lines of a predecessor in Pi-holes that become ours: our mark is added to each, in its place.
+
+struct adoption {
+    const struct pihole_target *target;
+    struct text name;
+    enum record_type type;
+    struct text *values; // all that stand there of that name and type
+    size_t value_count;
+};
+struct adoptions {
+    struct adoption *items;
+    size_t count;
+    size_t capacity;
+};
+// Texts go into the arena. What is no address is passed over.
+void adoptions_add(struct adoptions *adoptions, struct arena *arena,
+                   const struct pihole_target *target, struct text name, struct text address);
+void adoptions_done(struct adoptions *adoptions);
+
+struct adopt {
+    struct setup *setup;
+    const struct adoptions *adoptions;
+    int64_t timeout_ms; // until we lead, and for each talk
+    // What came of each; `fault` NULL: it is ours.
+    void (*told)(void *context, const struct adoption *adoption, const char *fault);
+    void *context;
+};
+// Takes the lead first. False: it could not, or lost it.
+bool pihole_adopt(const struct adopt *adopt, struct error *err);

@@ -1,0 +1,119 @@
+#include "commands/pihole_talk.h"
+
+#include "base/must.h"
+
+enum { LEAVE_MS = 500 };
+
+#define NOBODY "?" // no owner id
+
+static void step(struct pihole_talk *talk);
+
+static struct moment moment_of(const struct pihole_talk *talk)
+{
+    struct loop *loop = talk->world->loop;
+    return (struct moment){loop_unix_ms(loop), loop_mono_ms(loop), talk->world->random};
+}
+
+static void end(struct pihole_talk *talk)
+{
+    loop_timer_cancel(talk->world->loop, &talk->deadline);
+    loop_timer_cancel(talk->world->loop, &talk->pause);
+    if (talk->call)
+        http_cancel(talk->world->http, talk->call);
+    talk->call = NULL;
+    if (talk->talk)
+        talk->provider->end(talk->talk);
+    talk->talk = NULL;
+}
+
+static void finish(struct pihole_talk *talk, bool is_late)
+{
+    end(talk);
+    talk->is_late = is_late;
+    talk->done(talk->context);
+}
+
+static void hear(struct pihole_talk *talk, const struct heard *heard)
+{
+    struct moment moment = moment_of(talk);
+    talk->call = NULL;
+    talk->provider->hear(talk->talk, &moment, heard);
+    step(talk);
+}
+
+static void http_came(void *context, const struct http_reply *reply)
+{
+    hear(context, &(struct heard){.kind = ASK_HTTP, .http = reply});
+}
+
+static void pause_over(void *context)
+{
+    hear(context, &(struct heard){.kind = ASK_WAIT});
+}
+
+static void time_is_over(void *context)
+{
+    finish(context, true);
+}
+
+static void step(struct pihole_talk *talk)
+{
+    struct moment moment = moment_of(talk);
+    struct ask ask = {0};
+    enum ask_kind kind = talk->provider->ask(talk->talk, &moment, &ask);
+    must(kind != ASK_DNS);
+    if (kind == ASK_HTTP)
+        talk->call = http_send(talk->world->http, &ask.http, http_came, talk);
+    else if (kind == ASK_WAIT)
+        loop_timer_set(talk->world->loop, &talk->pause, ask.wait_ms);
+    else
+        finish(talk, false);
+}
+
+static void begin(void *context)
+{
+    struct pihole_talk *talk = context;
+    talk->pause.call = pause_over;
+    step(talk);
+}
+
+void pihole_talk_begin(struct pihole_talk *talk, struct job *job, int64_t timeout_ms)
+{
+    must(!talk->talk);
+    talk->talk = talk->provider->begin(talk->seat, job);
+    // What is over at once would call back from within.
+    talk->pause = (struct loop_timer){.call = begin, .context = talk};
+    talk->deadline = (struct loop_timer){.call = time_is_over, .context = talk};
+    loop_timer_set(talk->world->loop, &talk->deadline, timeout_ms);
+    loop_timer_set(talk->world->loop, &talk->pause, 0);
+}
+
+void pihole_talk_leave(struct pihole_talk *talk, struct job *job)
+{
+    *job = (struct job){.kind = JOB_LEAVE, .arena = job->arena, .trace = PIHOLE_NO_TRACE};
+    pihole_talk_begin(talk, job, LEAVE_MS);
+}
+
+bool pihole_talk_open(struct pihole_talk *talk, const struct pihole_targets *targets,
+                      const struct pihole_target *target, const char *owner_id, struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct seat_setup setup = {
+        .config = pihole_target_config(arena, targets, target),
+        .secret = target->secret,
+        .owner_id = owner_id ? owner_id : NOBODY,
+    };
+    talk->provider = provider_find("pihole");
+    must(talk->provider);
+    return talk->provider->open(&setup, &talk->seat, err);
+}
+
+void pihole_talk_close(struct pihole_talk *talk)
+{
+    if (!talk->world)
+        return;
+    end(talk);
+    if (talk->seat)
+        talk->provider->close(talk->seat);
+    talk->seat = NULL;
+}

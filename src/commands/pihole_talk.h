@@ -1,0 +1,39 @@
+#pragma once
+
+#include "controllers/ingress/targets.h"
+#include "io/world.h"
+#include "providers/provider.h"
+
+// One talk with one Pi-hole, for commands that have no engine to hold it.
+//
+//     struct pihole_talk talk = {.world = world, .done = done, .context = context};
+//     if (!pihole_talk_open(&talk, targets, target, owner_id, err))
+//         return false;
+//     pihole_talk_begin(&talk, &job, timeout_ms);   done(context) comes from the loop
+//     ...
+//     pihole_talk_close(&talk);
+
+#define PIHOLE_NO_TRACE "00000000000000000000000000000001"
+
+struct pihole_talk {
+    const struct world *world;
+    void (*done)(void *context); // the job has what came of it; is_late: it was broken off
+    void *context;
+    bool is_late;
+    // Inside.
+    const struct provider *provider;
+    void *seat;
+    void *talk;
+    struct http_call *call;
+    struct loop_timer pause;
+    struct loop_timer deadline;
+};
+
+// A seat there. `owner_id` NULL: nothing there is ours.
+bool pihole_talk_open(struct pihole_talk *talk, const struct pihole_targets *targets,
+                      const struct pihole_target *target, const char *owner_id, struct error *err);
+void pihole_talk_close(struct pihole_talk *talk); // breaks off what is under way; {0} is fine
+// One at a time; the job outlives it. `done` may begin the next, or close.
+void pihole_talk_begin(struct pihole_talk *talk, struct job *job, int64_t timeout_ms);
+// Gives the seat up there, within 500 ms.
+void pihole_talk_leave(struct pihole_talk *talk, struct job *job);
