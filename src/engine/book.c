@@ -1131,11 +1131,20 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
     return THERE_NOTHING;
 }
 
+// It waited for somebody else's to go.
+static bool has_way(const struct claim *claim, const uint8_t *theirs)
+{
+    const struct pending *pending = claim->pending;
+    return !theirs && pending && pending->failure && pending->failure->fault == FAULT_WAIT;
+}
+
 void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs)
 {
     struct claim *claim = &engine->claims[id];
     if (is_beside(engine, claim))
         return;
+    if (has_way(claim, theirs))
+        claim->pending->next_unix_ms = 0;
     bool was_satisfied = claim_is_satisfied(claim);
     claim->there = find_there(claim, ours, theirs);
     claim->is_foreign = claim->there == THERE_SET && !ours;
