@@ -1,7 +1,7 @@
 import sys
 
 import harness
-from fixtures import (answers, memory, name_server, name_servers, programs,  # noqa: F401
-                      provider, site, webhook)
+from fixtures import (answers, ingresses, ingresses_at, memory, name_server,  # noqa: F401
+                      name_servers, new_pihole, pihole, programs, provider, site, webhook)
 
 sys.path.append(str(harness.ROOT / "tests" / "go"))

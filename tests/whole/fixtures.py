@@ -4,6 +4,7 @@ import pytest
 
 import answering
 import harness
+import piholes
 
 
 @pytest.fixture
@@ -83,3 +84,36 @@ def name_servers(tmp_path_factory):
 @pytest.fixture(params=["knot", "bind"])
 def name_server(request, name_servers):
     return name_servers(request.param)
+
+
+@pytest.fixture
+def new_pihole(programs, tmp_path):
+    """new_pihole(*words, **switches): one with lines of people; all are checked at the end."""
+    made = []
+
+    def make(*words, **switches):
+        made.append(piholes.Pihole(programs, tmp_path, *words, **switches).start())
+        made[-1].people(*piholes.PEOPLE).wait_resolves("nas.home.lan", ["192.0.2.9"])
+        return made[-1]
+
+    yield make
+    for pihole in made:
+        pihole.check()
+
+
+@pytest.fixture
+def pihole(new_pihole):
+    return new_pihole()
+
+
+@pytest.fixture
+def ingresses_at(programs, tmp_path):
+    """ingresses_at(pihole, VARIABLE=...): a folder whose names go there; None leaves one out."""
+    def make(pihole, **environment):
+        return piholes.Ingresses(programs, tmp_path, pihole, **environment)
+    return make
+
+
+@pytest.fixture
+def ingresses(ingresses_at, pihole):
+    return ingresses_at(pihole)

@@ -17,6 +17,9 @@ from harness import LOOPBACK, Reply, ask_dns, free_port, wait_until
 SERVER = os.path.abspath(os.environ.get(
     "PIHOLE_SERVER", harness.ROOT / "build" / "gcc" / "tests" / "servers" / "pihole_server"))
 PASSWORD = "correct horse battery"
+TARGET = "192.0.2.50"  # of names whose object says nothing else
+PEOPLE = ["192.0.2.9 nas.home.lan # the  grey box", "192.0.2.8 tv.home.lan telly.home.lan",
+          "fd00::9 nas.home.lan"]
 SILENT = "SILENT"
 SILENCE_S = 0.3  # on loopback an answer takes less than a millisecond
 
@@ -247,6 +250,71 @@ class Api:
 
     def get(self, path="/api/config/dns/hosts"):
         return self.call("GET", path)
+
+
+# ---- Signpost before it -------------------------------------------------------------------------
+
+class Ingresses(harness.Site):
+    """A folder of Ingresses whose names go to that Pi-hole."""
+
+    def __init__(self, programs, folder, pihole, **environment):
+        super().__init__(programs, folder, **{
+            "PIHOLE_URL": pihole.url, "PIHOLE_API_TOKEN": pihole.password,
+            "DEFAULT_TARGET_IP": TARGET, **environment})
+        self.environment = {key: value for key, value in self.environment.items()
+                            if value is not None}
+
+    def add(self, name, *hosts, **annotations):
+        self.write(f"{name}.yaml", ingress(name, *hosts, **annotations))
+
+    def add_all(self, hosts, **annotations):
+        """An Ingress each, which is called like the first label."""
+        for host in hosts:
+            self.add(host.split(".", 1)[0], host, **annotations)
+
+    def drop(self, *objects):
+        self.remove(*(f"{name}.yaml" for name in objects))
+
+    def annotation(self, name, key):
+        """One of those that we write, "" if it is not there."""
+        document = self.statuses().get(f"Ingress default/{name}", {})
+        return document.get("metadata", {}).get("annotations", {}).get(f"pihole.io/{key}", "")
+
+    def told(self, name):
+        return self.annotation(name, "status")
+
+    def wait_told(self, name, start, seconds=10):
+        """The status begins like that; "": there is none."""
+        self.wait(lambda: self.told(name).startswith(start) and bool(start) == bool(self.told(name)),
+                  lambda: f"{name} is told {start!r}, not {self.told(name)!r}", seconds)
+        return self.told(name)
+
+    def wait_synced(self, name, *hosts):
+        self.wait(lambda: self.annotation(name, "managed-hosts") == ",".join(hosts),
+                  lambda: f"{name} has {hosts}, not {self.annotation(name, 'managed-hosts')!r}")
+
+    def is_well(self, pihole="default"):
+        return f"[+]pihole-{pihole} " in self.checks()
+
+
+def ingress(name, *hosts, **annotations):
+    """An Ingress that is registered; underscores of annotations stand for dashes."""
+    marks = {"pihole.io/register": "true"}
+    marks.update({f"pihole.io/{key.replace('_', '-')}": value
+                  for key, value in annotations.items()})
+    return json.dumps({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": name, "namespace": "default", "annotations": marks},
+        "spec": {"rules": [{"host": host} for host in hosts]}})
+
+
+def names(count):
+    return [f"n{number}.home.lan" for number in range(count)]
+
+
+def ours(pihole):
+    """The lines that people did not write."""
+    return [line for line in pihole.hosts if line not in PEOPLE]
 
 
 def _element(entry):
