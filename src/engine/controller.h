@@ -242,11 +242,13 @@ struct lane_want {
     int64_t retry_max_ms;
     unsigned retry_attempts; // then every retry_slow_ms
     int64_t retry_slow_ms;
-    int64_t linger_ms;  // REMOVEs may go on so long after the owner went or became unusable
-    uint64_t basis;     // of settings and secret: the same over a restart, another when one changes
-    bool was_well;      // the last answer was good, as the status remembers
-    int64_t learn_ms;   // records wait at most so long for the first health answer
-    struct error fault; // not NONE: unusable for SETs, and why
+    int64_t linger_ms; // REMOVEs may go on so long after the owner went or became unusable
+    uint64_t basis;    // of settings and secret: the same over a restart, another when one changes
+    bool was_well;     // the last answer was good, as the status remembers
+    int64_t learn_ms;  // records wait at most so long for the first health answer
+    unsigned guard_percent; // of what is ours there: more is not removed for want of an object
+                            // alone (dns/guard.h); 0: as much as that says, 100: all of it
+    struct error fault;     // not NONE: unusable for SETs, and why
 };
 
 // A talk that claims no record: asked through the key's own lane.

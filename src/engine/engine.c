@@ -166,6 +166,7 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
     bool is_news = is_wanted || !is_same_to_us(key->object, object);
     key->is_racing = false;
     key->is_gone = is_gone;
+    key->is_missed = is_gone && event->is_inferred;
     gather_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);

@@ -335,6 +335,9 @@ static void lane_set_numbers(struct lane *lane, const struct lane_want *want)
     lane->retry_slow_ms = want->retry_slow_ms;
     lane->linger_ms = want->linger_ms;
     lane->learn_ms = want->learn_ms;
+    lane->guard.rules = guard_rules;
+    if (want->guard_percent)
+        lane->guard.rules.percent = want->guard_percent;
 }
 
 static void lane_set_secret(struct lane *lane, struct secret *secret)
@@ -635,6 +638,13 @@ void lanes_lead(struct engine *engine, bool is_leading)
         if (lane->has_question)
             loop_timer_set(engine->loop, &lane->question_timer, 0);
     }
+}
+
+void lanes_list_anew(struct engine *engine, size_t controller)
+{
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next)
+        lane->is_question_due |= lane->controller == controller && lane->has_question;
+    engine_schedule(engine);
 }
 
 static bool lane_leave(struct lane *lane)

@@ -144,6 +144,26 @@ static bool stray_may_go(const struct lane *lane, const struct record_set *set)
     return !options->may_send || options->may_send(options->context, &change);
 }
 
+// What a plan names may go: in a dry run it is shown, and approved it is sent.
+static bool is_guarded(const struct engine *engine)
+{
+    return !engine->dry_run && !engine->options.may_send;
+}
+
+static void guard_strays(struct lane *lane, const struct listing *listing)
+{
+    size_t count = 0;
+    size_t held = lane->held;
+    for (const struct stray *stray = listing->strays; stray; stray = stray->next)
+        count++;
+    bool is_allowed =
+        !is_guarded(lane->engine) ||
+        guard_allows(&lane->guard, loop_mono_ms(lane->engine->loop), lane->owned, count);
+    lane->held = is_allowed ? 0 : count;
+    if (lane->held && lane->held != held)
+        words_tell_held(lane);
+}
+
 void listing_end(struct flight *flight)
 {
     struct lane *lane = flight->lane;
@@ -152,7 +172,9 @@ void listing_end(struct flight *flight)
     lane->owned = flight->listing->owned;
     tell_claims(flight);
     wishes_drop_strays(lane);
-    for (const struct stray *stray = flight->listing->strays; stray; stray = stray->next)
+    guard_strays(lane, flight->listing);
+    for (const struct stray *stray = flight->listing->strays; stray && !lane->held;
+         stray = stray->next)
         if (stray_may_go(lane, &stray->set))
             wish_add_stray(lane, &stray->set);
     sweep_ledger(flight);

@@ -238,6 +238,21 @@ static void write_leading(const struct engine *engine, struct buffer *out)
     buffer_printf(out, "leader_election_master_status{name=\"signpost\"} %d\n", engine->is_leading);
 }
 
+static void write_held(struct engine *engine, struct buffer *out)
+{
+    bool is_any = false;
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        if (!lane->provider || !lane->provider->lists)
+            continue;
+        if (!is_any)
+            metric_write_head(out, "signpost_guard_held", "gauge",
+                              "Records that a guard keeps although nothing wants them any more.");
+        is_any = true;
+        buffer_printf(out, "signpost_guard_held{backend=\"%s\",zone=\".\"} %zu\n", lane->name,
+                      lane->held);
+    }
+}
+
 static size_t view_seats(const struct engine *engine, const struct provider *provider,
                          struct seat_view *out)
 {
@@ -268,6 +283,7 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
         write_tally(&engine->controllers[i], out);
     write_queue(engine, out);
     write_lanes(engine, out);
+    write_held(engine, out);
     write_seats(engine, out);
     publish_write_metrics(engine, out);
     catalogs_write_metrics(engine, out);

@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "base/slab.h"
 #include "base/table.h"
+#include "dns/guard.h"
 #include "dns/plan.h"
 #include "store/queue.h"
 
@@ -88,6 +89,7 @@ struct key {
     bool is_racing : 1;  // somebody wrote first: the next event gives a turn
     bool is_seen : 1;    // had its first turn
     bool is_gone : 1;    // the object was deleted: forgotten as soon as its verdict is empty
+    bool is_missed : 1;  // and nobody saw that
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------
@@ -284,7 +286,9 @@ struct lane {
     struct ledger_keeper *ledger; // or NULL
     struct flight *ahead;         // waits for the ledger to be stored
     size_t owned;                 // record sets of ours there, by the last list
-    int64_t trouble_told_ms;      // mono
+    size_t held;                  // of those: nobody claims them, and the guard keeps them
+    struct guard guard;
+    int64_t trouble_told_ms; // mono
     unsigned troubles_untold;
     uint64_t repaired;
     int64_t blocked_until_ms; // told to slow down
@@ -641,6 +645,8 @@ void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rest
 void lanes_lead(struct engine *engine, bool is_leading);
 // Seats hold their last talks. False: none is left to be held.
 bool lanes_leave(struct engine *engine);
+// What stands at those of that controller's settings is asked for again.
+void lanes_list_anew(struct engine *engine, size_t controller);
 
 // serial.c: lanes that have one talk at a time.
 void serial_pump(struct lane *lane);
@@ -717,6 +723,7 @@ void told_tell(struct engine *engine, const struct told *told, const struct obje
 // `object`: NULL: it is not known.
 void words_tell_change(const struct lane *lane, const struct controller *controller,
                        const struct object *object, const struct change *change);
+void words_tell_held(const struct lane *lane);
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
 
 // resync.c

@@ -471,6 +471,18 @@ static void turn_forget(struct engine *engine, uint32_t id)
     key_forget(engine, id);
 }
 
+// Nobody saw it go: what it had at a backend that tells what stands there is looked through by the
+// next list, and by the guard.
+static bool leave_to_guard(struct engine *engine, uint32_t id)
+{
+    const struct key *key = &engine->keys[id];
+    if (!key->is_missed || !engine->controllers[key->controller].controller->open)
+        return false;
+    lanes_list_anew(engine, key->controller);
+    turn_forget(engine, id);
+    return true;
+}
+
 static void settle_previous(struct engine *engine, uint32_t id)
 {
     struct key *key = &engine->keys[id];
@@ -604,7 +616,8 @@ void turn_take(struct engine *engine, uint32_t id)
     struct verdict verdict = {0};
     char trace[33];
     if (!gather_is_synced(engine, state->controller) ||
-        !gather_is_told(engine, state->controller, key_subject(&engine->keys[id])))
+        !gather_is_told(engine, state->controller, key_subject(&engine->keys[id])) ||
+        leave_to_guard(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine_trace(engine, trace);

@@ -99,6 +99,15 @@ void words_tell_change(const struct lane *lane, const struct controller *control
         tell_failed(lane, words, object, change);
 }
 
+void words_tell_held(const struct lane *lane)
+{
+    log_line(lane->engine->log, LOG_WARN,
+             "records are kept although nothing wants them any more: they are too many to go at "
+             "once. signpost plan lists them, signpost plan apply lets them go",
+             LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
+             LOG_INT("held", (int64_t)lane->held), LOG_INT("owned", (int64_t)lane->owned), LOG_END);
+}
+
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count)
 {
     const struct engine *engine = lane->engine;

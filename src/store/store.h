@@ -19,6 +19,7 @@ struct store_event {
     const struct object *object; // new state; DELETED: the last one. Borrowed
     const struct object *old;    // state before, or NULL. Borrowed
     bool is_initial;             // of the first complete pass
+    bool is_inferred;            // DELETED: a pass did not bring it any more; nobody saw it go
 };
 
 // Who listens. Events come in batches; what arrived together is told together.

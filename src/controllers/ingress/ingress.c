@@ -125,6 +125,7 @@ static bool open_lane(const void *settings, size_t at, struct arena *arena, stru
         .retry_attempts = UINT32_MAX,
         .retry_slow_ms = RETRY_SLOW_MS,
         .basis = value_hash(config),
+        .guard_percent = (unsigned)targets->max_delete_percent,
     };
     *question = (struct question){.name = "health", .good_for_ms = targets->verify_s * SECOND_MS};
     return true;

@@ -11,7 +11,8 @@ enum { IDENTITY_MAX = 253, VERSION_MAX = 128 };
 static void tell(struct cluster *cluster, enum store_event_type type, const struct object *object,
                  const struct object *old, bool is_initial)
 {
-    const struct store_event event = {type, object, old, is_initial};
+    const struct store_event event = {
+        .type = type, .object = object, .old = old, .is_initial = is_initial};
     cluster->sink.event(cluster->sink.context, &event);
 }
 
@@ -99,7 +100,12 @@ void file_gone(struct cluster *cluster, const struct object *object)
 {
     const struct object *taken = cache_take(cluster->store.cache, object->kind,
                                             object_namespace(object), object_name(object));
-    tell_lost(cluster, taken, false);
+    struct object *last = object_graft(taken, taken);
+    const struct store_event event = {
+        .type = STORE_DELETED, .object = last, .old = taken, .is_inferred = true};
+    last->is_lost = taken->has_finalizer;
+    cluster->sink.event(cluster->sink.context, &event);
+    object_unref(last);
     object_unref(taken);
 }
 
