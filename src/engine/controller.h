@@ -67,6 +67,7 @@ struct server_view {
     bool is_believed; // nobody else can have said so: signed, or over TCP
     bool has_fetched;
     uint32_t fetched;   // of the last transfer that it completed
+    bool is_recalled;   // before this process, as the store tells: there may have been a later one
     struct error fault; // of the last talk, or NONE
 };
 

@@ -62,6 +62,22 @@ static void of_a_server_that_signs_or_is_not_asked_its_fetches_count(void **stat
     }
 }
 
+static void an_older_fetch_of_before_this_process_proves_nothing(void **state)
+{
+    (void)state;
+    struct server_view server = {.has_fetched = true, .fetched = OURS - 1, .is_recalled = true};
+    expect_state(&server, SERVER_UNKNOWN);
+    server.signs = server.is_probed = true;
+    expect_state(&server, SERVER_UNKNOWN);
+    server.fetched = OURS;
+    expect_state(&server, SERVER_CURRENT);
+    server.fetched = OURS + 1;
+    expect_state(&server, SERVER_AHEAD);
+    server = (struct server_view){.is_probed = true, .has_serial = true, .serial = OURS - 1};
+    server.is_recalled = true;
+    expect_state(&server, SERVER_BEHIND);
+}
+
 static void faults_go_before_what_a_server_had(void **state)
 {
     (void)state;
@@ -97,6 +113,12 @@ static void the_worst_that_a_server_does_is_told(void **state)
         {{{.state = SERVER_UNREACHABLE}, {.state = SERVER_CURRENT}}, REASON_NEVER_LOADED},
         {{{.state = SERVER_UNREACHABLE, .has_fetched = true}, {.state = SERVER_UNKNOWN}},
          REASON_SERVER_BEHIND},
+        {{{.state = SERVER_UNKNOWN, .has_fetched = true, .is_doubtful = true},
+          {.state = SERVER_CURRENT}},
+         REASON_PENDING},
+        {{{.state = SERVER_UNKNOWN, .has_fetched = true, .is_doubtful = true},
+          {.state = SERVER_BEHIND, .has_serial = true}},
+         REASON_SERVER_BEHIND},
         {{{.state = SERVER_BEHIND, .has_serial = true}, {.state = SERVER_AHEAD}},
          REASON_SERVER_AHEAD},
         {{{.state = SERVER_AHEAD, .has_serial = true}, {.state = SERVER_REFUSED}},
@@ -115,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_a_server_that_is_asked_its_answer_counts),
         cmocka_unit_test(of_a_server_that_signs_or_is_not_asked_its_fetches_count),
+        cmocka_unit_test(an_older_fetch_of_before_this_process_proves_nothing),
         cmocka_unit_test(faults_go_before_what_a_server_had),
         cmocka_unit_test(nothing_is_known_of_a_zone_that_was_never_published),
         cmocka_unit_test(the_worst_that_a_server_does_is_told),

@@ -127,7 +127,9 @@ enum zone_server_state zone_life_state(const struct zone_life *life,
     uint32_t theirs = is_told ? server->serial : server->fetched;
     if (theirs == ours)
         return SERVER_CURRENT;
-    return serial_is_before(ours, theirs) ? SERVER_AHEAD : SERVER_BEHIND;
+    if (serial_is_before(ours, theirs))
+        return SERVER_AHEAD;
+    return !is_told && server->is_recalled ? SERVER_UNKNOWN : SERVER_BEHIND;
 }
 
 // The content that stands behind a serial that some server has; 0: none that we know.
@@ -182,7 +184,7 @@ void zone_life_recall_fetches(const struct zone_status *ours, const char *group,
         const struct zone_status_server *known = find_server(ours, servers[i].name);
         if (servers[i].has_fetched || !known)
             continue;
-        servers[i].has_fetched = known->has_fetched;
+        servers[i].is_recalled = servers[i].has_fetched = known->has_fetched;
         servers[i].fetched = known->fetched_serial;
     }
 }

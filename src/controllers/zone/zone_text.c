@@ -250,10 +250,16 @@ static bool has_state(const struct zone_status *status, enum zone_server_state s
     return false;
 }
 
+static bool is_unsure(const struct zone_status_server *server)
+{
+    return server->is_doubtful && server->state == SERVER_UNKNOWN;
+}
+
 enum reason zone_programmed(const struct zone_status *status, bool has_group)
 {
     bool is_behind = false;
     bool is_new = false;
+    bool is_doubtful = false;
     if (!has_group)
         return REASON_NO_SERVERS;
     if (has_state(status, SERVER_REFUSED))
@@ -264,12 +270,14 @@ enum reason zone_programmed(const struct zone_status *status, bool has_group)
         const struct zone_status_server *server = &status->servers[i];
         bool is_current = server->state == SERVER_CURRENT;
         bool has_loaded = server->has_serial || server->has_fetched;
-        is_behind |= !is_current && has_loaded;
+        bool is_in_doubt = is_unsure(server);
+        is_behind |= !is_current && has_loaded && !is_in_doubt;
         is_new |= !is_current && !has_loaded;
+        is_doubtful |= is_in_doubt;
     }
     if (is_behind)
         return REASON_SERVER_BEHIND;
-    return is_new ? REASON_NEVER_LOADED : REASON_PUBLISHED;
+    return is_new ? REASON_NEVER_LOADED : is_doubtful ? REASON_PENDING : REASON_PUBLISHED;
 }
 
 static const char *list_laggards(struct arena *arena, const struct zone_status *status)
@@ -284,6 +292,14 @@ static const char *list_laggards(struct arena *arena, const struct zone_status *
     return steal_text(arena, &out);
 }
 
+static bool has_unsure(const struct zone_status *status)
+{
+    for (size_t i = 0; i < status->server_count; i++)
+        if (is_unsure(&status->servers[i]))
+            return true;
+    return false;
+}
+
 const char *zone_programmed_text(struct arena *arena, enum reason reason,
                                  const struct zone_status *status)
 {
@@ -291,6 +307,11 @@ const char *zone_programmed_text(struct arena *arena, enum reason reason,
         return "every server answers it";
     if (reason == REASON_NO_SERVERS)
         return "no server group has the zone: it stands in status.entries";
+    if (reason == REASON_PENDING && has_unsure(status))
+        return arena_printf(arena,
+                            "what was fetched just before the restart is not known, and nobody may "
+                            "be asked: %s until the next change",
+                            list_laggards(arena, status));
     if (reason == REASON_PENDING)
         return "it is not served yet";
     return arena_printf(arena, "not all servers answer it: %s", list_laggards(arena, status));

@@ -240,6 +240,7 @@ static void list_servers(struct turn *turn)
             .has_fetched = server->has_fetched,
             .fetched_serial = server->fetched,
             .state = zone_life_state(turn->life, server),
+            .is_doubtful = server->is_recalled,
         };
     }
     turn->status.servers = list;
@@ -302,6 +303,14 @@ static void set_programmed(struct turn *turn)
         reason, zone_programmed_text(turn->arena, reason, &turn->status));
 }
 
+static bool is_recalled(const struct turn *turn, struct text server)
+{
+    for (size_t i = 0; i < turn->in->server_count; i++)
+        if (text_is(server, turn->servers[i].name))
+            return turn->servers[i].is_recalled;
+    return false;
+}
+
 // While a change is on its way, what was said of the servers stays; not what others said.
 static void put_servers(struct turn *turn)
 {
@@ -316,6 +325,8 @@ static void put_servers(struct turn *turn)
         return;
     turn->status.servers = turn->ours.servers;
     turn->status.server_count = turn->ours.server_count;
+    for (size_t i = 0; i < turn->status.server_count; i++)
+        turn->status.servers[i].is_doubtful = is_recalled(turn, turn->status.servers[i].name);
 }
 
 // ---- conditions ---------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ struct zone_status_server {
     bool has_fetched;
     uint32_t fetched_serial;
     enum zone_server_state state;
+    bool is_doubtful; // UNKNOWN: it may have fetched since. Not stored
 };
 struct zone_status_entry { // absent fields: none
     struct text fqdn;
