@@ -4,6 +4,7 @@
 #include "commands/commands.h"
 #include "commands/pihole.h"
 #include "commands/pihole_adopt.h"
+#include "commands/pihole_release.h"
 #include "commands/pihole_visit.h"
 #include "commands/print.h"
 #include "commands/rehearsal.h"
@@ -187,6 +188,50 @@ static int import_with(struct import *import)
     return is_done ? code : command_fail(is_read ? 1 : 2, "%s", err.text);
 }
 
+// ---- giving one up ------------------------------------------------------------------------------
+
+static void released(void *context, const struct record_set *set, const char *fault)
+{
+    struct import *import = context;
+    const char *type = record_type_name(set->type);
+    if (fault)
+        buffer_printf(&import->out, "failed   %.*s %s: %s\n", TEXT_ARGS(set->domain), type, fault);
+    else
+        buffer_printf(&import->out, "removed  %.*s %s\n", TEXT_ARGS(set->domain), type);
+    import->has_failed = import->has_failed || fault;
+}
+
+static int release_one(struct import *import, const char *name)
+{
+    struct error err, out;
+    const struct release release = {
+        .setup = &import->setup,
+        .target = pihole_targets_find(import->setup.piholes, text_of(name)),
+        .timeout_ms = option_ms(import->invocation, "timeout"),
+        .told = released,
+        .context = import,
+    };
+    if (!release.target) {
+        error_set(&err, FAULT_SPEC, "", "no such Pi-hole; --pihole-targets must name it still");
+        option_blame(import->invocation, "release", name, &err);
+        return command_fail(2, "%s", err.text);
+    }
+    bool is_done = pihole_release(&release, &err);
+    if (import->out.len && !print_out(&import->out, &out))
+        return command_fail(1, "%s", out.text);
+    if (!is_done)
+        return command_fail(1, "%s", err.text);
+    return import->has_failed ? 1 : 0;
+}
+
+static int import_or_release(struct import *import)
+{
+    const char *name = option_text(import->invocation, "release");
+    if (!import->setup.piholes)
+        return command_fail(2, "give --pihole-url or --pihole-targets: which Pi-holes?");
+    return name ? release_one(import, name) : import_with(import);
+}
+
 static int import_run(struct invocation *invocation)
 {
     struct import import = {.invocation = invocation, .arena = invocation->arena};
@@ -195,9 +240,7 @@ static int import_run(struct invocation *invocation)
         setup_done(&import.setup);
         return command_fail(2, "%s", err.text);
     }
-    int code = import.setup.piholes
-                   ? import_with(&import)
-                   : command_fail(2, "give --pihole-url or --pihole-targets: which Pi-holes?");
+    int code = import_or_release(&import);
     adoptions_done(&import.adoptions);
     free(import.kept);
     buffer_done(&import.out);
@@ -210,6 +253,11 @@ static const struct option import_rows[] = {
      .type = OPTION_FLAG,
      .doc = "Adopt them: each line gets our mark, in its place. Takes the lock of the folder or "
             "the Lease of the cluster; while a Signpost runs there, nothing is done."},
+    {.name = "release",
+     .type = OPTION_TEXT,
+     .placeholder = "NAME",
+     .doc = "Instead: remove all that is ours from the Pi-hole of that name, which is not to be "
+            "kept any more. Nothing may run that keeps it; the lock or the Lease is taken, too."},
     {.name = "timeout",
      .type = OPTION_DURATION,
      .fallback = "30s",
@@ -229,10 +277,14 @@ const struct command import_pihole_command = {
            "PIHOLE_ADOPT is none. Lines that carry the mark of another owner are listed, too, and "
            "never touched.\n"
            "\n"
+           "A Pi-hole that is taken out of PIHOLE_TARGETS keeps its names: --release removes them, "
+           "of those that are still named by the options given here.\n"
+           "\n"
            "Exit code 0: done; 1: a Pi-hole could not be asked, or a line not be adopted; 2: not "
            "all could be read.",
     .examples = "signpost import pihole\n"
-                "signpost import pihole --apply\n",
+                "signpost import pihole --apply\n"
+                "signpost import pihole --pihole-targets old.yaml --release upstairs\n",
     .groups = {{import_rows, COUNT_OF(import_rows)},
                {place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},

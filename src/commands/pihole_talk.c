@@ -2,11 +2,13 @@
 
 #include "base/must.h"
 
-enum { LEAVE_MS = 500 };
+enum { LEAVE_MS = 500, PATIENCE_MS = 3000 };
 
 #define NOBODY "?" // no owner id
 
 static void step(struct pihole_talk *talk);
+static bool may_pass(const struct pihole_talk *talk);
+static void try_again(struct pihole_talk *talk);
 
 static struct moment moment_of(const struct pihole_talk *talk)
 {
@@ -66,6 +68,8 @@ static void step(struct pihole_talk *talk)
         talk->call = http_send(talk->world->http, &ask.http, http_came, talk);
     else if (kind == ASK_WAIT)
         loop_timer_set(talk->world->loop, &talk->pause, ask.wait_ms);
+    else if (may_pass(talk))
+        try_again(talk);
     else
         finish(talk, false);
 }
@@ -73,19 +77,46 @@ static void step(struct pihole_talk *talk)
 static void begin(void *context)
 {
     struct pihole_talk *talk = context;
+    talk->talk = talk->provider->begin(talk->seat, talk->job);
     talk->pause.call = pause_over;
     step(talk);
+}
+
+static void begin_in(struct pihole_talk *talk, int64_t delay_ms)
+{
+    talk->pause = (struct loop_timer){.call = begin, .context = talk, .handle = talk->pause.handle};
+    loop_timer_set(talk->world->loop, &talk->pause, delay_ms);
+}
+
+// Too early to say what is wrong: as a rule its resolver is being restarted.
+static bool may_pass(const struct pihole_talk *talk)
+{
+    const struct error *trouble = talk->job->trouble;
+    return trouble && !*trouble->reason && talk->job->kind != JOB_LEAVE &&
+           loop_mono_ms(talk->world->loop) - talk->began_ms + trouble->retry_ms < PATIENCE_MS;
+}
+
+static void try_again(struct pihole_talk *talk)
+{
+    struct job *job = talk->job;
+    int64_t retry_ms = job->trouble->retry_ms;
+    talk->provider->end(talk->talk);
+    talk->talk = NULL;
+    job->trouble = NULL;
+    for (size_t i = 0; i < job->change_count; i++)
+        job->changes[i].outcome = (struct outcome){0};
+    begin_in(talk, retry_ms);
 }
 
 void pihole_talk_begin(struct pihole_talk *talk, struct job *job, int64_t timeout_ms)
 {
     must(!talk->talk);
-    talk->talk = talk->provider->begin(talk->seat, job);
-    // What is over at once would call back from within.
-    talk->pause = (struct loop_timer){.call = begin, .context = talk};
+    talk->job = job;
+    talk->began_ms = loop_mono_ms(talk->world->loop);
     talk->deadline = (struct loop_timer){.call = time_is_over, .context = talk};
     loop_timer_set(talk->world->loop, &talk->deadline, timeout_ms);
-    loop_timer_set(talk->world->loop, &talk->pause, 0);
+    // What is over at once would call back from within.
+    begin_in(talk, 0);
 }
 
 void pihole_talk_leave(struct pihole_talk *talk, struct job *job)

@@ -23,7 +23,9 @@ struct pihole_talk {
     // Inside.
     const struct provider *provider;
     void *seat;
+    struct job *job;
     void *talk;
+    int64_t began_ms;
     struct http_call *call;
     struct loop_timer pause;
     struct loop_timer deadline;
@@ -33,7 +35,8 @@ struct pihole_talk {
 bool pihole_talk_open(struct pihole_talk *talk, const struct pihole_targets *targets,
                       const struct pihole_target *target, const char *owner_id, struct error *err);
 void pihole_talk_close(struct pihole_talk *talk); // breaks off what is under way; {0} is fine
-// One at a time; the job outlives it. `done` may begin the next, or close.
+// One at a time; the job outlives it. `done` may begin the next, or close. A Pi-hole that is being
+// restarted is asked again for a few seconds, with the whole job.
 void pihole_talk_begin(struct pihole_talk *talk, struct job *job, int64_t timeout_ms);
 // Gives the seat up there, within 500 ms.
 void pihole_talk_leave(struct pihole_talk *talk, struct job *job);

@@ -103,3 +103,47 @@ def test_without_a_pihole_it_says_what_it_needs(tmp_path):
     code, out, err = run("import", "pihole", "--dir", tmp_path)
     assert (code, out) == (2, "")
     assert err == "signpost: give --pihole-url or --pihole-targets: which Pi-holes?\n"
+
+
+# ---- giving one up ------------------------------------------------------------------------------
+
+def test_all_that_is_ours_goes_from_a_pihole_that_is_given_up(programs, pihole, tmp_path):
+    (tmp_path / "manifests" / "alias.yaml").write_text(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: alias, namespace: shop, annotations: {pihole.io/register: 'true', "
+        "pihole.io/target-cname: app.lan}}\nspec: {rules: [{host: alias.lan}]}\n")
+    pihole.people("192.0.2.9 nas.lan", "192.0.2.82 x.lan # signpost:other")
+    pihole.people("tv.lan,nas.lan", list="cnames")
+    runs = programs.start("run", [
+        harness.SIGNPOST, "run", "--dir", tmp_path / "manifests", "--owner-id", "me",
+        "--log-format", "json", "--metrics-bind-address", "0", "--health-probe-bind-address", "0"],
+        **environment(pihole))
+    wait_until(lambda: len(pihole.hosts) == 4 and len(pihole.cnames) == 2, "all are there",
+               programs=[runs])
+    code, _, err = adopt(tmp_path, pihole, "--release", "default")
+    assert code == 1 and "leads, and would write at the same time" in err
+    assert len(pihole.hosts) == 4
+    assert runs.stop() == 0
+    code, out, err = adopt(tmp_path, pihole, "--release", "default")
+    assert (code, err) == (0, "")
+    assert sorted(out.splitlines()) == ["removed  alias.lan CNAME", "removed  app.lan A",
+                                        "removed  www.lan A"]
+    assert pihole.hosts == ["192.0.2.9 nas.lan", "192.0.2.82 x.lan # signpost:other"]
+    assert pihole.cnames == ["tv.lan,nas.lan"]
+    assert pihole.counter("seats") == 0
+    assert adopt(tmp_path, pihole, "--release", "default") == (0, "", "")
+    left = [path for path in (tmp_path / "manifests").rglob("*ledger*") if path.is_file()]
+    assert not left
+
+
+def test_a_pihole_that_is_not_named_cannot_be_given_up(pihole, tmp_path):
+    code, out, err = adopt(tmp_path, pihole, "--release", "upstairs")
+    assert (code, out) == (2, "")
+    assert err == ('signpost: flag --release: "upstairs": no such Pi-hole; --pihole-targets must '
+                   "name it still\n")
+
+
+def test_a_pihole_that_is_down_is_not_given_up(tmp_path, pihole):
+    code, out, err = adopt(tmp_path, pihole, "--release", "default",
+                           PIHOLE_URL="http://127.0.0.1:9")
+    assert (code, out) == (1, "") and err.startswith("signpost: Pi-hole default: ")

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "commands/setup.h"
+#include "controllers/ingress/targets.h"
+#include "dns/record.h"
+
+// All that is ours in a Pi-hole is removed, and what the ledger knows of it forgotten: for one that
+// is not kept any more.
+
+struct release {
+    struct setup *setup;
+    const struct pihole_target *target;
+    int64_t timeout_ms; // until we lead, and for each talk
+    // What came of each; `fault` NULL: it is gone.
+    void (*told)(void *context, const struct record_set *set, const char *fault);
+    void *context;
+};
+// Takes the lead first. False: it could not, or lost it, or the lists could not be read.
+bool pihole_release(const struct release *release, struct error *err);
