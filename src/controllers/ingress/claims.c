@@ -63,7 +63,9 @@ static void set_name(struct turn *turn, const struct want_target *at, struct tex
 {
     const struct wants *wants = &turn->wants;
     if (wants->cname.len) {
-        set(turn, at->target, RECORD_CNAME, name, &wants->cname, 1);
+        struct text *cname = arena_new_of(turn->in->arena, struct text); // outlives the turn
+        *cname = wants->cname;
+        set(turn, at->target, RECORD_CNAME, name, cname, 1);
         return;
     }
     set(turn, at->target, RECORD_A, name, at->addresses->v4, at->addresses->v4_count);
