@@ -355,8 +355,11 @@ static void call_free(struct ledger_call *call)
 
 void ledger_calls_free(struct ledger_calls *calls)
 {
-    while (calls->first)
-        call_free(calls->first);
+    for (struct ledger_call *call = calls->first, *next; call; call = next) {
+        next = call->next;
+        free(call);
+    }
+    calls->first = NULL;
 }
 
 // Their replies come, and say nothing to it any more.
