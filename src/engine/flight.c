@@ -64,6 +64,8 @@ uint32_t busy_add(struct engine *engine, uint16_t book, const char *name)
 
 static void busy_remove(struct engine *engine, uint32_t id)
 {
+    if (id == NO_ID)
+        return;
     table_remove(busy_table(engine), busy_hash(engine, id), id);
     engine->books[engine->busy[id].book].refs--;
     free(engine->busy[id].name);

@@ -83,7 +83,8 @@ void batch_put(struct lane *lane, struct batch *batch, uint32_t claim, struct wi
 {
     batch->claims[batch->count] = claim;
     batch->wishes[batch->count] = wish;
-    batch->busy[batch->count++] = busy_add(lane->engine, book, name);
+    bool is_busy = busy_has(lane->engine, book, name);
+    batch->busy[batch->count++] = is_busy ? NO_ID : busy_add(lane->engine, book, name);
 }
 
 static void batch_take_claims(struct lane *lane, struct batch *batch, bool is_background)
@@ -115,7 +116,7 @@ void batch_take_wishes(struct lane *lane, struct batch *batch)
             continue;
         }
         wish_write_name(wish, name, sizeof name);
-        if (busy_has(lane->engine, book, name)) {
+        if (!lane->provider->is_serial && busy_has(lane->engine, book, name)) {
             last = wish;
             link = &wish->next;
             continue;

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "engine/state.h"
 
 // Lanes of backends that take one talk at a time: questions, lists, changes and good-byes in turn.
@@ -69,6 +71,22 @@ static bool find_ready(struct lane *lane, int64_t now_ms, bool ready[GATHER_CLAS
     return is_any;
 }
 
+// One talk may change a name in several types, in each once.
+static bool is_taken(const struct engine *engine, const struct batch *batch,
+                     const struct claim *claim)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct wish *wish = batch->wishes[i];
+        const struct claim *other = wish ? NULL : &engine->claims[batch->claims[i]];
+        bool is_same =
+            wish ? wish->content->type == claim->type && text_is(wish->content->domain, claim->name)
+                 : other->type == claim->type && !strcmp(other->name, claim->name);
+        if (is_same)
+            return true;
+    }
+    return false;
+}
+
 static void take_claims(struct lane *lane, struct batch *batch, int line,
                         const bool ready[GATHER_CLASSES])
 {
@@ -79,7 +97,7 @@ static void take_claims(struct lane *lane, struct batch *batch, int line,
         const struct claim *claim = &engine->claims[id];
         next = claim->pending->next_due;
         if (!ready[class_of(claim->type)] || !lane_can_send(lane, claim_sends(claim)) ||
-            busy_has(engine, claim->book, claim->name))
+            (busy_has(engine, claim->book, claim->name) && is_taken(engine, batch, claim)))
             continue;
         lane_unqueue(lane, id);
         batch_put(lane, batch, id, NULL, claim->book, claim->name);

@@ -314,7 +314,7 @@ enum { BATCH_MAX = 4096 };
 struct batch {
     uint32_t claims[BATCH_MAX]; // NO_ID where it is a wish
     struct wish *wishes[BATCH_MAX];
-    uint32_t busy[BATCH_MAX];
+    uint32_t busy[BATCH_MAX]; // NO_ID: by another of the batch
     size_t count;
     size_t limit;
 };
