@@ -180,7 +180,8 @@ void forest_refresh(struct forest *forest, const struct object *object)
     bool is_zone = object->kind == &zone_kind;
     struct node *node = is_zone ? node_find(forest, node_key_of(object)) : NULL;
     struct leaf *leaf = is_zone ? NULL : leaf_find(forest, node_key_of(object));
-    if (node && node->object && is_same_spec(node->object, object))
+    // One whose name is at fault may have it of its status.
+    if (node && node->object && !node->name_fault && is_same_spec(node->object, object))
         set_object(&node->object, object);
     else if (leaf && is_same_spec(leaf->object, object))
         set_object(&leaf->object, object);

@@ -145,7 +145,9 @@ static void settle_live(struct forest *forest, struct node *node)
     if (!node->now.is_live)
         node->now.parent = NULL;
     else
-        node->now.reason = node->spec_fault ? node->spec_fault : REASON_ACCEPTED;
+        node->now.reason = node->name_fault   ? node->name_fault
+                           : node->spec_fault ? node->spec_fault
+                                              : REASON_ACCEPTED;
     if (node->now.is_live)
         table_add(&forest->live, live_hash(name), node->id);
 }

@@ -31,6 +31,15 @@ static void read_name(struct node *node, const struct zone_spec *spec)
         set_own(node, spec->ref.name.at ? NAME_PARTIAL : NAME_FULL, name);
 }
 
+// One whose name is at fault now keeps the one that it had, as the store tells: it stays frozen.
+static void recall_name(struct node *node, struct text fqdn)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    if (fqdn.len && dname_read(fqdn, NULL, DNAME_OF_OBJECT, octets, &name, NULL))
+        set_own(node, NAME_FULL, name);
+}
+
 static void set_ref(struct forest *forest, struct node *node, struct node *ref)
 {
     struct node *old = node->ref;
@@ -46,13 +55,16 @@ static void set_ref(struct forest *forest, struct node *node, struct node *ref)
 static void read_node(struct forest *forest, struct node *node)
 {
     struct zone_spec spec;
+    struct zone_status ours;
     struct node *ref = NULL;
     free(steal(node->own));
     set_fault(node, REASON_NONE);
     if (node->object) {
         zone_unpack(forest->arena, object_spec(node->object), object_ours(node->object), &spec,
-                    NULL);
+                    &ours);
         read_name(node, &spec);
+        if (node->form == NAME_AT_FAULT)
+            recall_name(node, ours.fqdn);
         if (node->form == NAME_PARTIAL)
             ref = node_want(forest, node_key_of_ref(node->object, &spec.ref));
     }

@@ -76,7 +76,7 @@ struct node {
 
     // As read.
     enum name_form form;
-    uint16_t name_fault; // enum reason
+    uint16_t name_fault; // enum reason; also of one that keeps the name that it had
     uint8_t *own;        // the name, or its first labels and an empty one
     size_t own_len;
     struct node *ref;
