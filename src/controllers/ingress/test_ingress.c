@@ -166,6 +166,13 @@ static struct receipt *receipt(const char *name, enum record_type type)
     return NULL;
 }
 
+static void fail_with(struct receipt *receipt, const char *reason, const char *text)
+{
+    receipt->state = RECEIPT_WAITING;
+    receipt->attempts = 1;
+    error_set(&receipt->error, FAULT_WAIT, reason, "%s", text);
+}
+
 static void write_marks(void)
 {
     for (size_t i = 0; i < world.verdict.mark_count; i++)
@@ -1072,6 +1079,20 @@ static void a_name_is_listed_until_it_is_gone(void **state)
     assert_mark("managed-hosts", "b.lan");
 }
 
+static void a_name_that_somebody_took_is_not_listed(void **state)
+{
+    (void)state;
+    registered();
+    world.hosts = "a.lan,b.lan";
+    settle();
+    fail_with(receipt("a.lan", RECORD_A), "NameTaken", "by hand");
+    decide();
+    assert_mark("managed-hosts", "b.lan");
+    receipt("a.lan", RECORD_A)->is_open = true;
+    decide();
+    assert_no_mark("managed-hosts");
+}
+
 static void nothing_is_listed_before_the_owner_id_is_known(void **state)
 {
     (void)state;
@@ -1156,7 +1177,7 @@ static void the_list_of_a_predecessor_stands_until_it_is_adopted(void **state)
     assert_mark("managed-by", "signpost:1a2b");
 }
 
-static void the_list_of_a_predecessor_goes_when_nothing_of_it_is_ours(void **state)
+static void the_list_of_a_predecessor_stays_when_nothing_of_it_is_ours(void **state)
 {
     (void)state;
     registered();
@@ -1165,8 +1186,7 @@ static void the_list_of_a_predecessor_goes_when_nothing_of_it_is_ours(void **sta
     become(RECEIPT_SETTLED);
     receipt("a.home.lan", RECORD_A)->is_foreign = true;
     decide();
-    assert_mark("managed-hosts", "gone");
-    assert_no_mark("managed-by");
+    assert_int_equal(world.verdict.mark_count, 0);
 }
 
 static void the_list_of_a_predecessor_stays_on_what_is_not_registered(void **state)
@@ -1199,13 +1219,6 @@ static void a_lost_name_says_who_has_it(void **state)
     assert_string_equal(world.verdict.reason_label, "HostClaimed");
 }
 
-static void fail_with(struct receipt *receipt, const char *reason, const char *text)
-{
-    receipt->state = RECEIPT_WAITING;
-    receipt->attempts = 1;
-    error_set(&receipt->error, FAULT_WAIT, reason, "%s", text);
-}
-
 static void what_pihole_says_is_told_worst_first(void **state)
 {
     (void)state;
@@ -1231,7 +1244,7 @@ static void with_several_piholes_failures_name_theirs(void **state)
     become(RECEIPT_SETTLED);
     fail_with(&world.receipts[1], "OwnedElsewhere", "signpost:zz has it");
     decide();
-    assert_mark("status", "OwnedElsewhere: a.home.lan at up: signpost:zz has it");
+    assert_mark("status", "OwnedElsewhere: up: a.home.lan: signpost:zz has it");
 }
 
 static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **state)
@@ -1437,13 +1450,14 @@ int main(void)
         UNIT(a_name_that_stands_at_one_pihole_is_listed),
         UNIT(names_stay_listed_while_a_restart_does_not_know),
         UNIT(a_name_is_listed_until_it_is_gone),
+        UNIT(a_name_that_somebody_took_is_not_listed),
         UNIT(nothing_is_listed_before_the_owner_id_is_known),
         UNIT(marks_of_another_owner_stay_while_nothing_is_ours),
         UNIT(marks_wait_for_what_is_under_way_but_not_for_ever),
         UNIT(names_of_a_predecessor_may_be_adopted),
         UNIT(once_the_marker_stands_tags_alone_decide),
         UNIT(the_list_of_a_predecessor_stands_until_it_is_adopted),
-        UNIT(the_list_of_a_predecessor_goes_when_nothing_of_it_is_ours),
+        UNIT(the_list_of_a_predecessor_stays_when_nothing_of_it_is_ours),
         UNIT(the_list_of_a_predecessor_stays_on_what_is_not_registered),
         UNIT(a_lost_name_says_who_has_it),
         UNIT(what_pihole_says_is_told_worst_first),

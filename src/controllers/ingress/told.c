@@ -40,27 +40,20 @@ static const struct error *trouble_of(const struct turn *turn, const struct piho
     return NULL;
 }
 
-// The provider may name the record itself.
-static const char *without_name(struct text name, const char *text)
-{
-    struct text all = text_of(text);
-    bool is_named = all.len > name.len + 2 && !memcmp(text, name.at, name.len) &&
-                    text[name.len] == ':' && text[name.len + 1] == ' ';
-    return is_named ? text + name.len + 2 : text;
-}
-
 static void add_failure(struct turn *turn, const struct claim_want *want,
                         const struct receipt *receipt)
 {
     const struct error *error = &receipt->error;
-    const struct pihole_target *target = turn_target(turn, want->book);
+    struct text name = want->set.domain;
     bool is_one = turn->targets->count == 1;
+    bool is_named = text_starts(text_of(error->text), arena_copy(turn->arena, name.at, name.len));
     if (!receipt->attempts || !error->text[0])
         return;
     problems_add(&turn->problems,
                  error->reason[0] ? arena_copy_text(turn->arena, error->reason) : "RecordRefused",
-                 "%.*s%s%s: %s", TEXT_ARGS(want->set.domain), is_one ? "" : " at ",
-                 is_one ? "" : target->name, without_name(want->set.domain, error->text));
+                 "%s%s%.*s%s%s", is_one ? "" : turn_target(turn, want->book)->name,
+                 is_one ? "" : ": ", is_named ? 0 : (int)name.len, name.at, is_named ? "" : ": ",
+                 error->text);
 }
 
 static void add_outcome(struct turn *turn, const struct claim_want *want)
@@ -287,8 +280,8 @@ static bool mark_names(struct turn *turn)
         names = arena_copy(turn->arena, list.at, list.len);
         by = arena_printf(turn->arena, PIHOLE_MANAGED_BY_PREFIX "%s", turn->in->owner_id);
     }
-    // Another owner's marks stay while nothing here is ours.
-    if (!names && !turn->is_marked && !turn->was_foreign)
+    // Marks of others stay while nothing here is ours.
+    if (!names && !turn->is_marked)
         return false;
     mark(turn, PIHOLE_MANAGED_HOSTS, ours->managed_hosts, names);
     mark(turn, PIHOLE_MANAGED_BY, ours->managed_by, by);
