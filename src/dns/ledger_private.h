@@ -13,7 +13,7 @@
 #define LEDGER_NO_SHARD UINT32_MAX
 
 enum {
-    LEDGER_OCTETS_MAX = 640 * 1024, // of a shard's text, about; more split it
+    LEDGER_OCTETS_MAX = 640 * 1024, // of a shard's entries as text; more split it
     LEDGER_FACTS_MAX = 64,
 };
 
@@ -42,7 +42,7 @@ struct ledger_shard {
     struct ledger_bits bits;
     char *version; // NULL: there is no page yet
     size_t count;  // entries
-    size_t octets; // about, of their text
+    size_t octets; // of their text, at most
     bool is_used;
     bool is_doomed; // others have taken its place: it is to be dropped
     bool is_dirty;
@@ -102,4 +102,4 @@ void ledger_shards_finish(struct ledger *ledger);
 void ledger_shards_free(struct ledger *ledger);
 
 // ledger_text.c
-size_t ledger_item_octets(const struct ledger_item *item); // of its text, about
+size_t ledger_item_octets(const struct ledger_item *item); // of its text, at most

@@ -20,10 +20,23 @@ static const struct value_limits limits = {2 * 1024 * 1024, 5, 0, 128 * 1024};
 
 // ---- writing ------------------------------------------------------------------------------------
 
+// Of what becomes longer in JSON; a newline becomes `","`.
+static size_t escape_octets(struct text text)
+{
+    size_t octets = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        octets += c == '\n' ? 2 : c == '"' || c == '\\' || c == '\t';
+    }
+    return octets;
+}
+
 size_t ledger_item_octets(const struct ledger_item *item)
 {
-    return (size_t)ENTRY_OCTETS + item->name_len + item->set_len + item->owner_len +
-           item->state_len + item->stored_len + item->stored_len / 16;
+    struct ledger_entry entry = ledger_entry_of(item);
+    return ENTRY_OCTETS + entry.name.len + entry.state.len + entry.set.len +
+           escape_octets(entry.set) + entry.owner.len + escape_octets(entry.owner) +
+           entry.stored.len + escape_octets(entry.stored);
 }
 
 static void add_member(struct buffer *out, const char *key, struct text value)

@@ -290,6 +290,18 @@ static void a_page_that_was_edited_by_hand_is_another_state(void **state)
     assert_string_equal(rig_read(bench->rig, ".signpost/ledger/" PREFIX "x"), "edited");
 }
 
+static void a_page_that_could_not_be_read_back_is_not_written(void **state)
+{
+    struct bench *bench = *state;
+    char *text = mem_new(1, STORE_PAGE_OCTETS_MAX + 1);
+    assert_false(
+        put(bench, LABEL, PREFIX "x", NULL, (struct text){text, STORE_PAGE_OCTETS_MAX + 1}));
+    assert_int_equal(bench->error.fault, FAULT_SPEC);
+    assert_true(put(bench, LABEL, PREFIX "x", NULL, (struct text){text, STORE_PAGE_OCTETS_MAX}));
+    assert_non_null(strstr(read_all(bench), " 1048576 "));
+    free(text);
+}
+
 static void what_cannot_be_read_is_no_absence(void **state)
 {
     struct bench *bench = *state;
@@ -357,6 +369,7 @@ int main(void)
         CLUSTER(many_large_pages_are_read_whole),
         FOLDER(pages_are_files_of_that_name),
         FOLDER(a_page_that_was_edited_by_hand_is_another_state),
+        FOLDER(a_page_that_could_not_be_read_back_is_not_written),
         FOLDER(what_cannot_be_read_is_no_absence),
         CLUSTER(pages_are_labelled_config_maps_of_our_namespace),
         CLUSTER(a_standby_reads_pages_and_writes_none),

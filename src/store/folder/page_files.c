@@ -138,6 +138,13 @@ static bool refuse(struct error *err, int status, const char *name, const char *
     return false;
 }
 
+static bool check_size(const struct store_page_put *put, struct error *err)
+{
+    return put->text.len <= STORE_PAGE_OCTETS_MAX ||
+           error_set(err, FAULT_SPEC, "Invalid", "%s: has %zu octets, and at most %d are allowed",
+                     put->name, put->text.len, STORE_PAGE_OCTETS_MAX);
+}
+
 // Does that state stand there? `version` NULL: nothing does.
 static bool check(const struct folder *folder, const char *name, const char *version,
                   struct error *err)
@@ -163,7 +170,7 @@ bool page_files_put(struct folder *folder, const struct store_page_put *put,
     struct disk *disk = folder->world.disk;
     add_folder(&parent, folder);
     add_path(&path, folder, put->name);
-    if (!check(folder, put->name, put->version, err) ||
+    if (!check_size(put, err) || !check(folder, put->name, put->version, err) ||
         !disk_make_folder(disk, parent.at, 0755, err) ||
         !disk_replace(disk, path.at, put->text, 0600, true, err))
         return false;
