@@ -8,6 +8,8 @@
 #include "engine/state.h"
 #include "store/cache.h"
 
+enum { LEAVE_MS = 500 }; // from the stop on, its last talk included
+
 // ---- making -------------------------------------------------------------------------------------
 
 static void add_kind(struct engine *engine, const struct kind *kind)
@@ -95,6 +97,7 @@ void engine_free(struct engine *engine)
     resync_stop(engine);
     loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);
+    loop_timer_cancel(engine->loop, &engine->leave_timer);
     writes_free(engine);
     children_free(engine);
     publish_free(engine);
@@ -410,6 +413,7 @@ static void stopped(void *context)
     void (*call)(void *) = engine->stopped;
     engine->stopped = NULL;
     loop_timer_cancel(engine->loop, &engine->stop_timer);
+    loop_timer_cancel(engine->loop, &engine->leave_timer);
     if (call)
         call(engine->stopped_context);
 }
@@ -425,6 +429,12 @@ void engine_maybe_stopped(struct engine *engine)
     stopped(engine);
 }
 
+static void leave_late(void *context)
+{
+    lanes_leave_late(context);
+    engine_schedule(context);
+}
+
 void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *context),
                  void *context)
 {
@@ -438,6 +448,8 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
     }
     engine->stop_timer = (struct loop_timer){.call = stopped, .context = engine};
     loop_timer_set(engine->loop, &engine->stop_timer, deadline_ms);
+    engine->leave_timer = (struct loop_timer){.call = leave_late, .context = engine};
+    loop_timer_set(engine->loop, &engine->leave_timer, LEAVE_MS);
     engine_schedule(engine);
 }
 

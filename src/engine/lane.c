@@ -665,6 +665,17 @@ bool lanes_leave(struct engine *engine)
     return is_any;
 }
 
+void lanes_leave_late(struct engine *engine)
+{
+    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
+        if (!lane->provider || !lane->provider->leaves)
+            continue;
+        lane->has_left = true;
+        while (lane->flights)
+            flight_abort(lane->flights);
+    }
+}
+
 // ---- ending -------------------------------------------------------------------------------------
 
 static void lane_free(struct lane *lane)

@@ -464,6 +464,7 @@ struct engine {
     void (*stopped)(void *context);
     void *stopped_context;
     struct loop_timer stop_timer;
+    struct loop_timer leave_timer;
 
     struct dry_run *dry_run; // NULL: none
 
@@ -647,6 +648,8 @@ void lanes_lead(struct engine *engine, bool is_leading);
 bool lanes_leave(struct engine *engine);
 // What stands at those of that controller's settings is asked for again.
 void lanes_list_anew(struct engine *engine, size_t controller);
+// Those that leave have had their time: their talks are broken off, whatever they are at.
+void lanes_leave_late(struct engine *engine);
 
 // serial.c: lanes that have one talk at a time.
 void serial_pump(struct lane *lane);

@@ -134,7 +134,7 @@ struct provider {
     bool is_serial;     // one talk at a time, questions too
     bool lists;         // its health talk tells what stands there; asked before the first change
     bool has_ledger;
-    bool leaves; // has JOB_LEAVE
+    bool leaves; // has JOB_LEAVE; 500 ms after we are told to end, any talk of its is broken off
     // Claims of several objects on one name and type with the same content stand together.
     bool shares;
     // When changes of that type may begin (mono ms), of which the first came at first_ms and the
