@@ -1,0 +1,311 @@
+"""Signpost and a Pi-hole that fails, refuses or is slow: what is told, and what comes of it."""
+
+import pathlib
+
+import pytest
+
+from harness import fetch, metric
+from piholes import TARGET, names, ours
+
+
+# ---- it does not answer -------------------------------------------------------------------------
+
+def test_a_killed_one_gets_what_changed_meanwhile(ingresses, pihole):
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    pihole.kill()
+    ingresses.add("app", "app.home.lan", target_ip="192.0.2.60")
+    ingresses.add("more", "more.home.lan")
+    ingresses.wait_told("more", "PiholeUnreachable")
+    assert not ingresses.is_well()
+    pihole.restart()
+    pihole.wait_resolves("app.home.lan", ["192.0.2.60"])
+    pihole.wait_resolves("more.home.lan", [TARGET])
+    ingresses.wait_told("more", "")
+    ingresses.wait(ingresses.is_well, "it is well again")
+
+
+def hang(ingresses, pihole):
+    """With a talk about more.home.lan that gets no answer."""
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    pihole.set(hangs=True)
+    requests = pihole.counter("requests")
+    ingresses.add("more", "more.home.lan")
+    pihole.wait(lambda: pihole.counter("requests") > requests, "it hangs")
+
+
+def test_a_hung_one_is_written_to_when_it_has_been_restarted(ingresses, pihole):
+    hang(ingresses, pihole)
+    pihole.set(hangs=False).restart()
+    pihole.wait_resolves("more.home.lan", [TARGET])
+
+
+def test_a_hung_one_does_not_hold_up_the_end(ingresses, pihole):
+    hang(ingresses, pihole)
+    assert ingresses.program.stop(10) == 0  # a request may take 30 s
+
+
+def test_a_long_restart_is_waited_for_without_a_word(new_pihole, ingresses_at):
+    """An alias restarts it; the API is away for 7 s, longer than what is told of others."""
+    pihole = new_pihole(restart_api_ms=7000, restart_dns_ms=1000)
+    ingresses = ingresses_at(pihole)
+    ingresses.start()
+    ingresses.add("www", "www.home.lan", target_cname="nas.home.lan")
+    pihole.wait(lambda: not pihole.state()["open"], "it restarts")
+    ingresses.add("app", "app.home.lan")
+    pihole.wait_resolves("app.home.lan", [TARGET], seconds=20)
+    pihole.wait_resolves("www.home.lan", ["192.0.2.9"])
+    ingresses.wait_synced("app", "app.home.lan")
+    assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
+
+
+def test_what_is_not_a_pihole_is_told(ingresses, pihole):
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    pihole.set(body="<html>Welcome to nginx!</html>")
+    ingresses.add("more", "more.home.lan")
+    assert "nginx" in ingresses.wait_told("more", "PiholeUnreachable")
+    assert pihole.resolve("app.home.lan") == {TARGET}
+
+
+# ---- it does more or less than it says ----------------------------------------------------------
+
+def test_a_lost_reply_makes_no_double_entry(ingresses, pihole):
+    ingresses.start()
+    pihole.set(loses_replies=1)
+    ingresses.add("app", "app.home.lan")
+    ingresses.add("more", "more.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    ingresses.wait_synced("more", "more.home.lan")
+    assert len(ours(pihole)) == 2
+
+
+def test_a_lost_reply_to_an_alias_makes_no_double_entry(ingresses, pihole):
+    ingresses.start()
+    pihole.set(loses_replies=1)
+    ingresses.add("www", "www.home.lan", target_cname="nas.home.lan")
+    ingresses.wait_synced("www", "www.home.lan")
+    pihole.wait_resolves("www.home.lan", ["192.0.2.9"])
+    assert pihole.cnames == ["www.home.lan,nas.home.lan"]
+
+
+@pytest.mark.parametrize("octets", [0, 20, 200, 400])
+def test_a_reply_that_is_cut_is_asked_for_again(ingresses, pihole, octets):
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    pihole.set(cut_octets=octets)
+    ingresses.add("more", "more.home.lan")
+    ingresses.wait_synced("more", "more.home.lan")
+    assert len(ours(pihole)) == 2
+
+
+def test_entries_that_come_back_from_the_dead_go_again(ingresses_at, pihole):
+    ingresses = ingresses_at(pihole, PIHOLE_VERIFY_SECONDS=5)
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.add("more", "more.home.lan")
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    pihole.set(resurrects=1)
+    ingresses.drop("app")
+    pihole.wait_resolves("app.home.lan", [])
+    ingresses.add("last", "last.home.lan")
+    pihole.wait_resolves("last.home.lan", [TARGET])
+    pihole.wait(lambda: len(ours(pihole)) == 2, lambda: f"{ours(pihole)}", 20)
+
+
+def test_a_session_that_is_gone_costs_one_login(ingresses, pihole):
+    ingresses.start()
+    pihole.wait(lambda: pihole.counter("gets") > 0, "it is looked at")
+    pihole.do("forget_sessions")
+    ingresses.add("app", "app.home.lan")
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    assert pihole.counter("logins") == 2
+    assert not ingresses.program.lines("pihole api error")
+
+
+# ---- it does not let us -------------------------------------------------------------------------
+
+def test_a_wrong_password_is_told_and_a_new_file_taken_at_once(ingresses_at, pihole, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("wrong")
+    ingresses = ingresses_at(pihole, PIHOLE_API_TOKEN=None, PIHOLE_API_TOKEN_FILE=token)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_told("app", "PiholeRefusesUs")
+    token.write_text(pihole.password)
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    ingresses.wait_told("app", "")
+
+
+def test_all_seats_taken_is_told(ingresses, pihole):
+    pihole.do("seat_others", count=16)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    assert "max_sessions" in ingresses.wait_told("app", "PiholeSeatsExceeded")
+    assert pihole.counter("failed_logins") == 0
+
+
+def test_an_app_password_that_may_not_write_is_told_before_a_write(new_pihole, ingresses_at):
+    pihole = new_pihole(app_password="of the app")
+    ingresses = ingresses_at(pihole, PIHOLE_API_TOKEN="of the app")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    assert "webserver.api.app_sudo" in ingresses.wait_told("app", "PiholeReadOnly")
+    assert pihole.counter("patches") + pihole.counter("puts") == 0
+
+
+def test_an_app_password_that_may_write_needs_no_second_factor(new_pihole, ingresses_at):
+    pihole = new_pihole(app_password="of the app", app_sudo=True, totp="123456")
+    ingresses = ingresses_at(pihole, PIHOLE_API_TOKEN="of the app")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+
+
+def test_a_second_factor_is_told(new_pihole, ingresses_at):
+    pihole = new_pihole(totp="123456")
+    ingresses = ingresses_at(pihole)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    assert "app password" in ingresses.wait_told("app", "PiholeRefusesUs")
+
+
+def test_no_password_at_all(new_pihole, ingresses_at):
+    pihole = new_pihole(password="")
+    ingresses = ingresses_at(pihole, PIHOLE_API_TOKEN=None, PIHOLE_NO_PASSWORD="true")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+
+
+def test_values_forced_by_environment_keep_out_their_list_alone(new_pihole, ingresses_at):
+    pihole = new_pihole(forced_hosts=True)
+    ingresses = ingresses_at(pihole)
+    ingresses.add("app", "app.home.lan")
+    ingresses.add("www", "www.home.lan", target_cname="nas.home.lan")
+    ingresses.start()
+    assert "dns.hosts" in ingresses.wait_told("app", "PiholeReadOnly")
+    pihole.wait_resolves("www.home.lan", ["192.0.2.9"])
+
+
+def test_a_line_of_somebody_that_it_refuses_itself_is_told(ingresses, pihole):
+    pihole.put("not an address at all")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    assert "not an address at all" in ingresses.wait_told("app", "PiholeReadOnly")
+    pihole.take("not an address at all")
+
+
+def test_the_api_of_old(new_pihole, ingresses_at):
+    pihole = new_pihole(dialect="legacy")
+    ingresses = ingresses_at(pihole)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    ingresses.add("more", "more.home.lan")
+    ingresses.drop("app")
+    pihole.wait_resolves("app.home.lan", [])
+    pihole.wait_resolves("more.home.lan", [TARGET])
+
+
+def test_hosts_that_want_a_restart_share_one(new_pihole, ingresses_at):
+    pihole = new_pihole(hosts_local=True)
+    restarts = pihole.counter("restarts")
+    ingresses = ingresses_at(pihole)
+    ingresses.start()
+    ingresses.add_all(names(10))
+    for name in names(10):
+        pihole.wait_resolves(name, [TARGET], seconds=20)
+    assert pihole.counter("restarts") == restarts + 1
+
+
+# ---- removals that nobody was seen to ask for ---------------------------------------------------
+
+def test_many_removals_by_absence_are_held(ingresses, pihole):
+    hosts = names(20)
+    ingresses.add_all(hosts)
+    ingresses.start()
+    for name in hosts:
+        pihole.wait_resolves(name, [TARGET])
+    ingresses.wait_synced("n19", hosts[19])
+    ingresses.program.stop()
+    ingresses.drop(*(f"n{at}" for at in range(15)))
+    ingresses.start()
+    ingresses.add("more", "more.home.lan")
+    pihole.wait_resolves("more.home.lan", [TARGET])
+    ingresses.wait(lambda: metric(ingresses.metrics_port, "signpost_guard_held") >= 15,
+                   "they are held")
+    assert len(ours(pihole)) == 21
+    ingresses.program.stop()
+    ingresses.environment["PIHOLE_MAX_DELETE_PERCENT"] = "100"
+    ingresses.start()
+    pihole.wait(lambda: len(ours(pihole)) == 6, lambda: f"{len(ours(pihole))} lines")
+
+
+# ---- secrets and TLS ----------------------------------------------------------------------------
+
+def test_the_password_is_shown_nowhere(ingresses, pihole):
+    ingresses.environment["LOG_LEVEL"] = "debug"
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    pihole.kill()
+    ingresses.add("more", "more.home.lan")
+    ingresses.wait(lambda: ingresses.program.lines("pihole api error"), "an error is told")
+    command = pathlib.Path(f"/proc/{ingresses.program.pid}/cmdline").read_bytes().decode()
+    shown = [command, ingresses.program.log(), ingresses.checks(),
+             fetch(ingresses.metrics_port, "/metrics")[1],
+             *(path.read_text() for path in ingresses.folder.rglob("*") if path.is_file())]
+    assert not [text for text in shown if pihole.password in text]
+
+
+def test_its_own_ca_and_name_are_trusted(new_pihole, ingresses_at, tmp_path):
+    pihole = new_pihole("--tls")
+    ca = tmp_path / "ca.pem"
+    ca.write_text(pihole.do("renew")["ca"])
+    ingresses = ingresses_at(pihole, PIHOLE_TLS_CA_FILE=ca, PIHOLE_TLS_SERVER_NAME="pi.hole")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(new_pihole, ingresses_at):
+    pihole = new_pihole("--tls")
+    ingresses = ingresses_at(pihole)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_told("app", "Pihole")
+    assert pihole.counter("requests") == 0
+
+
+def test_a_learned_key_is_kept_and_another_refused(new_pihole, ingresses_at):
+    pihole = new_pihole("--tls")
+    ingresses = ingresses_at(pihole, PIHOLE_TLS_PIN="learn")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    ingresses.program.stop()
+    pihole.do("renew")
+    ingresses.add("more", "more.home.lan")
+    ingresses.start()
+    assert ingresses.wait_told("more", "PiholeRefusesUs").count("sha256//") == 2
+    assert ours(pihole) and "more.home.lan" not in str(ours(pihole))
+
+
+def test_a_renewal_at_the_end_of_a_certificate_is_learned(new_pihole, ingresses_at):
+    pihole = new_pihole("--tls")
+    pihole.do("renew", valid_s=6 * 86400)
+    ingresses = ingresses_at(pihole, PIHOLE_TLS_PIN="learn")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    ingresses.program.stop()
+    pihole.do("renew")
+    ingresses.add("more", "more.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("more.home.lan", [TARGET])
