@@ -9,7 +9,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "whole")]
 
 import clusters  # noqa: E402
-from fixtures import name_server, name_servers, programs, provider, webhook  # noqa: E402, F401
+from fixtures import (name_server, name_servers, new_pihole, pihole, programs,  # noqa: E402, F401
+                      provider, webhook)
 from proxy import Proxy  # noqa: E402
 from stand import Stand  # noqa: E402
 

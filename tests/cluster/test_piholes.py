@@ -1,0 +1,94 @@
+"""Annotated Ingresses at a real API server become names that a Pi-hole answers."""
+
+import json
+
+import pytest
+
+from harness import holds, wait_until
+from operators import QUICK_LEASE, Operator
+from piholes import PEOPLE, TARGET, ingress, ours
+
+
+@pytest.fixture
+def operator(cluster, namespace, programs, pihole):
+    """With just the rights that are printed for it."""
+    words = ("--pihole-url", pihole.url, "--default-target-ip", TARGET)
+    return Operator(programs, cluster, namespace, account=cluster.operator(namespace, *words),
+                    PIHOLE_URL=pihole.url, PIHOLE_API_TOKEN=pihole.password,
+                    DEFAULT_TARGET_IP=TARGET)
+
+
+def put(cluster, namespace, name, *hosts, **annotations):
+    document = json.loads(ingress(name, *hosts, **annotations))
+    document["metadata"]["namespace"] = namespace
+    for rule in document["spec"]["rules"]:
+        rule["http"] = {"paths": [{"path": "/", "pathType": "Prefix", "backend": {
+            "service": {"name": "web", "port": {"number": 80}}}}]}
+    return cluster.api.apply(document)
+
+
+def annotations_of(found):
+    return {key.partition("/")[2]: value
+            for key, value in found["metadata"].get("annotations", {}).items()
+            if key.startswith("pihole.io/")}
+
+
+def wait_synced(cluster, namespace, name, hosts):
+    return cluster.api.wait("Ingress", name, namespace,
+                            lambda found: annotations_of(found).get("managed-hosts") == hosts,
+                            f"{name} has {hosts}")
+
+
+def test_an_ingress_resolves_and_goes_with_it(cluster, namespace, operator, pihole):
+    operator.start()
+    made = put(cluster, namespace, "app", "app.home.lan", "www.home.lan")
+    for name in ("app.home.lan", "www.home.lan"):
+        pihole.wait_resolves(name, [TARGET])
+    found = wait_synced(cluster, namespace, "app", "app.home.lan,www.home.lan")
+    assert set(annotations_of(found)) == {"register", "managed-hosts", "managed-by"}
+    assert found["metadata"]["generation"] == made["metadata"]["generation"]
+    assert found["spec"] == made["spec"]
+    put(cluster, namespace, "app", "*.home.lan", "app.home.lan")
+    found = cluster.api.wait("Ingress", "app", namespace,
+                             lambda found: "InvalidHost" in annotations_of(found).get("status", ""))
+    pihole.wait_resolves("www.home.lan", [])
+    cluster.api.delete("Ingress", "app", namespace)
+    pihole.wait_resolves("app.home.lan", [])
+    assert pihole.hosts == PEOPLE
+
+
+def test_an_alias_that_goes_while_nobody_looks_goes_later(cluster, namespace, operator, pihole):
+    pihole.people("tele.home.lan,tv.home.lan", list="cnames")
+    replica = operator.start()
+    put(cluster, namespace, "www", "www.home.lan", target_cname="nas.home.lan")
+    pihole.wait_resolves("www.home.lan", ["192.0.2.9"])
+    wait_synced(cluster, namespace, "www", "www.home.lan")
+    replica.program.kill()
+    cluster.api.delete("Ingress", "www", namespace)
+    operator.start()
+    pihole.wait(lambda: pihole.cnames == ["tele.home.lan,tv.home.lan"],
+                lambda: f"one alias is left: {pihole.cnames}", 40)
+
+
+def test_one_replica_talks_and_another_takes_over(cluster, namespace, operator, pihole):
+    operator.start(*QUICK_LEASE)
+    operator.start(*QUICK_LEASE)
+    put(cluster, namespace, "app", "app.home.lan")
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    wait_synced(cluster, namespace, "app", "app.home.lan")
+    assert pihole.counter("logins") == 1
+    operator.wait_leader().program.kill()
+    put(cluster, namespace, "more", "more.home.lan")
+    pihole.wait_resolves("more.home.lan", [TARGET], seconds=40)
+    wait_until(lambda: pihole.counter("seats") == 1, "the seat of the dead one is free")
+    assert len(ours(pihole)) == 2
+    assert pihole.counter("logins") == 2
+
+
+def test_a_leader_that_ends_leaves_its_seat_and_all_names(cluster, namespace, operator, pihole):
+    replica = operator.start()
+    put(cluster, namespace, "app", "app.home.lan")
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    replica.program.stop(20)
+    assert pihole.counter("seats") == 0
+    assert holds(lambda: pihole.resolve("app.home.lan") == {TARGET}, 0.5)
