@@ -8,28 +8,10 @@
 
 #include <cmocka.h>
 
-#include "base/memory.h"
+#include "base/test_arena.h"
 #include "dns/catalog.h"
 
 #define SECRET "c2VjcmV0IG9jdGV0cw=="
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 // "missing" cannot be read, "broken" is no base64, all others hold the secret.
 static bool fetch(void *context, const char *path, struct buffer *out, struct error *err)

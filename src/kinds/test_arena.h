@@ -1,29 +1,12 @@
 #pragma once
 
-// For tests of this room: an arena for each test, and what kinds make of objects in it. Comes
-// behind cmocka.h.
+// For tests of this room: what kinds make of objects, in the arena of each test. Comes behind
+// cmocka.h.
 
 #include "base/kind.h"
 #include "base/pack.h"
+#include "base/test_arena.h"
 #include "kinds/test_quote.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static inline const char *json_of(const struct value *value)
 {

@@ -7,13 +7,13 @@
 #include "base/must.h"
 #include "base/value.h"
 
-static inline struct value *quote(struct arena *arena, const char *json)
+static inline struct value *quote(struct arena *into, const char *json)
 {
     struct error err;
-    char *text = arena_copy_text(arena, json);
+    char *text = arena_copy_text(into, json);
     for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
         *at = '"';
-    struct value *value = value_read_json(arena, text_of(text), &value_manifest_limits, &err);
+    struct value *value = value_read_json(into, text_of(text), &value_manifest_limits, &err);
     must(value);
     return value;
 }

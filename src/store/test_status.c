@@ -8,23 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/test_arena.h"
 #include "store/test_kind.h"
-
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static struct value *read_json(const char *json)
 {
@@ -89,14 +74,11 @@ static void a_kind_without_types_of_its_own_has_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(fields_are_replaced_removed_and_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conditions_of_others_stay_where_they_are, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(own_conditions_that_are_not_named_any_more_go, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(conditions_that_are_no_list_are_replaced, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_kind_without_types_of_its_own_has_all, set_up, tear_down),
+        UNIT(fields_are_replaced_removed_and_kept),
+        UNIT(conditions_of_others_stay_where_they_are),
+        UNIT(own_conditions_that_are_not_named_any_more_go),
+        UNIT(conditions_that_are_no_list_are_replaced),
+        UNIT(a_kind_without_types_of_its_own_has_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,9 @@
 
 #include <cmocka.h>
 
-#include "base/memory.h"
 #include "base/must.h"
+#include "base/test_arena.h"
 #include "controllers/zone/zone_controller.h"
-
-static struct arena *arena;
 
 static struct value *zone_of(const char *spec)
 {
@@ -96,30 +94,14 @@ static void other_objects_are_not_waited_for(void **state)
     expect("domainName: shop, zoneRef: {name: missing}, delegations: []", "", "");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_zone_in_order_is_no_news),
-        TEST(what_the_status_calls_invalid_is_an_error),
-        TEST(faults_of_either_condition_come_together),
-        TEST(what_the_status_warns_of_is_a_warning),
-        TEST(other_objects_are_not_waited_for),
+        UNIT(a_zone_in_order_is_no_news),
+        UNIT(what_the_status_calls_invalid_is_an_error),
+        UNIT(faults_of_either_condition_come_together),
+        UNIT(what_the_status_warns_of_is_a_warning),
+        UNIT(other_objects_are_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,21 +9,7 @@
 
 #include <cmocka.h>
 
-static struct arena *arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
+#include "base/test_arena.h"
 
 static struct value *parsed(const char *json)
 {
@@ -152,13 +138,13 @@ static void a_bundle_is_patched_only_where_all_is_as_it_was_read(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_written_reads_back),
-        TEST(a_patch_wants_its_version_and_takes_away_what_is_gone),
-        TEST(what_is_no_base64_is_left_out),
-        TEST(the_bundle_of_all_webhooks_is_read),
-        TEST(a_bundle_is_patched_only_where_all_is_as_it_was_read),
+        UNIT(what_is_written_reads_back),
+        UNIT(a_patch_wants_its_version_and_takes_away_what_is_gone),
+        UNIT(what_is_no_base64_is_left_out),
+        UNIT(the_bundle_of_all_webhooks_is_read),
+        UNIT(a_bundle_is_patched_only_where_all_is_as_it_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
