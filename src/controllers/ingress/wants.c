@@ -87,7 +87,7 @@ static void refuse_host(struct reading *reading, struct text host, const char *w
 // False: there are too many.
 static bool add_host(struct reading *reading, struct text *names, struct text host)
 {
-    struct text name;
+    struct text name = {0};
     struct error err;
     struct wants *out = reading->out;
     if (!wants_name(reading->arena, host, &name, &err))
