@@ -281,6 +281,13 @@ static int check_all(struct check *check, struct invocation *invocation)
     return code;
 }
 
+static bool check_words(const struct invocation *invocation, struct error *err)
+{
+    if (option_flag(invocation, "write") && !option_flag(invocation, "live"))
+        return error_set(err, FAULT_SPEC, "", "--write goes with --live");
+    return !option_flag(invocation, "write") || writer_options_check(invocation, err);
+}
+
 static int check_run(struct invocation *invocation)
 {
     struct error err;
@@ -290,7 +297,7 @@ static int check_run(struct invocation *invocation)
     check_set_init(&check.set, invocation->arena);
     check.files = (struct manifest_files){
         .arena = invocation->arena, .report = &check.report, .set = &check.set};
-    if (setup_check(invocation, &err))
+    if (check_words(invocation, &err) && setup_check(invocation, &err))
         check.zones = zone_manifests_new(invocation, &check.report, &err);
     int code = check.zones ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
     zone_manifests_free(check.zones);
@@ -307,6 +314,16 @@ static const struct option check_rows[] = {
      .doc = "Besides, look whether `signpost run` would find what it needs: in a cluster the kinds "
             "and the rights; on either store a server that answers for each DNSClass, and each "
             "Pi-hole."},
+    {.name = "write",
+     .type = OPTION_FLAG,
+     .doc = "With --live: besides, add a name below signpost-check.invalid to each Pi-hole, ask "
+            "for it, and remove it. Takes the lock of the folder or the Lease of the cluster; "
+            "while a Signpost runs there, nothing is written."},
+    {.name = "resolver",
+     .type = OPTION_ADDRESS,
+     .placeholder = "ADDR:PORT",
+     .doc = "With --write: where the name is asked for; not given, at the address in the Pi-hole's "
+            "URL, port 53."},
     {.name = "timeout",
      .type = OPTION_DURATION,
      .fallback = "30s",
@@ -343,6 +360,7 @@ const struct command check_command = {
                {setup_options, SETUP_OPTION_COUNT},
                {pihole_options, PIHOLE_OPTION_COUNT},
                {lease_options, LEASE_OPTION_COUNT},
+               {writer_options, WRITER_OPTION_COUNT},
                {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT},
                {&metrics_guard_option, 1},
                {quiet_log_options, LOG_OPTION_COUNT}},

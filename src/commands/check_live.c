@@ -5,6 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/metrics_guard.h"
+#include "commands/pihole_trial.h"
 #include "commands/pihole_visit.h"
 #include "commands/print.h"
 #include "commands/process.h"
@@ -15,7 +16,7 @@
 #include "store/cluster/access.h"
 #include "store/cluster/api.h"
 
-enum { LOOK_MS = 20, CHECKS_MAX = 256 };
+enum { LOOK_MS = 20, CHECKS_MAX = 256, DNS_PORT = 53 };
 
 struct live {
     struct invocation *invocation;
@@ -201,6 +202,29 @@ static bool check_piholes(struct live *live, struct error *err)
     return !live->setup.piholes || pihole_visit(&visit, err);
 }
 
+// What is found at fault without writing would be found at fault again.
+static bool try_piholes(struct live *live, struct error *err)
+{
+    struct hostport resolver;
+    const char *given = option_text(live->invocation, "resolver");
+    struct trial trial = {
+        .setup = &live->setup,
+        .timeout_ms = option_ms(live->invocation, "timeout"),
+        .told = tell_pihole,
+        .context = live,
+    };
+    if (!option_flag(live->invocation, "write") || !live->setup.piholes || live->has_error)
+        return true;
+    if (given && !hostport_parse(&resolver, text_of(given), DNS_PORT, false, err))
+        return error_prefix(err, "--resolver: ");
+    if (given)
+        trial.resolver = &resolver;
+    struct error why = {0};
+    if (!pihole_try(&trial, &why))
+        say(live, false, "write", why.text);
+    return true;
+}
+
 static bool check_classes(struct live *live, struct error *err)
 {
     struct rehearsal rehearsal = {
@@ -231,7 +255,8 @@ int check_live(struct invocation *invocation)
     if (!setup_init(&live.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
     bool is_read = (!live.setup.place.is_cluster || check_cluster(&live, &err)) &&
-                   (live.has_error || check_classes(&live, &err)) && check_piholes(&live, &err);
+                   (live.has_error || check_classes(&live, &err)) && check_piholes(&live, &err) &&
+                   try_piholes(&live, &err);
     if (live.has_error)
         code = 1;
     struct error out;

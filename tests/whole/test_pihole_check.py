@@ -1,9 +1,11 @@
 """`signpost check --live` at Pi-holes: what would keep names out, and what stands there."""
 
+import re
+
 import pytest
 
 import harness
-from harness import run, wait_until
+from harness import LOOPBACK, run, wait_until
 from piholes import Pihole
 
 
@@ -110,3 +112,49 @@ def test_a_plan_looks_and_leaves(pihole, tmp_path):
     assert status == 0 and "+ app.home.lan" in out
     counters = pihole.counters()
     assert (counters["logins"], counters["seats"], counters["changes"]) == (1, 0, 0)
+
+
+# ---- writing ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("ownership", ["comment", "annotation"])
+def test_a_name_is_added_answered_and_removed(pihole, tmp_path, ownership):
+    pihole.people("192.0.2.9 nas.lan")
+    rows = check(tmp_path, pihole, "--write", "--resolver", f"{LOOPBACK}:{pihole.dns_port}",
+                 PIHOLE_OWNERSHIP=ownership)
+    assert [row[0] for row in rows] == ["ok", "ok"]
+    assert re.fullmatch(r"[0-9a-f]{8}\.signpost-check\.invalid was added, answered after [0-9]+ ms, "
+                        "and removed", rows[1][2])
+    assert pihole.hosts == ["192.0.2.9 nas.lan"]
+    assert (pihole.counter("changes"), pihole.counter("seats")) == (2, 0)
+
+
+def test_a_name_that_is_not_answered_is_an_error_and_removed(pihole, tmp_path):
+    rows = check(tmp_path, pihole, "--write", "--resolver", f"{LOOPBACK}:{harness.free_port()}",
+                 code=1)
+    assert [row[0] for row in rows] == ["ok", "error"]
+    assert "was added and removed, but not answered at 127.0.0.1 port" in rows[1][2]
+    assert pihole.hosts == [] and pihole.counter("seats") == 0
+
+
+def test_nothing_is_written_where_it_would_be_refused(pihole, tmp_path):
+    pihole.set(read_only=True)
+    check(tmp_path, pihole, "--write", code=1)
+    assert pihole.counter("changes") == 0
+
+
+def test_nothing_is_written_while_a_signpost_runs(programs, pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    runs = programs.start("run", [
+        harness.SIGNPOST, "run", "--dir", folder, "--log-format", "json",
+        "--metrics-bind-address", "0", "--health-probe-bind-address", "0"])
+    wait_until(lambda: runs.lines("leading"), "it leads", programs=[runs])
+    _, out, _ = run("check", "--live", "--write", "--dir", folder, PIHOLE_URL=pihole.url,
+                    PIHOLE_PASSWORD=pihole.password, DEFAULT_TARGET_IP="192.0.2.80")
+    assert "leads, and would write at the same time: stop it first" in out
+    assert pihole.counter("changes") == 0
+
+
+def test_writing_goes_with_asking(tmp_path):
+    assert run("check", "--write", "--dir", tmp_path)[::2] == (
+        2, "signpost: --write goes with --live\n")
