@@ -3,7 +3,8 @@
 scripts/bench builds the programs and calls this. Every figure is measured on processes as they are
 run, stripped, with their log on; a peer's figure comes from the same run. BENCH_QUICK=1 takes a
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
-The rows on zones are those of zone_rows.py, those on a real API server of cluster_rows.py.
+The rows on zones are those of zone_rows.py, those on Pi-holes of pihole_rows.py, those on a real API
+server of cluster_rows.py.
 """
 
 import os
@@ -23,6 +24,7 @@ sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "whole")]
 
 import cluster_rows  # noqa: E402  (the path comes first)
 import harness  # noqa: E402
+import pihole_rows  # noqa: E402
 import zone_rows  # noqa: E402
 from harness import LOOPBACK, Bind, Programs, Provider, free_port, wait_until  # noqa: E402
 from measure import MB, QUICK, Table, add_memory, cpu_ms, memory_mb, percentile  # noqa: E402
@@ -307,6 +309,7 @@ GROUPS = {
     "size": bench_size,
     **zone_rows.GROUPS,
     **cluster_rows.GROUPS,
+    **pihole_rows.GROUPS,
 }
 
 LONG = {"100000", *zone_rows.LONG, *cluster_rows.LONG}  # what a quick run leaves out

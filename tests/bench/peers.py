@@ -18,7 +18,7 @@ sys.path.append(str(HERE.parent / "go"))
 import toolchain  # noqa: E402
 
 NEEDED = (1, 26)
-PROGRAMS = ["informer", "load", "seed"]
+PROGRAMS = ["informer", "load", "seed", "serial"]
 
 
 def folder():
