@@ -253,14 +253,45 @@ static void write_held(struct engine *engine, struct buffer *out)
     }
 }
 
+static bool has_lane(const struct engine *engine, const struct provider *provider)
+{
+    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+        if (lane->provider == provider)
+            return true;
+    return false;
+}
+
 static size_t view_seats(const struct engine *engine, const struct provider *provider,
                          struct seat_view *out)
 {
     size_t count = 0;
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         if (lane->seat && lane->seat->provider == provider)
-            out[count++] = (struct seat_view){lane->name, lane->seat->at, lane->repaired};
+            out[count++] = (struct seat_view){
+                .lane = lane->name, .seat = lane->seat->at, .repaired = lane->repaired};
     return count;
+}
+
+static bool is_refused(const struct claim *claim)
+{
+    const struct pending *pending = claim->pending;
+    return pending && pending->failure && pending->failure->fault == FAULT_SPEC;
+}
+
+static void count_claims(const struct engine *engine, struct seat_view *seats, size_t count)
+{
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        const struct lane *lane = claim->is_used ? claim_lane(engine, claim) : NULL;
+        if (!lane || claim->is_forgotten || claim->intent != CLAIM_SET)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            if (seats[i].lane != lane->name)
+                continue;
+            seats[i].satisfied[claim->type] += claim->state == RECEIPT_SETTLED && claim->is_foreign;
+            seats[i].refused[claim->type] += is_refused(claim);
+        }
+    }
 }
 
 static void write_seats(struct engine *engine, struct buffer *out)
@@ -270,9 +301,11 @@ static void write_seats(struct engine *engine, struct buffer *out)
         arena_new_array(engine->scratch, struct seat_view, engine->lane_count + 1);
     for (size_t i = 0; i < engine->options.provider_count; i++) {
         const struct provider *provider = engine->options.providers[i];
-        size_t count = provider->write_metrics ? view_seats(engine, provider, seats) : 0;
-        if (count)
-            provider->write_metrics(seats, count, out);
+        if (!provider->write_metrics || !has_lane(engine, provider))
+            continue;
+        size_t count = view_seats(engine, provider, seats);
+        count_claims(engine, seats, count);
+        provider->write_metrics(seats, count, out);
     }
 }
 

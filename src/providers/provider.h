@@ -125,6 +125,9 @@ struct seat_view {
     const char *lane; // "pihole-upstairs"
     const void *seat;
     uint64_t repaired; // record sets that were as wanted and, by a list, are not any more
+    // Of those that are wanted: somebody else made what stands there; what is wanted is refused.
+    size_t satisfied[RECORD_TYPES];
+    size_t refused[RECORD_TYPES];
 };
 
 struct provider {

@@ -8,15 +8,14 @@ enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000 };
 
 struct census {
     struct job *job;
-    int64_t ours;
-    int64_t others;
+    struct seat_standing *standing;
 };
 
 static void count_holding(void *context, const struct holding *holding)
 {
     struct census *census = context;
-    census->ours += holding->is_ours;
-    census->others += !holding->is_ours;
+    struct seat_standing *standing = census->standing;
+    (holding->is_ours ? standing->ours : standing->others)[holding->set.type]++;
     if (census->job->holds)
         census->job->holds(census->job->context, holding);
 }
@@ -87,18 +86,15 @@ static void put_visit(struct talk *talk, struct value *answer)
 
 // ---- the answer ---------------------------------------------------------------------------------
 
-static void put_counts(struct talk *talk, struct value *answer)
+static int64_t sum(const size_t counts[RECORD_TYPES])
 {
-    struct arena *arena = talk->job->arena;
-    const struct seat_counts *count = &talk->seat->count;
-    value_put_int(arena, answer, "since.logins", count->logins);
-    value_put_int(arena, answer, "since.refusedLogins", count->refused_logins);
-    value_put_int(arena, answer, "since.patches", count->patches);
-    value_put_int(arena, answer, "since.elements", count->elements);
-    value_put_int(arena, answer, "since.restarts", count->restarts);
+    size_t all = 0;
+    for (size_t i = 0; i < RECORD_TYPES; i++)
+        all += counts[i];
+    return (int64_t)all;
 }
 
-static const struct value *make_answer(struct talk *talk, const struct census *census)
+static const struct value *make_answer(struct talk *talk)
 {
     struct arena *arena = talk->job->arena;
     const struct pihole_seat *seat = talk->seat;
@@ -111,10 +107,9 @@ static const struct value *make_answer(struct talk *talk, const struct census *c
         value_put_int(arena, answer,
                       arena_printf(arena, "lines.%s", list_part_key((enum list_part)part)),
                       (int64_t)list_count(talk->list, (enum list_part)part));
-    value_put_int(arena, answer, "records.owned", census->ours);
-    value_put_int(arena, answer, "records.foreign", census->others);
+    value_put_int(arena, answer, "records.owned", sum(seat->standing.ours));
+    value_put_int(arena, answer, "records.foreign", sum(seat->standing.others));
     value_put(arena, answer, "otherOwners", other_owners(talk));
-    put_counts(talk, answer);
     if (seat->is_visitor)
         put_visit(talk, answer);
     return answer;
@@ -123,12 +118,13 @@ static const struct value *make_answer(struct talk *talk, const struct census *c
 void health_tell(struct talk *talk)
 {
     struct job *job = talk->job;
-    struct census census = {.job = job};
+    struct census census = {job, &talk->seat->standing};
+    *census.standing = (struct seat_standing){0};
     strangers_note(&talk->seat->strangers, talk->list, NULL);
     list_tell(talk->list, count_holding, &census);
     job->is_listed = true;
     job->health = (struct outcome){.is_done = true};
-    job->answer = make_answer(talk, &census);
+    job->answer = make_answer(talk);
     if (seat_is_blocked(talk->seat)) {
         preflight_trouble(talk);
         return;

@@ -214,7 +214,7 @@ static void gather_lost(struct talk *talk, struct text name)
 static void taken(struct talk *talk, bool is_removal)
 {
     struct text name = name_of(line_of(talk, talk->at));
-    talk->seat->count.elements++;
+    talk->seat->count.elements += !talk->has_written;
     revision_note_written(talk->revision, talk->at, &talk->lines);
     talk->has_written = true;
     talk->has_added |= !is_removal;

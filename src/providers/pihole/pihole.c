@@ -299,4 +299,5 @@ const struct provider pihole_provider = {
     .ask = pihole_ask,
     .hear = pihole_hear,
     .end = pihole_end,
+    .write_metrics = pihole_write_metrics,
 };

@@ -60,6 +60,10 @@ struct pihole_seat {
     char *refused_line; // somebody else's, that Pi-hole refuses; or NULL
     char *refused_text; // what to say of it
     struct line_set strangers;
+    struct seat_standing { // record sets, as read last
+        size_t ours[RECORD_TYPES];
+        size_t others[RECORD_TYPES];
+    } standing;
     struct {
         uint64_t *keys; // what was written last, and nobody knows what came of it
         size_t count;
@@ -68,7 +72,11 @@ struct pihole_seat {
     bool has_listed; // and nothing has kept it from being changed since
     struct ladder ladder;
     struct seat_counts {
-        int64_t logins, refused_logins, patches, elements, restarts;
+        int64_t logins;
+        int64_t refused_logins;
+        int64_t patches;
+        int64_t elements; // batches that were written element by element
+        int64_t restarts;
     } count;
 };
 
@@ -84,6 +92,7 @@ struct list_rules seat_rules(const struct pihole_seat *seat, const struct ledger
 // Forgets the session and what was found in it.
 void seat_forget_session(struct pihole_seat *seat);
 
+void pihole_write_metrics(const struct seat_view *seats, size_t count, struct buffer *out);
 void *pihole_begin(void *seat, struct job *job);
 enum ask_kind pihole_ask(void *talk, const struct moment *moment, struct ask *out);
 void pihole_hear(void *talk, const struct moment *moment, const struct heard *heard);

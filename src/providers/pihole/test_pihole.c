@@ -1288,7 +1288,6 @@ static void a_question_is_one_get_and_tells_all_that_stands_there(void **state)
     assert_int_equal(value_int_at(answer, "records.owned", -1), 2);
     assert_int_equal(value_int_at(answer, "records.foreign", -1), 2);
     assert_int_equal(value_int_at(answer, "otherOwners.other", -1), 1);
-    assert_int_equal(value_int_at(answer, "since.logins", -1), 1);
     world_done(&world);
 }
 
@@ -1323,6 +1322,42 @@ static void a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others(vo
     const struct value *plain = value_at(answer, "visit.plain", NULL);
     assert_int_equal(value_count(plain), 1);
     assert_true(text_is(plain->first->text, "192.168.1.9  nas.lan"));
+    world_done(&world);
+}
+
+static void metrics_tell_what_stands_there_and_what_was_done(void **state)
+{
+    struct world world;
+    AUTO_BUFFER out = {0};
+    struct change changes[] = {set_a("b.lan"), set_a("c.lan")};
+    (void)state;
+    world_start(&world);
+    PLAY_CHANGES(&world, changes, 2, READ(NAS, ""),
+                 {"PATCH /api/config", 200, DNS(NAS "," B_LINE "," C_LINE, "")});
+    PLAY(&world, JOB_HEALTH, READ(NAS "," B_LINE "," C_LINE, ""));
+    PLAY_CHANGES(
+        &world, changes, 1, READ(NAS "," C_LINE, ""),
+        {"PUT /api/config/dns/hosts/192.168.1.50%20b.lan%20%23%20signpost%3A1a2b3c4d", 201, TOOK},
+        READ(NAS "," B_LINE "," C_LINE, ""));
+    const struct seat_view views[] = {{.lane = "pihole-attic",
+                                       .seat = world.seat,
+                                       .repaired = 1,
+                                       .refused = {[RECORD_CNAME] = 4}}};
+    pihole_provider.write_metrics(views, COUNT_OF(views), &out);
+    const char *const lines[] = {
+        "signpost_pihole_records{pihole=\"attic\",type=\"A\",state=\"owned\"} 2\n",
+        "signpost_pihole_records{pihole=\"attic\",type=\"A\",state=\"foreign\"} 1\n",
+        "signpost_pihole_records{pihole=\"attic\",type=\"CNAME\",state=\"refused\"} 4\n",
+        "signpost_pihole_batches_total{pihole=\"attic\",how=\"patch\"} 1\n",
+        "signpost_pihole_batches_total{pihole=\"attic\",how=\"element\"} 1\n",
+        "signpost_pihole_restarts_total{pihole=\"attic\"} 0\n",
+        "signpost_pihole_logins_total{pihole=\"attic\",result=\"success\"} 1\n",
+        "signpost_pihole_seats_in_use{pihole=\"attic\"} 1\n",
+        "signpost_pihole_drift_repaired_total{pihole=\"attic\"} 1\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        if (!strstr(out.at, lines[i]))
+            fail_msg("'%s' is not in: %s", lines[i], out.at);
     world_done(&world);
 }
 
@@ -1571,6 +1606,7 @@ int main(void)
         cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
         cmocka_unit_test(refused_connections_are_no_restart),
         cmocka_unit_test(a_question_is_one_get_and_tells_all_that_stands_there),
+        cmocka_unit_test(metrics_tell_what_stands_there_and_what_was_done),
         cmocka_unit_test(what_is_no_list_is_no_answer),
         cmocka_unit_test(a_predecessors_line_is_adopted_at_the_first_sync_only),
         cmocka_unit_test(a_second_quiet_question_ends_the_first_sync),

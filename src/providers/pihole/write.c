@@ -51,7 +51,7 @@ static void taken(struct talk *talk, enum revision_verb verb)
 {
     bool is_patch = verb == REVISION_PATCH;
     talk->seat->count.patches += is_patch;
-    talk->seat->count.elements += !is_patch;
+    talk->seat->count.elements += !is_patch && !talk->has_written;
     if (verb != REVISION_DELETE)
         blame_forget(talk->seat);
     revision_note_written(talk->revision, talk->at, &talk->lines);
