@@ -11,6 +11,8 @@
 #include "commands/process.h"
 #include "commands/rehearsal.h"
 #include "commands/webhook.h"
+#include "controllers/ingress/targets.h"
+#include "dns/ledger.h"
 #include "kinds/condition.h"
 #include "kinds/kinds.h"
 #include "store/cluster/access.h"
@@ -24,7 +26,8 @@ struct live {
     struct buffer text;
     bool has_error;
     struct proposal proposal;
-    const char *owner_id; // of the store, or NULL
+    const char *owner_id;  // of the store, or NULL
+    struct buffer ledgers; // of which Pi-holes there are pages: names, a line each
     // of a cluster
     struct process_world process;
     struct api *api;
@@ -181,6 +184,43 @@ static void health(void *context, const char *class_name, const struct outcome *
         outcome->is_done ? "its server answers and takes our signature" : outcome->error->text);
 }
 
+// "signpost-ledger-pihole-up-cdb4ee2a-x": of the Pi-hole up. False: of no Pi-hole.
+static bool pihole_of_page(struct text page, struct text *name)
+{
+    static const char head[] = "signpost-ledger-pihole-";
+    CLEANUP(ledger) struct ledger *ledger = ledger_new("pihole-", TEXT("."));
+    const char *tail = ledger_prefix(ledger) + sizeof head - 1;
+    const char *end = memmem(page.at, page.len, tail, strlen(tail));
+    if (!text_starts(page, head) || !end || end < page.at + sizeof head - 1)
+        return false;
+    *name = (struct text){page.at + sizeof head - 1, (size_t)(end - page.at) - (sizeof head - 1)};
+    return true;
+}
+
+static void take_page(void *context, struct text page)
+{
+    struct live *live = context;
+    struct text name;
+    if (pihole_of_page(page, &name))
+        buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(name));
+}
+
+// What a Pi-hole that is kept no more held of ours stays there.
+static void tell_given_up(struct live *live)
+{
+    struct text rest = buffer_text(&live->ledgers), name, last = {0};
+    while (text_cut(&rest, '\n', &name)) {
+        AUTO_BUFFER what = {0};
+        if (!name.len || text_equal(name, last) || pihole_targets_find(live->setup.piholes, name))
+            continue;
+        last = name;
+        buffer_printf(&what, "Pi-hole %.*s", TEXT_ARGS(name));
+        write_line(live, "warn", what.at,
+                   "it is kept no more, and its names stay there; `signpost import pihole "
+                   "--release` removes them");
+    }
+}
+
 static void tell_pihole(void *context, const char *level, const char *what, const char *text)
 {
     struct live *live = context;
@@ -199,7 +239,10 @@ static bool check_piholes(struct live *live, struct error *err)
         .told = tell_pihole,
         .context = live,
     };
-    return !live->setup.piholes || pihole_visit(&visit, err);
+    if (!live->setup.piholes)
+        return true;
+    tell_given_up(live);
+    return pihole_visit(&visit, err);
 }
 
 // What is found at fault without writing would be found at fault again.
@@ -231,6 +274,7 @@ static bool check_classes(struct live *live, struct error *err)
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
+        .page = live->setup.piholes ? take_page : NULL,
         .context = live,
     };
     if (!rehearse_without_piholes(&rehearsal, &live->proposal, err))
@@ -266,6 +310,7 @@ int check_live(struct invocation *invocation)
         code = command_fail(2, "%s", err.text);
     proposal_done(&live.proposal);
     buffer_done(&live.text);
+    buffer_done(&live.ledgers);
     setup_done(&live.setup);
     return code;
 }

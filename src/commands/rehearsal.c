@@ -25,7 +25,7 @@ struct stage {
     struct engine *engine;
     bool is_over;
     bool is_done;
-    size_t asked_count; // servers that have not answered
+    size_t asked_count; // of servers, and the store, that have not answered
     struct error error;
 };
 
@@ -64,6 +64,23 @@ static void ask_class(void *context, const struct object *object)
                asked);
 }
 
+// What cannot be read is told by who keeps it.
+static void pages_came(void *context, const struct store_reply *reply)
+{
+    struct stage *stage = context;
+    const struct rehearsal *rehearsal = stage->rehearsal;
+    for (size_t i = 0; reply->is_ok && i < reply->page_count; i++)
+        rehearsal->page(rehearsal->context, reply->pages[i].name);
+    if (!--stage->asked_count)
+        stage_end(stage);
+}
+
+static void ask_pages(struct stage *stage)
+{
+    stage->asked_count++;
+    store_read_pages(stage->store, NULL, "signpost-ledger-pihole-", pages_came, stage);
+}
+
 static void rested(void *context)
 {
     struct stage *stage = context;
@@ -72,6 +89,8 @@ static void rested(void *context)
     stage->is_done = true;
     if (stage->rehearsal->health)
         cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
+    if (stage->rehearsal->page)
+        ask_pages(stage);
     if (!stage->asked_count)
         stage_end(stage);
 }

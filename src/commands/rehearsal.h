@@ -13,7 +13,9 @@ struct rehearsal {
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
-    // Of all that was read, in the end. May be NULL.
+    // The name of each page of a ledger of Pi-holes. May be NULL, as may the next.
+    void (*page)(void *context, struct text name);
+    // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
     void *context;
     const char *owner_id; // set: as the store has it, or NULL

@@ -224,8 +224,8 @@ static inline void store_drop_child(struct store *store, const struct object *se
 {
     store->ops->drop_child(store, seen, done, context);
 }
-// All pages of that label whose names begin with `prefix`, as they stand now. The texts may die on
-// return, as may those of the following.
+// All pages of that label (NULL: of any) whose names begin with `prefix`, as they stand now. The
+// texts may die on return, as may those of the following.
 static inline void store_read_pages(struct store *store, const char *label, const char *prefix,
                                     store_done *done, void *context)
 {

@@ -95,6 +95,29 @@ def test_it_is_no_hindrance_to_who_runs(programs, pihole, tmp_path):
     assert runs.stop() == 0 and pihole.counter("seats") == 0
 
 
+def test_a_pihole_that_is_kept_no_more_is_told(programs, pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    targets = tmp_path / "piholes.yaml"
+    targets.write_text(f"targets:\n- {{name: up, url: '{pihole.url}'}}\n")
+    environment = {"PIHOLE_PASSWORD": pihole.password, "DEFAULT_TARGET_IP": "192.0.2.80"}
+    (folder / "web.yaml").write_text(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: web, namespace: shop, annotations: {pihole.io/register: 'true'}}\n"
+        "spec: {rules: [{host: app.home.lan}]}\n")
+    runs = programs.start("run", [
+        harness.SIGNPOST, "run", "--dir", folder, "--log-format", "json",
+        "--metrics-bind-address", "0", "--health-probe-bind-address", "0"],
+        PIHOLE_TARGETS=targets, **environment)
+    wait_until(lambda: pihole.hosts, "its name is there", programs=[runs])
+    assert runs.stop() == 0
+    assert [row[:2] for row in check(tmp_path, pihole, PIHOLE_URL="", PIHOLE_TARGETS=str(targets))
+            ] == [("ok", "up")]
+    rows = check(tmp_path, pihole)
+    assert [row[:2] for row in rows] == [("warn", "up"), ("ok", "default")]
+    assert "`signpost import pihole --release` removes them" in rows[0][2]
+
+
 def test_a_certificate_that_is_not_checked_is_told_each_time(pihole, tmp_path):
     rows = check(tmp_path, pihole, PIHOLE_TLS_SKIP_VERIFY="true")
     assert rows[0] == ("warn", "default", "its certificate is not checked")

@@ -157,8 +157,11 @@ static void send(struct page_read *read, struct text next)
     AUTO_BUFFER path = {0};
     api_path(&path, &page_kind, text_of(read->cluster->own_namespace), TEXT(""), NULL);
     buffer_printf(&path, "?limit=%d&labelSelector=", LIST_ITEMS);
-    api_query_escape(&path, TEXT(STORE_PAGE_LABEL "="));
-    api_query_escape(&path, text_of(read->label));
+    api_query_escape(&path, TEXT(STORE_PAGE_LABEL));
+    if (read->label) {
+        api_query_escape(&path, TEXT("="));
+        api_query_escape(&path, text_of(read->label));
+    }
     if (next.len) {
         buffer_add_text(&path, "&continue=");
         api_query_escape(&path, next);
@@ -175,7 +178,7 @@ void pages_read(struct cluster *cluster, const char *label, const char *prefix, 
     struct page_read *read = mem_new_of(struct page_read);
     *read = (struct page_read){.cluster = cluster,
                                .next = cluster->page_reads,
-                               .label = mem_copy_text(label),
+                               .label = label ? mem_copy_text(label) : NULL,
                                .prefix = mem_copy_text(prefix),
                                .arena = arena_new(),
                                .done = done,
