@@ -112,7 +112,7 @@ class Pihole:
     # ---- what people do ----
 
     def people(self, *entries, list="hosts"):
-        """Lines by hand, which nobody else may ever change."""
+        """Lines by hand, which nobody else may ever change. It keeps one blank between words."""
         self.do("put", list=list, entries=entries, kept=True)
         self.kept[list] += entries
         return self

@@ -204,9 +204,9 @@ def test_writes_at_once_close_all_ports_for_good(make):
 
 
 def test_a_changed_line_of_people_is_found(pihole, api):
-    pihole.people("192.0.2.9  nas.home.lan")
+    pihole.people("192.0.2.9 nas.home.lan # mine")
     pihole.check()
-    assert api.patch(hosts=["192.0.2.9 nas.home.lan"]).status == 200
+    assert api.patch(hosts=["192.0.2.9 nas.home.lan # Mine"]).status == 200
     with pytest.raises(AssertionError):
         pihole.check()
 
