@@ -14,6 +14,7 @@ struct planned_fault {
 struct model_http {
     struct http http;
     struct model_backend *backend;
+    struct loop *loop;
 };
 
 struct model_backend {
@@ -100,7 +101,7 @@ static void call_leave(struct http_call *call)
 
 static void call_free(struct http_call *call)
 {
-    loop_timer_cancel(call->backend->loop, &call->timer);
+    loop_timer_cancel(call->timer_loop, &call->timer);
     call_leave(call);
     for (size_t i = 0; i < call->header_count; i++) {
         free((void *)(uintptr_t)call->headers[i].name);
@@ -119,6 +120,15 @@ static void add_date(struct http_call *call)
     call->reply.header_count = call->header_count;
 }
 
+static void deliver(void *context)
+{
+    struct http_call *call = context;
+    call_unlink(call);
+    call->done(call->context, &call->reply);
+    call_free(call);
+}
+
+// The host has answered; who sent it may be stopped, and hear of it later.
 static void arrive(void *context)
 {
     struct http_call *call = context;
@@ -127,10 +137,14 @@ static void arrive(void *context)
     call->backend->requests[call->request].status = call->reply.status;
     if (call->reply.failure == HTTP_OK)
         add_date(call);
-    call_unlink(call);
     call_leave(call);
-    call->done(call->context, &call->reply);
-    call_free(call);
+    if (call->loop == call->timer_loop) {
+        deliver(call);
+        return;
+    }
+    call->timer_loop = call->loop;
+    call->timer = (struct loop_timer){.call = deliver, .context = call};
+    loop_timer_set(call->loop, &call->timer, 0);
 }
 
 static bool take_fault(struct model_backend *backend, enum model_network_fault *fault)
@@ -195,7 +209,7 @@ static bool meet(struct http_call *call, struct model_host *host,
         call_serve(call, host, request);
     model_backend_break(call, HTTP_UNREACHABLE, "the connection broke");
     if (fault == NETWORK_SILENCE)
-        loop_stop(call->backend->loop);
+        loop_stop(call->loop);
     return fault == NETWORK_SILENCE;
 }
 
@@ -209,11 +223,16 @@ static struct http_call *model_send(struct http *http, const struct http_request
 {
     const char *path;
     enum model_network_fault fault = NETWORK_FAILS;
-    struct model_backend *backend = ((struct model_http *)http)->backend;
+    struct model_http *self = (struct model_http *)http;
+    struct model_backend *backend = self->backend;
     struct model_host *host = host_at(backend, request->url, &path);
     struct http_call *call = mem_new_of(struct http_call);
-    *call = (struct http_call){
-        .backend = backend, .done = done, .context = context, .delay_ms = DELAY_MS};
+    *call = (struct http_call){.backend = backend,
+                               .loop = self->loop,
+                               .timer_loop = backend->loop,
+                               .done = done,
+                               .context = context,
+                               .delay_ms = DELAY_MS};
     call->request = keep_request(backend, host, request, path);
     call->next = backend->calls;
     backend->calls = call;
@@ -237,12 +256,18 @@ static void model_cancel(struct http *http, struct http_call *call)
     call_free(call);
 }
 
-static void model_free(struct http *http)
+static void model_leave(struct http *http)
 {
     (void)http;
 }
 
-static const struct http_ops model_ops = {model_send, model_cancel, model_free};
+static void model_free(struct http *http)
+{
+    free(http);
+}
+
+static const struct http_ops model_ops = {model_send, model_cancel, model_leave};
+static const struct http_ops model_own_ops = {model_send, model_cancel, model_free};
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -250,7 +275,7 @@ struct model_backend *model_backend_new(struct loop *loop)
 {
     struct model_backend *backend = mem_new_of(struct model_backend);
     backend->loop = loop;
-    backend->http = (struct model_http){.http = {&model_ops}, .backend = backend};
+    backend->http = (struct model_http){{&model_ops}, backend, loop};
     return backend;
 }
 
@@ -280,6 +305,13 @@ void model_backend_free(struct model_backend *backend)
 struct http *model_backend_http(struct model_backend *backend)
 {
     return &backend->http.http;
+}
+
+struct http *model_backend_http_new(struct model_backend *backend, struct loop *loop)
+{
+    struct model_http *http = mem_new_of(struct model_http);
+    *http = (struct model_http){{&model_own_ops}, backend, loop};
+    return &http->http;
 }
 
 static void add_host(struct model_backend *backend, struct model_host *host)

@@ -36,6 +36,8 @@ struct model_request {
 struct model_backend *model_backend_new(struct loop *loop);
 void model_backend_free(struct model_backend *backend);
 struct http *model_backend_http(struct model_backend *backend); // http_free leaves the backend
+// For a process with a loop of its own, where replies arrive.
+struct http *model_backend_http_new(struct model_backend *backend, struct loop *loop);
 struct model_webhook *model_backend_add(struct model_backend *backend, const char *url);
 struct model_webhook *model_backend_find(struct model_backend *backend, const char *url);
 // It lives as long as the network. Its clock is that of the loop: now_ms is loop_mono_ms.

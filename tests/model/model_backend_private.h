@@ -29,6 +29,8 @@ struct http_call {
     struct model_backend *backend;
     struct http_call *next;
     struct model_host *host; // by which it is served; or NULL
+    struct loop *loop;       // of who sent it
+    struct loop *timer_loop; // on which the timer runs: until the host has answered, the network's
     struct loop_timer timer;
     http_done *done;
     void *context;

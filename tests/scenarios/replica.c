@@ -14,8 +14,8 @@ void replica_init(struct replica *replica, struct stage *stage, size_t at)
     must(stage->server && !stage->engine);
     must(loop_mono_ms(stage->loop) == VIRTUAL_LOOP_START_MS); // all clocks begin together
     replica->loop = virtual_loop_new(loop_unix_ms(stage->loop));
-    replica->api =
-        model_api_new(stage->server, MODEL_CLUSTER_URL, model_backend_http(stage->backend));
+    replica->http = model_backend_http_new(stage->backend, replica->loop);
+    replica->api = model_api_new(stage->server, MODEL_CLUSTER_URL, replica->http);
     model_api_set_loop(replica->api, replica->loop);
     model_api_set_pieces(replica->api, at + 1, PIECE_OCTETS);
     replica->net = model_dns_net_new(stage->dns, replica->loop);
@@ -28,6 +28,7 @@ void replica_done(struct replica *replica)
 {
     replica_kill(replica);
     model_api_free(replica->api);
+    http_free(replica->http);
     dnsnet_free(replica->net);
     loop_free(replica->loop);
 }

@@ -14,6 +14,7 @@ struct replica {
     struct stage *stage;
     size_t at; // among those whom servers ask
     struct loop *loop;
+    struct http *http; // to all servers but the cluster's
     struct model_api *api;
     struct dnsnet *net;
     struct world world;
