@@ -24,9 +24,10 @@ const struct option pihole_options[PIHOLE_OPTION_COUNT] = {
      .variable = "PIHOLE_TARGETS",
      .type = OPTION_TEXT,
      .placeholder = "FILE",
-     .doc = "YAML file with any number of Pi-holes: a list targets of name, url, tokenFile or "
-            "tokenEnv, targetIPs, namespaces, dialect, ownership, write and tls. Paths in it are "
-            "relative to it; what an entry leaves out is as the other options say."},
+     .doc =
+         "YAML file with any number of Pi-holes: a list targets of name, url, tokenFile, "
+         "tokenEnv or noPassword, targetIPs, namespaces, dialect, ownership, write, tls. Paths are "
+         "relative to it; what an entry leaves out is as the other options say."},
     {.name = "pihole-no-password",
      .variable = "PIHOLE_NO_PASSWORD",
      .type = OPTION_FLAG,

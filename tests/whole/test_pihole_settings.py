@@ -47,6 +47,13 @@ def test_nothing_of_it_is_needed_where_it_does_not_run(tmp_path):
     assert run("plan", "--dir", tmp_path, DEFAULT_TARGET_IP="192.0.2.1")[0] == 0
 
 
+@pytest.mark.parametrize("words", [(), ("--controllers", "dnsrecord"),
+                                   ("--pihole-url", "http://127.0.0.1:9")])
+def test_it_joins_the_controllers_as_soon_as_a_pihole_is_named(tmp_path, words):
+    environment = {} if "--pihole-url" in words else {"PIHOLE_URL": "http://127.0.0.1:9"}
+    assert refused(tmp_path, *words, **environment).startswith("PIHOLE_API_TOKEN is not set: ")
+
+
 @pytest.mark.parametrize("name", ["PIHOLE_API_TOKEN", "DEFAULT_TARGET_IP"])
 def test_what_is_missing_is_named(tmp_path, name):
     environment = {key: value for key, value in PLAIN.items() if key != name}
