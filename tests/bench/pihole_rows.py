@@ -163,17 +163,16 @@ class Stand:
         self.cluster = cluster
         self.pihole = pihole
         self.namespace = cluster.new_namespace()
-        words = ("--controllers", "ingress")
+        words = ("--pihole-url", pihole.url, "--default-target-ip", TARGET)
         environment = {"PIHOLE_URL": pihole.url, "PIHOLE_API_TOKEN": pihole.password,
                        "DEFAULT_TARGET_IP": TARGET}
         account = cluster.operator(self.namespace, *words)
         self.operator = Operator(programs, cluster, self.namespace, account=account, **environment)
-        self.words = words
         self.replica = None
 
     def start(self):
         begin = time.time()
-        self.replica = self.operator.start(*self.words)
+        self.replica = self.operator.start()
         return 1000 * (time.time() - begin)
 
     def put(self, host, **annotations):
