@@ -102,7 +102,7 @@ static const struct value *make_answer(struct talk *talk)
     value_put_text(arena, answer, "dialect", seat->dialect == DIALECT_LEGACY ? "legacy" : "v6");
     if (seat->seats_in_use >= 0)
         value_put_int(arena, answer, "seatsInUse", seat->seats_in_use);
-    value_put_bool(arena, answer, "hostsRestart", seat->hosts_restart);
+    value_put_bool(arena, answer, "hostsRestart", seat_restarts(seat, LIST_HOSTS));
     for (int part = 0; part < LIST_PARTS; part++)
         value_put_int(arena, answer,
                       arena_printf(arena, "lines.%s", list_part_key((enum list_part)part)),

@@ -218,7 +218,8 @@ static bool pihole_open(const struct seat_setup *setup, void **out, struct error
 
 bool seat_restarts(const struct pihole_seat *seat, enum list_part part)
 {
-    return seat->dialect != DIALECT_LEGACY && (part == LIST_CNAMES || seat->hosts_restart);
+    return seat->dialect != DIALECT_LEGACY &&
+           (part == LIST_CNAMES || seat->hosts_restart || seat->hosts_are_local);
 }
 
 bool seat_is_blocked(const struct pihole_seat *seat)

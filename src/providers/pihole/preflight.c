@@ -38,7 +38,7 @@ static void take(struct pihole_seat *seat, const struct value *tree)
             seat->is_app && !value_bool_at(config, "webserver.api.app_sudo", true);
         break;
     case PREFLIGHT_HOSTS_LOCAL:
-        seat->hosts_restart |= value_bool_at(config, "dns.hostsLocal", false);
+        seat->hosts_are_local = value_bool_at(config, "dns.hostsLocal", false);
         break;
     case PREFLIGHT_DONE:
         break;

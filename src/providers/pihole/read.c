@@ -35,8 +35,10 @@ void read_hear(struct talk *talk)
     const struct value *dns = value_at(talk->reply.tree, "config.dns", NULL);
     if (talk->reply.kind == REPLY_OK && !value_find(dns, "hosts"))
         talk->reply.kind = REPLY_STRANGE;
-    if (talk->reply.kind != REPLY_OK)
+    if (talk->reply.kind != REPLY_OK) {
         talk_trouble_of_reply(talk);
-    else
-        read_take(talk, value_find(dns, "hosts"), value_find(dns, "cnameRecords"));
+        return;
+    }
+    talk->seat->hosts_are_local = value_bool_at(dns, "hostsLocal", talk->seat->hosts_are_local);
+    read_take(talk, value_find(dns, "hosts"), value_find(dns, "cnameRecords"));
 }

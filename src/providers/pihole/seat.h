@@ -55,6 +55,7 @@ struct pihole_seat {
     bool lacks_app_sudo;
     bool is_forced[LIST_PARTS]; // set by environment
     bool hosts_restart;         // a change of hosts restarts the resolver
+    bool hosts_are_local;       // dns.hostsLocal: for that it does, too
     // Mono; 0: never. The last write that restarts the resolver.
     int64_t restarted_ms;
     char *refused_line; // somebody else's, that Pi-hole refuses; or NULL

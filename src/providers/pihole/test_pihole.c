@@ -418,6 +418,28 @@ static void replies_deeper_than_32_are_not_of_a_pihole(void **state)
     }
 }
 
+static void what_never_came_whole_is_told_apart(void **state)
+{
+    static const struct {
+        enum http_failure failure;
+        bool is_tls;
+        enum reply_kind kind;
+    } rows[] = {
+        {HTTP_UNREACHABLE, false, REPLY_DOWN},
+        {HTTP_TIMEOUT, false, REPLY_DOWN},
+        {HTTP_UNREACHABLE, true, REPLY_UNTRUSTED},
+        {HTTP_TOO_BIG, false, REPLY_STRANGE},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CLEANUP(arena) struct arena *arena = arena_new();
+        const struct http_reply http = {.failure = rows[i].failure, .is_tls = rows[i].is_tls};
+        struct reply reply;
+        reply_read(&reply, arena, &http, NOW_S);
+        assert_int_equal(reply.kind, rows[i].kind);
+    }
+}
+
 static void what_is_not_of_a_pihole_is_quoted(void **state)
 {
     static const struct text none[] = {{0}};
@@ -870,6 +892,20 @@ static void an_app_password_that_may_write_is_not_in_the_way(void **state)
          READ("", ""));
     assert_null(world.job.trouble);
     assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 1000);
+    world_done(&world);
+}
+
+static void a_host_list_that_becomes_local_is_seen_by_the_next_read(void **state)
+{
+    struct world world;
+    (void)state;
+    world_start(&world);
+    assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 25);
+    PLAY(&world, JOB_HEALTH,
+         {"GET /api/config/dns", 200,
+          "{\"config\":{\"dns\":{\"hosts\":[],\"cnameRecords\":[],\"hostsLocal\":true}}}"});
+    assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 1000);
+    assert_true(value_bool_at(world.job.answer, "hostsRestart", false));
     world_done(&world);
 }
 
@@ -1567,6 +1603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reply_is_read_by_status_key_and_message),
         cmocka_unit_test(replies_deeper_than_32_are_not_of_a_pihole),
+        cmocka_unit_test(what_never_came_whole_is_told_apart),
         cmocka_unit_test(what_is_not_of_a_pihole_is_quoted),
         cmocka_unit_test(every_trouble_has_its_clock),
         cmocka_unit_test(waits_are_spread_by_a_tenth),
@@ -1584,6 +1621,7 @@ int main(void)
         cmocka_unit_test(a_wait_that_pihole_asks_for_is_kept_if_it_is_sane),
         cmocka_unit_test(what_keeps_us_from_writing_is_seen_before_the_first_write),
         cmocka_unit_test(an_app_password_that_may_write_is_not_in_the_way),
+        cmocka_unit_test(a_host_list_that_becomes_local_is_seen_by_the_next_read),
         cmocka_unit_test(a_forced_list_keeps_only_its_own_changes_out),
         cmocka_unit_test(one_host_more_is_one_put),
         cmocka_unit_test(one_host_less_is_one_delete_and_404_is_gone),
