@@ -427,7 +427,7 @@ static void calm_down(struct play *play)
     for (int i = 0; i < CALM_ROUNDS; i++) {
         make_it_so(play);
         check_peace(play);
-        play->now_ms += 60000;
+        play->now_ms += 20000;
     }
 }
 
@@ -447,6 +447,7 @@ static bool is_held_by_people(const struct play *play, const struct want *want)
 static void check_end(struct play *play)
 {
     uint64_t seats;
+    begin_anew(play);
     assert_true(ask_what_stands(play));
     for (size_t i = 0; i < NAMES; i++) {
         const struct want *want = &play->wants[i];
