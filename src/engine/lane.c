@@ -116,7 +116,7 @@ void batch_take_wishes(struct lane *lane, struct batch *batch)
             continue;
         }
         wish_write_name(wish, name, sizeof name);
-        if (!lane->provider->is_serial && busy_has(lane->engine, book, name)) {
+        if (!lane->seat->provider->is_serial && busy_has(lane->engine, book, name)) {
             last = wish;
             link = &wish->next;
             continue;
@@ -163,7 +163,7 @@ static size_t lane_room(const struct lane *lane)
 // What waited behind a talk has gathered long enough.
 static void lane_collect(struct lane *lane, int64_t now_ms)
 {
-    int64_t collect_ms = lane->provider->collect_ms;
+    int64_t collect_ms = lane->seat->provider->collect_ms;
     if (!lane->collect_until_ms && !lane->in_flight && now_ms - lane->idle_since_ms > collect_ms)
         lane->collect_until_ms = now_ms + collect_ms;
 }
@@ -182,7 +182,7 @@ void lane_pump(struct lane *lane)
         return;
     while (lane_room(lane) && lane_has_work(lane) && engine_may_write(lane->engine)) {
         struct batch batch = {.count = 0};
-        batch.limit = lane->provider->max_changes;
+        batch.limit = lane->seat->provider->max_changes;
         must(batch.limit <= COUNT_OF(batch.claims));
         batch_take_wishes(lane, &batch);
         batch_take_claims(lane, &batch, false);
