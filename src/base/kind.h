@@ -123,6 +123,7 @@ struct kind {
     bool has_status;
     bool is_foreign;  // not ours: unknown fields are skipped, no CRD is printed
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
+    bool is_advised;  // foreign, and admission warns of what in it is meant for us; denies nothing
     // Foreign: others write its status, and the cache keeps of it what pack_spec takes. In a folder
     // it stands in the manifest.
     bool has_their_status;

@@ -2,6 +2,7 @@
 #include "commands/rights.h"
 #include "doors/admission/admission.h"
 #include "kinds/kinds.h"
+#include "kinds/pihole_annotations.h"
 
 static const struct manifest_row webhook_rows[] = {
     {"failurePolicy", VALUE_TEXT, "Ignore", 0}, // who is down blocks nobody
@@ -52,7 +53,16 @@ static void put_selector(const struct manifest *manifest, struct value *webhook)
     value_put_texts(arena, expression, "values", (const char *const[]){manifest->namespace_, NULL});
 }
 
-static void put_conditions(const struct manifest *manifest, struct value *webhook)
+static void put_condition(const struct manifest *manifest, struct value *list, const char *name,
+                          const char *expression)
+{
+    struct value *entry = manifest_item(manifest, list);
+    value_put_text(manifest->arena, entry, "name", name);
+    value_put_text(manifest->arena, entry, "expression", expression);
+}
+
+static void put_conditions(const struct manifest *manifest, struct value *webhook,
+                           const struct kind *kind)
 {
     struct arena *arena = manifest->arena;
     const struct {
@@ -66,11 +76,12 @@ static void put_conditions(const struct manifest *manifest, struct value *webhoo
     };
     struct value *list =
         value_put(arena, webhook, "matchConditions", value_make(arena, VALUE_LIST));
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct value *entry = manifest_item(manifest, list);
-        value_put_text(arena, entry, "name", rows[i].name);
-        value_put_text(arena, entry, "expression", rows[i].expression);
-    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        put_condition(manifest, list, rows[i].name, rows[i].expression);
+    if (kind->is_advised)
+        put_condition(manifest, list, "for-signpost",
+                      "has(object.metadata.annotations) && object.metadata.annotations"
+                      ".exists(key, key.startsWith('" PIHOLE_PREFIX "'))");
 }
 
 static void put_webhook(const struct manifest *manifest, struct value *list,
@@ -86,7 +97,16 @@ static void put_webhook(const struct manifest *manifest, struct value *list,
     manifest_put_rows(manifest, webhook, webhook_rows, COUNT_OF(webhook_rows));
     put_rules(manifest, webhook, kind);
     put_selector(manifest, webhook);
-    put_conditions(manifest, webhook);
+    put_conditions(manifest, webhook, kind);
+}
+
+// Of a kind of others: does one of the controllers have something to say to it?
+static bool is_advised(const struct manifest *manifest, const struct kind *kind)
+{
+    for (size_t i = 0; kind->is_advised && i < manifest->controllers.count; i++)
+        if (manifest->controllers.items[i]->kind == kind && manifest->controllers.items[i]->admit)
+            return true;
+    return false;
 }
 
 void manifest_write_admission(const struct manifest *manifest)
@@ -99,7 +119,7 @@ void manifest_write_admission(const struct manifest *manifest)
                        "ValidatingWebhookConfiguration", RIGHTS_ADMISSION_CONFIGURATION, NULL);
     struct value *list = value_put(arena, object, "webhooks", value_make(arena, VALUE_LIST));
     for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_foreign)
+        if (!kinds[i]->is_foreign || is_advised(manifest, kinds[i]))
             put_webhook(manifest, list, kinds[i]);
     manifest_end(manifest, object, "");
 }

@@ -16,6 +16,7 @@ GROUP = harness.GROUP
 RECORDS = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 CLASSES = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsclass"
 ZONES = "/validate-kubi-zone-v1alpha1-zone"
+INGRESSES = "/validate-networking-k8s-io-v1-ingress"
 MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 
 
@@ -148,6 +149,24 @@ def test_other_objects_are_warned_of(open_door):
     assert held["allowed"] is True
     assert held["warnings"] == ["web.example.test A is held by default/web"]
     assert "warnings" not in ask(open_door, review(obj(spec("web"), name="web")))
+
+
+def test_ingresses_are_warned_of_their_annotations_and_never_denied(door):
+    certificate = door.put("first")
+    door.start("--admission-strict", "--pihole-url", f"http://{LOOPBACK}:{free_port()}",
+               "--pihole-no-password", "--default-target-ip", "192.0.2.50")
+    door.connection = door.connect(certificate)
+    body = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"name": "web", "namespace": "default", "annotations": {
+                "pihole.io/register": "true", "pihole.io/target-ip": "192.0.2.500"}},
+            "spec": {"rules": [{"host": "app.home.lan"}]}}
+    kind = {"group": "networking.k8s.io", "version": "v1", "kind": "Ingress"}
+    response = ask(door, review(body, kind=kind), INGRESSES)
+    assert response["allowed"] is True
+    assert response["warnings"] == ["InvalidAnnotation: pihole.io/target-ip: 192.0.2.500: each "
+                                    "number is at most 255; published records stay"]
+    body["metadata"]["annotations"]["pihole.io/target-ip"] = "192.0.2.5"
+    assert "warnings" not in ask(door, review(body, kind=kind), INGRESSES)
 
 
 def test_strict_admission_denies_what_is_warned_of_else(door):

@@ -71,10 +71,9 @@ static void warn_of_unknown(const struct value *object, struct findings *finding
         AUTO_BUFFER clean = {0};
         const char *nearest = text_nearest(item->key, pihole_wish_names, PIHOLE_WISHES);
         text_clean(&clean, item->key, sizeof PIHOLE_PREFIX + 63);
-        findings_add(findings, FINDING_WARNING,
-                     arena_printf(findings->arena, "metadata.annotations[%s]", clean.at),
-                     "%s is not known and does nothing%s%s%s", clean.at,
-                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        findings_add(findings, FINDING_WARNING, "", "%s is not known and does nothing%s%s%s",
+                     clean.at, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                     nearest ? "?" : "");
     }
 }
 
@@ -93,11 +92,7 @@ static void admit(const struct value *object, struct findings *findings)
                value_text_at(object, "metadata.namespace"), &wants, &problems);
     for (size_t i = 0; i < problems.count; i++) {
         const struct problem *problem = &problems.items[i];
-        const char *path =
-            problem->annotation
-                ? arena_printf(findings->arena, "metadata.annotations[%s]", problem->annotation)
-                : "";
-        findings_add(findings, FINDING_WARNING, path, "%s: %s", problem->reason, problem->text);
+        findings_add(findings, FINDING_WARNING, "", "%s: %s", problem->reason, problem->text);
     }
     pack_done(&writer);
     warn_of_unknown(object, findings);

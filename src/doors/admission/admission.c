@@ -59,10 +59,10 @@ static void add_endpoints(struct admission *admission)
 {
     for (size_t i = 0; i < admission->options.kind_count; i++) {
         const struct kind *kind = admission->options.kinds[i];
-        if (kind->is_foreign)
-            continue;
-        add_endpoint(admission, "validate", kind, kind);
-        add_endpoint(admission, "mutate", kind, NULL);
+        if (!kind->is_foreign || kind->is_advised)
+            add_endpoint(admission, "validate", kind, kind);
+        if (!kind->is_foreign)
+            add_endpoint(admission, "mutate", kind, NULL);
     }
 }
 

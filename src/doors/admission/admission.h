@@ -9,7 +9,8 @@
 #include "base/secret.h"
 #include "base/text.h"
 
-// Admission over HTTPS: POST /validate-<group with dashes>-<version>-<kind> for each of our kinds.
+// Admission over HTTPS: POST /validate-<group with dashes>-<version>-<kind> for each of our kinds,
+// and for those of others that carry something for us: of that it warns, and never denies.
 // The peer's /mutate-... paths answer "allowed", so that a configuration that was left over blocks
 // nobody. Every replica serves; nothing is asked of the API server. Connections are closed until a
 // certificate is there.
@@ -17,7 +18,7 @@
 struct admission_options {
     const char *address; // "" = all
     uint16_t port;
-    const struct kind *const *kinds; // foreign ones are left out
+    const struct kind *const *kinds; // foreign ones are left out, unless they are advised
     size_t kind_count;
     // What other objects say to one whose own content is in order; adds to `findings`. Or NULL.
     void (*judge)(void *context, const struct kind *kind, const struct value *object,

@@ -105,6 +105,16 @@ static void judge_object(struct review *review, const struct value *object, cons
         review->rules->judge(review->rules->context, kind, object, findings);
 }
 
+// Of an object of others: whoever judges it only advises.
+static void advise(struct review *review, const struct value *object)
+{
+    struct findings *findings = &review->findings;
+    if (review->rules->judge)
+        review->rules->judge(review->rules->context, review->kind, object, findings);
+    for (size_t i = 0; i < findings->count; i++)
+        findings->items[i].level = FINDING_WARNING;
+}
+
 static void judge_write(struct review *review, bool is_update)
 {
     const struct value *object = map_of(review, "object");
@@ -115,7 +125,11 @@ static void judge_write(struct review *review, bool is_update)
         return;
     }
     const struct value *old = is_update ? map_of(review, "oldObject") : NULL;
-    if (!is_going(object) && !has_same_spec(object, old))
+    if (is_going(object))
+        return;
+    if (review->kind->is_advised)
+        advise(review, object);
+    else if (!has_same_spec(object, old))
         judge_object(review, object, old);
 }
 

@@ -11,6 +11,7 @@
 #include "doors/admission/review.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/ingress/ingress_kind.h"
 
 #define UID "5a0b1c2d-0000-4000-8000-000000000001"
 #define WWW                                                                                        \
@@ -300,6 +301,44 @@ static void what_others_say_is_asked_only_of_an_object_that_is_in_order(void **s
     assert_denied("DNSClass home does not exist");
 }
 
+static void be_strict(void *context, const struct kind *kind, const struct value *object,
+                      struct findings *findings)
+{
+    (void)context;
+    (void)object;
+    assert_ptr_equal(kind, &ingress_kind);
+    bench.judged++;
+    findings_add(findings, FINDING_ERROR, "metadata", "not as it should be");
+}
+
+static bool review_ingress(const char *operation, const char *object)
+{
+    return answer(
+        &ingress_kind,
+        quoted(arena_printf(
+            bench.arena,
+            "{'apiVersion':'admission.k8s.io/v1','kind':'AdmissionReview','request':{'uid':'" UID
+            "','kind':{'group':'networking.k8s.io','version':'v1','kind':'Ingress'},"
+            "'operation':'%s','object':%s,'oldObject':%s}}",
+            operation, object, object)));
+}
+
+static void objects_of_others_are_advised_and_never_denied(void **state)
+{
+    static const char odd[] = "{'apiVersion':'x','spec':{'rules':7}}";
+    (void)state;
+    assert_true(review_ingress("CREATE", odd));
+    assert_true(is_allowed());
+    assert_int_equal(warnings(), 0);
+    bench.rules.judge = be_strict;
+    assert_true(review_ingress("CREATE", odd));
+    assert_warned("not as it should be");
+    // Annotations have no part in the spec.
+    assert_true(review_ingress("UPDATE", odd));
+    assert_warned("not as it should be");
+    assert_int_equal(bench.judged, 2);
+}
+
 static void say_much(void *context, const struct kind *kind, const struct value *object,
                      struct findings *findings)
 {
@@ -403,6 +442,7 @@ int main(void)
         TEST(unknown_operations_and_kinds_are_allowed_with_a_warning),
         TEST(a_path_without_a_kind_allows_whatever_comes),
         TEST(what_others_say_is_asked_only_of_an_object_that_is_in_order),
+        TEST(objects_of_others_are_advised_and_never_denied),
         TEST(long_warnings_are_cut_only_when_all_of_them_are_too_long),
         TEST(what_is_no_review_is_refused_with_a_text),
         TEST(a_review_nested_without_end_is_refused),

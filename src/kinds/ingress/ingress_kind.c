@@ -115,6 +115,7 @@ const struct kind ingress_kind = {
     .singular = "ingress",
     .is_namespaced = true,
     .is_foreign = true,
+    .is_advised = true,
     .has_their_status = true,
     .fields = fields,
     .field_count = COUNT_OF(fields),
