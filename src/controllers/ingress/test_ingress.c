@@ -906,6 +906,29 @@ static void records_go_before_the_finalizer_after_a_restart(void **state)
     assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
 }
 
+static void what_holds_up_a_deletion_is_told(void **state)
+{
+    (void)state;
+    registered();
+    world.targets.has_finalizer = true;
+    world.metadata = FINALIZED;
+    settle();
+    world.lane_views[0].trouble =
+        (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
+    world.metadata = FINALIZED DELETED;
+    note(P("target-ip"), "x");
+    decide();
+    become(RECEIPT_WAITING);
+    decide();
+    assert_string_equal(mark_of(P("status")), "PiholeUnreachable: default: no answer");
+    assert_string_equal(mark_of(P("managed-hosts")), "a.home.lan");
+    write_marks();
+    become(RECEIPT_SETTLED);
+    decide();
+    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+}
+
 static void an_orphan_is_let_go_at_once(void **state)
 {
     (void)state;
@@ -1440,6 +1463,7 @@ static const struct CMUnitTest courses[] = {
     UNIT(a_write_names_all_that_is_ours),
     UNIT(records_go_before_the_finalizer),
     UNIT(records_go_before_the_finalizer_after_a_restart),
+    UNIT(what_holds_up_a_deletion_is_told),
     UNIT(an_orphan_is_let_go_at_once),
     UNIT(a_finalizer_of_before_goes_at_take_over),
     UNIT(the_finalizer_of_an_unregistered_ingress_goes_behind_its_records),

@@ -375,7 +375,7 @@ static void label(struct turn *turn)
 
 static void write_and_tell(struct turn *turn)
 {
-    bool has_gained = mark_names(turn);
+    bool has_gained = !turn->is_going && mark_names(turn);
     bool was_troubled = turn->source->ours.status.at;
     if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
         tell_problems(turn);
@@ -384,9 +384,16 @@ static void write_and_tell(struct turn *turn)
     tell_refusal(turn);
 }
 
+// One in deletion says why our finalizer still holds it.
+static bool is_told(const struct turn *turn)
+{
+    bool is_held = turn->in->subject->has_finalizer && turn->out->finalizer != FINALIZER_REMOVE;
+    return !turn->is_going || is_held;
+}
+
 void turn_tell(struct turn *turn)
 {
-    if (!turn->source || turn->is_going)
+    if (!turn->source || !is_told(turn))
         return;
     add_outcomes(turn);
     label(turn);

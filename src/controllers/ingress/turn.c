@@ -165,8 +165,10 @@ void turn_decide(const struct snapshot *snapshot, const struct source *source, s
                    &turn.problems);
         list_managed(&turn);
     }
-    if (turn.is_going)
+    if (turn.is_going) {
         turn.wants.is_registered = turn.wants.is_frozen = false;
+        turn.problems = (struct problems){.arena = snapshot->arena};
+    }
     turn_claim(&turn);
     turn_tell(&turn);
 }
