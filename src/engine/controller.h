@@ -400,7 +400,8 @@ struct change_words {
     const char *name;    // "host"
     const char *address; // of A and AAAA, values joined by commas: "ip"
     const char *target;  // of the others: "target"
-    const char *before;  // UPDATE: prefix of the same as it was, "old_"
+    const char *before;  // of an update: prefix of the same as it was, "old_"
+    const char *after;   // and as it is now, "new_"
     const char *lane;    // "pihole"
     const char *prefix;  // of lane names, left out there: "pihole-"
 };

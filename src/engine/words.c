@@ -23,9 +23,12 @@ static const char *name_of(struct arena *arena, const struct record_set *set)
     return arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(set->subdomain), TEXT_ARGS(set->domain));
 }
 
-static const char *value_key(const struct change_words *words, const struct record_set *set)
+static struct log_attr values_attr(struct arena *arena, const struct change_words *words,
+                                   const char *prefix, const struct record_set *set)
 {
-    return set->type == RECORD_A || set->type == RECORD_AAAA ? words->address : words->target;
+    bool is_address = set->type == RECORD_A || set->type == RECORD_AAAA;
+    const char *key = is_address ? words->address : words->target;
+    return LOG_TEXT(arena_printf(arena, "%s%s", prefix, key), join_values(arena, set));
 }
 
 static const char *object_text(struct arena *arena, const struct object *object)
@@ -62,10 +65,9 @@ static void tell_done(const struct lane *lane, const struct change_words *words,
     attrs[count++] = LOG_TEXT(words->object, object_text(arena, object));
     attrs[count++] = LOG_TEXT(words->name, name_of(arena, set));
     if (change->op == CHANGE_SET && before)
-        attrs[count++] = LOG_TEXT(arena_printf(arena, "%s%s", words->before, value_key(words, set)),
-                                  join_values(arena, before));
+        attrs[count++] = values_attr(arena, words, words->before, before);
     if (change->op == CHANGE_SET)
-        attrs[count++] = LOG_TEXT(value_key(words, set), join_values(arena, set));
+        attrs[count++] = values_attr(arena, words, before ? words->after : "", set);
     attrs[count++] = LOG_TEXT(words->lane, lane_word(words, lane));
     attrs[count] = LOG_END;
     log_attrs(lane->engine->log, LOG_INFO, message_of(words, change), attrs);

@@ -139,6 +139,7 @@ static const struct change_words words = {
     .address = "ip",
     .target = "target",
     .before = "old_",
+    .after = "new_",
     .lane = "pihole",
     .prefix = "pihole-",
 };
