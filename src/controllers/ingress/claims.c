@@ -17,6 +17,17 @@ static bool is_frozen(const struct turn *turn)
     return is_registered(turn) && turn->wants.is_frozen;
 }
 
+// Its object is going, finalizer and all: what a predecessor made for it goes first.
+static bool inherits(const struct turn *turn)
+{
+    return turn->is_going && turn->was_foreign && turn->targets->adopts;
+}
+
+static bool has_list(const struct turn *turn)
+{
+    return turn->is_marked || inherits(turn);
+}
+
 static struct claim_want *claim(struct turn *turn, const struct pihole_target *target,
                                 enum record_type type, struct text name, enum claim_intent intent)
 {
@@ -27,6 +38,7 @@ static struct claim_want *claim(struct turn *turn, const struct pihole_target *t
     want->book = target->url;
     want->intent = intent;
     want->epoch = turn->source ? object_spec_hash(turn->in->subject) : 0;
+    want->may_adopt = inherits(turn) && turn_manages(turn, name);
     want->set = (struct record_set){.type = type,
                                     .domain = name,
                                     .subdomain = TEXT("@"),
@@ -113,7 +125,7 @@ static bool is_lost(const struct receipt *receipt)
 // managed-hosts is to forget it first: as long as it stands there, it is asked for.
 static bool is_over(const struct turn *turn, const struct receipt *receipt)
 {
-    bool is_remembered = turn->is_marked && turn_manages(turn, receipt->domain);
+    bool is_remembered = has_list(turn) && turn_manages(turn, receipt->domain);
     return turn_is_settled(receipt, CLAIM_REMOVE) && !is_remembered;
 }
 
@@ -176,7 +188,7 @@ void turn_claim(struct turn *turn)
     for (size_t i = 0; i < turn->standing_count; i++)
         if (!turn->standing[i].is_named)
             leave(turn, turn->standing[i].receipt);
-    for (size_t i = 0; turn->is_marked && i < turn->managed_count; i++)
+    for (size_t i = 0; has_list(turn) && i < turn->managed_count; i++)
         recall(turn, turn->managed[i]);
     if (turn->source)
         choose_finalizer(turn);

@@ -1220,6 +1220,29 @@ static void the_list_of_a_predecessor_stays_on_what_is_not_registered(void **sta
     assert_int_equal(world.verdict.mark_count, 0);
 }
 
+static void what_a_predecessor_left_goes_before_its_finalizer(void **state)
+{
+    (void)state;
+    registered();
+    note(P("managed-hosts"), "b.lan");
+    world.metadata = FINALIZED DELETED;
+    assert_claims("remove default A b.lan adopt; remove default AAAA b.lan adopt; remove default "
+                  "CNAME b.lan adopt");
+    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    become(RECEIPT_WAITING);
+    decide();
+    assert_int_equal(world.verdict.claim_count, 3);
+    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    become(RECEIPT_SETTLED);
+    decide();
+    assert_int_equal(world.verdict.claim_count, 3);
+    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    restart();
+    world.targets.adopts = false;
+    assert_claims("");
+    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+}
+
 // ---- telling ------------------------------------------------------------------------------------
 
 static void a_lost_name_says_who_has_it(void **state)
@@ -1484,6 +1507,7 @@ static const struct CMUnitTest courses[] = {
     UNIT(the_list_of_a_predecessor_stands_until_it_is_adopted),
     UNIT(the_list_of_a_predecessor_stays_when_nothing_of_it_is_ours),
     UNIT(the_list_of_a_predecessor_stays_on_what_is_not_registered),
+    UNIT(what_a_predecessor_left_goes_before_its_finalizer),
     UNIT(a_lost_name_says_who_has_it),
     UNIT(what_pihole_says_is_told_worst_first),
     UNIT(with_several_piholes_failures_name_theirs),
