@@ -64,4 +64,4 @@ void lease_write_metrics(const struct lease *lease, struct buffer *out);
 // What it takes; the first are for the Lease of that name.
 extern const struct kube_right lease_rights[];
 const char *lease_owner_id(const struct lease *lease); // NULL: not known
-extern const struct kube_right lease_owner_rights[]; // without an owner id that is given
+extern const struct kube_right lease_owner_rights[];   // without an owner id that is given
