@@ -122,20 +122,28 @@ static bool is_lost(const struct receipt *receipt)
     return receipt->state == RECEIPT_LOST && !receipt->is_in_way && !receipt->is_open;
 }
 
-// managed-hosts is to forget it first: as long as it stands there, it is asked for.
-static bool is_over(const struct turn *turn, const struct receipt *receipt)
+static bool is_remembered(const struct turn *turn, struct text name)
 {
-    bool is_remembered = has_list(turn) && turn_manages(turn, receipt->domain);
-    return turn_is_settled(receipt, CLAIM_REMOVE) && !is_remembered;
+    return has_list(turn) && turn_manages(turn, name);
+}
+
+// managed-hosts is to forget it first: as long as it stands there, it is asked for, and what is
+// dropped here would be recalled at once.
+static bool is_over(const struct turn *turn, const struct receipt *receipt, bool is_kept)
+{
+    if (is_remembered(turn, receipt->domain))
+        return is_lost(receipt) && !is_kept;
+    return is_lost(receipt) || turn_is_settled(receipt, CLAIM_REMOVE);
 }
 
 static void leave(struct turn *turn, const struct receipt *receipt)
 {
     const struct pihole_target *target = turn_target(turn, receipt->book);
-    if (!target || is_lost(receipt) || is_over(turn, receipt))
+    if (!target)
         return;
     bool is_kept = receipt->intent != CLAIM_REMOVE && stays(turn, target, receipt->domain);
-    claim(turn, target, receipt->type, receipt->domain, is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
+    if (!is_over(turn, receipt, is_kept))
+        claim(turn, target, receipt->type, receipt->domain, is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
 }
 
 // Their receipts are gone with the process before this one: of which type they were is not known.
