@@ -507,6 +507,8 @@ static void flight_land(struct flight *flight)
         give_receipts(flight);
     }
     flight_free(flight);
+    if (lane->provider->lists)
+        engine_release_soon(lane->engine);
     engine_schedule(lane->engine);
 }
 

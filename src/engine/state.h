@@ -759,5 +759,6 @@ void writes_free(struct engine *engine);
 void engine_trace(struct engine *engine, char out[33]);
 // Gives memory back to the system.
 void engine_release(void *engine);
+void engine_release_soon(struct engine *engine); // after a talk that took much
 void engine_maybe_stopped(struct engine *engine);
 void engine_maybe_rested(struct engine *engine);

@@ -706,12 +706,17 @@ void engine_release(void *context)
     mem_release();
 }
 
+void engine_release_soon(struct engine *engine)
+{
+    loop_timer_set(engine->loop, &engine->release_timer, FLOOD_REST_MS);
+}
+
 // What a flood of turns, talks and writes took for a while goes back when it is over, and what its
 // connections took when those are closed.
 static void watch_flood(struct engine *engine)
 {
     if (engine->turns_since_release >= FLOOD_TURNS)
-        loop_timer_set(engine->loop, &engine->release_timer, FLOOD_REST_MS);
+        engine_release_soon(engine);
 }
 
 static void slice(void *context)
