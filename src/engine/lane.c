@@ -257,7 +257,7 @@ const char *engine_owner_id(const struct engine *engine)
 static bool lane_open_seat(struct lane *lane, const struct value *config, struct error *err)
 {
     const char *owner_id = engine_owner_id(lane->engine);
-    if (!owner_id && lane->engine->dry_run)
+    if (!owner_id && lane->engine->dry_run && lane->engine->is_leading)
         owner_id = UNKNOWN_OWNER;
     lane->wants_owner = lane->provider->has_ledger && !owner_id;
     if (lane->wants_owner)

@@ -26,7 +26,7 @@ struct dry {
     struct loop *loop;
     struct store_sink sink;
     struct dry_waiter waiter;
-    struct loop_timer timer;
+    bool is_leading;
     struct attempt *attempts;
     unsigned writes;
 };
@@ -182,9 +182,20 @@ static void on_batch_end(void *context)
     dry->sink.batch_end(dry->sink.context);
 }
 
+// Not before the store below was read: until then it does not know its owner id.
+static void lead(struct dry *dry)
+{
+    if (dry->is_leading)
+        return;
+    dry->is_leading = true;
+    dry->sink.leading(dry->sink.context, true);
+}
+
 static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
 {
-    const struct dry *dry = context;
+    struct dry *dry = context;
+    if (is_synced)
+        lead(dry);
     dry->sink.synced(dry->sink.context, kind, is_synced, why);
     if (!is_synced)
         dry->waiter.unsynced(dry->waiter.context, why);
@@ -215,12 +226,6 @@ static void ignore(void *context)
     (void)context;
 }
 
-static void tell_leading(void *context)
-{
-    struct dry *dry = context;
-    dry->sink.leading(dry->sink.context, true);
-}
-
 static bool dry_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
     struct dry *dry = of(store);
@@ -234,7 +239,6 @@ static bool dry_start(struct store *store, const struct store_sink *sink, struct
                                      .room = on_room,
                                      .context = dry};
     dry->sink = *sink;
-    loop_timer_set(dry->loop, &dry->timer, 0);
     return store_start(dry->below, &below, err);
 }
 
@@ -368,7 +372,6 @@ static void dry_free(struct store *store)
         next = attempt->next;
         attempt_free(attempt);
     }
-    loop_timer_cancel(dry->loop, &dry->timer);
     free(dry);
 }
 
@@ -407,6 +410,5 @@ struct store *dry_new(const struct world *world, struct store *below,
     *dry = (struct dry){
         .store = {.ops = &dry_ops, .cache = below->cache}, .below = below, .loop = world->loop};
     dry->waiter = *waiter;
-    dry->timer = (struct loop_timer){.call = tell_leading, .context = dry};
     return &dry->store;
 }

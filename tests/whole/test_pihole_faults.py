@@ -1,10 +1,11 @@
 """Signpost and a Pi-hole that fails, refuses or is slow: what is told, and what comes of it."""
 
+import json
 import pathlib
 
 import pytest
 
-from harness import fetch, metric
+from harness import fetch, metric, run
 from piholes import TARGET, names, ours
 
 
@@ -245,6 +246,22 @@ def test_many_removals_by_absence_are_held(ingresses, pihole):
     ingresses.environment["PIHOLE_MAX_DELETE_PERCENT"] = "100"
     ingresses.start()
     pihole.wait(lambda: len(ours(pihole)) == 6, lambda: f"{len(ours(pihole))} lines")
+
+
+def test_removals_that_are_held_are_listed_by_a_plan(ingresses, pihole):
+    hosts = names(20)
+    ingresses.add_all(hosts)
+    ingresses.start()
+    ingresses.wait_synced("n19", hosts[19])
+    ingresses.program.stop()
+    ingresses.drop(*(f"n{at}" for at in range(15)))
+    code, out, err = run("plan", "--dir", ingresses.folder, "--output", "json",
+                         **ingresses.environment)
+    assert code == 0, err
+    changes = json.loads(out)["changes"]
+    assert {(row["action"], row["name"]) for row in changes} == {
+        ("delete", name) for name in hosts[:15]}
+    assert (len(ours(pihole)), pihole.counter("seats")) == (20, 0)
 
 
 # ---- secrets and TLS ----------------------------------------------------------------------------
