@@ -145,9 +145,11 @@ class Pihole:
     # ---- at the end ----
 
     def check(self):
-        """No two requests at once, and what people wrote is there as they wrote it, in their
-        order."""
+        """No two requests at once, what people wrote is there as they wrote it, in their order, and
+        nobody's log has the password."""
         assert self.do("breach") is None, f"{self.do('breach')}\n{self.program.tail()}"
+        for program in self.programs.all:
+            assert not self.password or self.password not in program.log(), program.name
         assert self.counter("overlaps") == 0
         for name, lines in self.kept.items():
             there = [line for line in self.do("list", list=name) if line in lines]
