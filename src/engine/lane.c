@@ -589,6 +589,15 @@ static void lane_rest(struct lane *lane, const struct error *trouble)
     lane->is_question_due = lane->has_question;
 }
 
+// It may pass by itself: told once.
+static void stall(struct lane *lane, const struct error *trouble)
+{
+    if (lane->view.stalled_ms)
+        return;
+    lane->view.stalled_ms = loop_mono_ms(lane->engine->loop);
+    words_tell_stall(lane, trouble);
+}
+
 void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rests)
 {
     if (!trouble) {
@@ -598,10 +607,10 @@ void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rest
     bool is_news = strcmp(lane->view.trouble.reason, trouble->reason) != 0;
     if (rests)
         lane_rest(lane, trouble);
-    if (!*trouble->reason && !lane->view.stalled_ms)
-        lane->view.stalled_ms = loop_mono_ms(lane->engine->loop);
-    if (!*trouble->reason)
+    if (!*trouble->reason) {
+        stall(lane, trouble);
         return;
+    }
     lane->view.stalled_ms = 0;
     lane->view.trouble = *trouble;
     tell_trouble(lane, is_news);

@@ -727,6 +727,7 @@ void told_tell(struct engine *engine, const struct told *told, const struct obje
 void words_tell_change(const struct lane *lane, const struct controller *controller,
                        const struct object *object, const struct change *change);
 void words_tell_held(const struct lane *lane);
+void words_tell_stall(const struct lane *lane, const struct error *error);
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
 
 // resync.c

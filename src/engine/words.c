@@ -110,13 +110,28 @@ void words_tell_held(const struct lane *lane)
              LOG_INT("held", (int64_t)lane->held), LOG_INT("owned", (int64_t)lane->owned), LOG_END);
 }
 
+static const struct change_words *words_of(const struct lane *lane)
+{
+    if (lane->controller == NO_CONTROLLER)
+        return NULL;
+    return lane->engine->controllers[lane->controller].controller->words;
+}
+
+static struct log_attr lane_attr(const struct lane *lane)
+{
+    const struct change_words *words = words_of(lane);
+    return words ? LOG_TEXT(words->lane, lane_word(words, lane)) : LOG_TEXT("lane", lane->name);
+}
+
+void words_tell_stall(const struct lane *lane, const struct error *error)
+{
+    log_line(lane->engine->log, LOG_INFO, "the backend is waited for", lane_attr(lane),
+             LOG_TEXT("error", error->text), LOG_END);
+}
+
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count)
 {
-    const struct engine *engine = lane->engine;
-    const struct change_words *words =
-        lane->controller == NO_CONTROLLER ? NULL
-                                          : engine->controllers[lane->controller].controller->words;
-    log_line(engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
-             LOG_TEXT(words ? words->lane : "lane", words ? lane_word(words, lane) : lane->name),
-             LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
+    const struct change_words *words = words_of(lane);
+    log_line(lane->engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
+             lane_attr(lane), LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
 }
