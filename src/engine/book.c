@@ -408,9 +408,19 @@ static bool claim_may_go(struct engine *engine, uint32_t id)
     return engine->options.may_send(engine->options.context, &change);
 }
 
+// Held, and it still is: to wait in between would be news to its key, which would ask again.
+static bool claim_stays_held(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    return claim->state == RECEIPT_HELD && engine->options.may_send && claim_has_content(claim) &&
+           !claim_may_go(engine, id);
+}
+
 static void claim_send(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
+    if (claim_stays_held(engine, id))
+        return;
     if (claim->is_evicted)
         claim_set_state(engine, id, RECEIPT_LOST, claim->loser_to);
     else

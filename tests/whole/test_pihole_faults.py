@@ -248,7 +248,7 @@ def test_many_removals_by_absence_are_held(ingresses, pihole):
     pihole.wait(lambda: len(ours(pihole)) == 6, lambda: f"{len(ours(pihole))} lines")
 
 
-def test_removals_that_are_held_are_listed_by_a_plan(ingresses, pihole):
+def test_removals_that_are_held_are_listed_by_a_plan_and_let_go_by_it(ingresses, pihole):
     hosts = names(20)
     ingresses.add_all(hosts)
     ingresses.start()
@@ -258,10 +258,14 @@ def test_removals_that_are_held_are_listed_by_a_plan(ingresses, pihole):
     code, out, err = run("plan", "--dir", ingresses.folder, "--output", "json",
                          **ingresses.environment)
     assert code == 0, err
-    changes = json.loads(out)["changes"]
-    assert {(row["action"], row["name"]) for row in changes} == {
+    plan = json.loads(out)
+    assert {(row["action"], row["name"]) for row in plan["changes"]} == {
         ("delete", name) for name in hosts[:15]}
     assert (len(ours(pihole)), pihole.counter("seats")) == (20, 0)
+    code, out, err = run("plan", "apply", "--dir", ingresses.folder, "--checksum", plan["checksum"],
+                         **ingresses.environment)
+    assert (code, out.splitlines()[-1]) == (0, "15 done, 0 failed, 0 not sent"), out + err
+    assert (len(ours(pihole)), pihole.counter("seats")) == (5, 0)
 
 
 # ---- secrets and TLS ----------------------------------------------------------------------------
