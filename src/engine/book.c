@@ -1130,9 +1130,9 @@ static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)
 }
 
 static enum claim_there find_there(const struct claim *claim, const uint8_t *ours,
-                                   const uint8_t *theirs)
+                                   const uint8_t *theirs, bool is_crowded)
 {
-    bool is_quarrel = ours && theirs && !is_wanted_hash(claim, theirs);
+    bool is_quarrel = ours && (is_crowded || (theirs && !is_wanted_hash(claim, theirs)));
     bool is_adoptable = theirs && claim->pending && claim->pending->may_adopt;
     if (is_quarrel || (is_adoptable && !ours))
         return THERE_OPEN; // the talk settles it
@@ -1142,21 +1142,23 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
 }
 
 // It waited for somebody else's to go.
-static bool has_way(const struct claim *claim, const uint8_t *theirs)
+static bool has_way(const struct claim *claim, const uint8_t *theirs, bool is_crowded)
 {
     const struct pending *pending = claim->pending;
-    return !theirs && pending && pending->failure && pending->failure->fault == FAULT_WAIT;
+    return !theirs && !is_crowded && pending && pending->failure &&
+           pending->failure->fault == FAULT_WAIT;
 }
 
-void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs)
+void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,
+                 bool is_crowded)
 {
     struct claim *claim = &engine->claims[id];
     if (is_beside(engine, claim))
         return;
-    if (has_way(claim, theirs))
+    if (has_way(claim, theirs, is_crowded))
         claim->pending->next_unix_ms = 0;
     bool was_satisfied = claim_is_satisfied(claim);
-    claim->there = find_there(claim, ours, theirs);
+    claim->there = find_there(claim, ours, theirs, is_crowded);
     claim->is_foreign = claim->there == THERE_SET && !ours;
     if (claim->there == THERE_SET)
         memcpy(claim->there_hash, ours ? ours : theirs, sizeof claim->there_hash);

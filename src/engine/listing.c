@@ -7,6 +7,7 @@
 struct sight {
     bool has_ours;
     bool has_theirs;
+    bool is_crowded; // theirs is of a type that nothing may stand beside
     uint8_t ours[8];
     uint8_t theirs[8];
 };
@@ -51,6 +52,13 @@ static void sight_add(struct listing *listing, uint32_t id, bool is_ours, const 
     *(is_ours ? &sight->has_ours : &sight->has_theirs) = true;
 }
 
+static void sight_crowd(struct listing *listing, uint32_t id, const struct holding *holding,
+                        enum record_type type)
+{
+    if (id < listing->count && !holding->is_ours && plan_excludes(type, holding->set.type))
+        listing->sights[id].is_crowded = true;
+}
+
 static void stray_add(struct listing *listing, const struct record_set *set)
 {
     struct stray *stray = arena_new_of(listing->arena, struct stray);
@@ -69,7 +77,10 @@ void listing_hold(void *context, const struct holding *holding)
     flight->seat->provider->fingerprint(flight->seat->at, set, hash);
     for (uint32_t id = claims_at(engine, book_get(engine, flight->lane->book), name); id != NO_ID;
          id = engine->claims[id].next_of_name) {
-        if (engine->claims[id].type != set->type || engine->claims[id].is_forgotten)
+        const struct claim *claim = &engine->claims[id];
+        if (claim->type != set->type)
+            sight_crowd(flight->listing, id, holding, claim->type);
+        if (claim->type != set->type || claim->is_forgotten)
             continue;
         is_claimed = true;
         sight_add(flight->listing, id, holding->is_ours, hash);
@@ -88,7 +99,7 @@ static void tell_claims(struct flight *flight)
         const struct sight *sight = &listing->sights[id];
         if (claim->is_used && !claim->is_forgotten && claim->lane == flight->lane->number)
             claim_found(engine, id, sight->has_ours ? sight->ours : NULL,
-                        sight->has_theirs ? sight->theirs : NULL);
+                        sight->has_theirs ? sight->theirs : NULL, sight->is_crowded);
     }
 }
 

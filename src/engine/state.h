@@ -612,8 +612,10 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 // Its talk came to nothing, for a reason that lies with the backend as a whole: it is due again.
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op);
-// What stands there, found by a list. `ours`, `theirs`: digests, or NULL.
-void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs);
+// What stands there, found by a list. `ours`, `theirs`: digests, or NULL. `is_crowded`: of another
+// type, somebody else has what nothing may stand beside.
+void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,
+                 bool is_crowded);
 // The first claim at that name of the book, or NO_ID.
 uint32_t claims_at(struct engine *engine, uint16_t book, const char *name);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
