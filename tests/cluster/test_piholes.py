@@ -1,12 +1,10 @@
 """Annotated Ingresses at a real API server become names that a Pi-hole answers."""
 
-import json
-
 import pytest
 
 from harness import holds, wait_until
 from operators import QUICK_LEASE, Operator
-from piholes import PEOPLE, TARGET, ingress, ours
+from piholes import PEOPLE, TARGET, ingress_of, ours
 
 
 @pytest.fixture
@@ -19,12 +17,7 @@ def operator(cluster, namespace, programs, pihole):
 
 
 def put(cluster, namespace, name, *hosts, **annotations):
-    document = json.loads(ingress(name, *hosts, **annotations))
-    document["metadata"]["namespace"] = namespace
-    for rule in document["spec"]["rules"]:
-        rule["http"] = {"paths": [{"path": "/", "pathType": "Prefix", "backend": {
-            "service": {"name": "web", "port": {"number": 80}}}}]}
-    return cluster.api.apply(document)
+    return cluster.api.apply(ingress_of(name, *hosts, namespace=namespace, **annotations))
 
 
 def annotations_of(found):

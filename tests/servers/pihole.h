@@ -19,6 +19,7 @@ struct pihole {
     uint16_t port;
     uint64_t life;     // as the model counts them
     uint64_t served;   // what the resolver was given last
+    int64_t read_ms;   // when lists were read that nobody has written over since; 0: they were
     bool is_real_time; // work takes as long as with the real one
     struct loop_timer sync;
     char *certificate_pem;

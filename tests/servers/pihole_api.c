@@ -46,6 +46,14 @@ static void set_cost(struct pihole *pihole, const struct wire_request *request)
     model_pihole_set(pihole->model, now_ms, "read_ms", "0", NULL);
 }
 
+// Who has read may write what he read next.
+static void note_read(struct pihole *pihole, const struct wire_request *request)
+{
+    bool is_read = strcmp(request->method, "GET") == 0;
+    if (text_starts(request->target, "/api/config"))
+        pihole->read_ms = is_read ? loop_mono_ms(pihole->loop) : 0;
+}
+
 static void depart(struct flight *flight)
 {
     const struct pihole_reply *reply = &flight->reply;
@@ -75,6 +83,7 @@ static void asked(void *context, struct wire_client *client, const struct wire_r
         model_pihole_begin(pihole->model, loop_mono_ms(pihole->loop), &asking, &flight->reply);
     printf("%s %.*s %zu: %d\n", request->method, TEXT_ARGS(request->target), request->body.len,
            flight->reply.fate == PIHOLE_ANSWERS ? flight->reply.status : -1);
+    note_read(pihole, request);
     pihole_sync_soon(pihole);
     depart(flight);
 }

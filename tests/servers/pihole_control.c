@@ -10,6 +10,9 @@
 
 static const struct value_limits limits = {.octets = 4 * 1024 * 1024, .depth = 8};
 
+// Who reads the lists writes them back within this time.
+enum { BETWEEN_MS = 1000 };
+
 struct command {
     struct pihole *pihole;
     int64_t now_ms;
@@ -57,11 +60,25 @@ static bool do_list(const struct command *command, struct error *err)
     return true;
 }
 
+// With "apart", nothing is done (and the result false) while a client may be about to write the
+// lists as it has just read them: what people do in between is lost with the real one, too.
+static bool must_wait(const struct command *command)
+{
+    const struct pihole *pihole = command->pihole;
+    if (!value_bool_at(command->arguments, "apart", false) || !pihole->read_ms ||
+        command->now_ms - pihole->read_ms > BETWEEN_MS)
+        return false;
+    buffer_add_text(command->out, "false");
+    return true;
+}
+
 static bool do_put(const struct command *command, struct error *err)
 {
     enum pihole_list list = PIHOLE_HOSTS;
     if (!find_list(command, &list, err))
         return false;
+    if (must_wait(command))
+        return true;
     bool is_kept = value_bool_at(command->arguments, "kept", false);
     value_each (entry, value_find(command->arguments, "entries")) {
         autofree char *text = text_dup(value_text(entry));
@@ -75,6 +92,8 @@ static bool do_take(const struct command *command, struct error *err)
     enum pihole_list list = PIHOLE_HOSTS;
     if (!find_list(command, &list, err))
         return false;
+    if (must_wait(command))
+        return true;
     value_each (entry, value_find(command->arguments, "entries")) {
         autofree char *text = text_dup(value_text(entry));
         if (!model_pihole_take(command->pihole->model, list, text))

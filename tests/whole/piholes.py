@@ -111,9 +111,10 @@ class Pihole:
 
     # ---- what people do ----
 
-    def people(self, *entries, list="hosts"):
-        """Lines by hand, which nobody else may ever change. It keeps one blank between words."""
-        self.do("put", list=list, entries=entries, kept=True)
+    def people(self, *entries, list="hosts", apart=False):
+        """Lines by hand, which nobody else may ever change. It keeps one blank between words.
+        `apart`: not while a client is about to write back what it has just read."""
+        self._write("put", entries, list, kept=True, apart=apart)
         self.kept[list] += entries
         return self
 
@@ -122,10 +123,14 @@ class Pihole:
         self.do("put", list=list, entries=entries)
         return self
 
-    def take(self, *entries, list="hosts"):
-        self.do("take", list=list, entries=entries)
+    def take(self, *entries, list="hosts", apart=False):
+        self._write("take", entries, list, apart=apart)
         self.kept[list] = [entry for entry in self.kept[list] if entry not in entries]
         return self
+
+    def _write(self, command, entries, list, **options):
+        self.wait(lambda: self.do(command, list=list, entries=entries, **options),
+                  f"nobody is about to write to {self.name}", 30)
 
     # ---- what it answers ----
 
@@ -299,15 +304,21 @@ class Ingresses(harness.Site):
         return f"[+]pihole-{pihole} " in self.checks()
 
 
-def ingress(name, *hosts, **annotations):
+def ingress_of(name, *hosts, namespace="default", **annotations):
     """An Ingress that is registered; underscores of annotations stand for dashes."""
     marks = {"pihole.io/register": "true"}
     marks.update({f"pihole.io/{key.replace('_', '-')}": value
                   for key, value in annotations.items()})
-    return json.dumps({
-        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "default", "annotations": marks},
-        "spec": {"rules": [{"host": host} for host in hosts]}})
+    paths = [{"path": "/", "pathType": "Prefix",
+              "backend": {"service": {"name": "web", "port": {"number": 80}}}}]
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"name": name, "namespace": namespace, "annotations": marks},
+            "spec": {"rules": [{"host": host, "http": {"paths": paths}} for host in hosts]}}
+
+
+def ingress(name, *hosts, **annotations):
+    """Its text."""
+    return json.dumps(ingress_of(name, *hosts, **annotations))
 
 
 def names(count):

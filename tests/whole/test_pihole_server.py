@@ -53,6 +53,20 @@ def silence(pihole, end):
     return dumb[-1][1] - dumb[0][0]
 
 
+# ---- people -------------------------------------------------------------------------------------
+
+def test_what_people_do_apart_waits_for_who_has_read(pihole, api):
+    def apart():
+        return pihole.do("put", list="hosts", entries=["192.0.2.9 nas.home.lan"], apart=True)
+    api.get()
+    assert apart() is False and pihole.hosts == []
+    assert api.patch(hosts=[A]).status == 200
+    assert apart() is True and len(pihole.hosts) == 2
+    api.get()
+    assert pihole.do("take", list="hosts", entries=[A], apart=True) is False
+    assert len(pihole.take(A, apart=True).hosts) == 1  # who has read will not write any more
+
+
 # ---- names --------------------------------------------------------------------------------------
 
 def test_a_name_resolves_after_put_and_goes_with_delete(pihole, api):
