@@ -1058,14 +1058,19 @@ static void count_programmed(struct engine *engine, const struct claim *claim)
                       loop_mono_ms(engine->loop) - claim->pending->since_ms);
 }
 
-void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
+static void claim_is_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
     struct claim *claim = &engine->claims[id];
     if (claim->pending)
         claim->pending->flight = NULL;
     if (op != CHANGE_READ)
         claim->there = THERE_OPEN;
-    if (claim->is_forgotten)
+}
+
+void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
+{
+    claim_is_unanswered(engine, id, op);
+    if (engine->claims[id].is_forgotten)
         claim_release(engine, id);
 }
 
@@ -1100,10 +1105,13 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 {
-    struct claim *claim = &engine->claims[id];
-    bool is_forgotten = claim->is_forgotten;
-    uint32_t other = is_forgotten ? neighbour_of_name(engine, id) : id;
-    claim_unanswered(engine, id, op);
+    if (!engine->claims[id].is_forgotten) {
+        claim_is_unanswered(engine, id, op);
+        book_replan(engine, id);
+        return;
+    }
+    uint32_t other = neighbour_of_name(engine, id);
+    claim_release(engine, id);
     if (other != NO_ID)
         book_replan(engine, other);
 }
