@@ -155,7 +155,8 @@ struct provider {
     void *(*begin)(void *seat, struct job *job); // job outlives the talk
     enum ask_kind (*ask)(void *talk, const struct moment *moment, struct ask *out);
     void (*hear)(void *talk, const struct moment *moment, const struct heard *heard);
-    void (*end)(void *talk); // also in the middle: nothing is heard any more
+    // Also in the middle: nothing is heard any more. The texts of the changes may be gone by then.
+    void (*end)(void *talk);
     // Prometheus text of what only it knows of its seats, appended; or NULL.
     void (*write_metrics)(const struct seat_view *seats, size_t count, struct buffer *out);
 };

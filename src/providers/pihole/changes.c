@@ -69,6 +69,7 @@ void changes_begin(struct talk *talk)
     talk->selected = arena_new_array(job->arena, struct change *, job->change_count + 1);
     for (size_t i = 0; i < job->change_count; i++) {
         struct change *change = &job->changes[i];
+        talk->items[i].key = record_set_key_hash(&change->set);
         change->outcome = (struct outcome){0};
         change->may_adopt &= may_adopt;
         if (!list_has_type(change->set.type))
@@ -77,9 +78,8 @@ void changes_begin(struct talk *talk)
     }
 }
 
-static bool was_unanswered(const struct pihole_seat *seat, const struct change *change)
+static bool was_unanswered(const struct pihole_seat *seat, uint64_t key)
 {
-    uint64_t key = record_set_key_hash(&change->set);
     for (size_t i = 0; i < seat->unanswered.count; i++)
         if (seat->unanswered.keys[i] == key)
             return true;
@@ -92,12 +92,12 @@ static void note_unanswered(struct talk *talk)
     struct pihole_seat *seat = talk->seat;
     const struct job *job = talk->job;
     for (size_t i = 0; i < job->change_count; i++) {
-        const struct change *change = &job->changes[i];
-        if (!talk->items[i].is_sent || !change_is_open(change) || was_unanswered(seat, change) ||
-            seat->unanswered.count >= PIHOLE_CHANGES_MAX)
+        const struct item *item = &talk->items[i];
+        if (!item->is_sent || !change_is_open(&job->changes[i]) ||
+            was_unanswered(seat, item->key) || seat->unanswered.count >= PIHOLE_CHANGES_MAX)
             continue;
         mem_reserve(&seat->unanswered.keys, &seat->unanswered.capacity, seat->unanswered.count + 1);
-        seat->unanswered.keys[seat->unanswered.count++] = record_set_key_hash(&change->set);
+        seat->unanswered.keys[seat->unanswered.count++] = item->key;
     }
 }
 
@@ -216,7 +216,7 @@ static void settle(struct talk *talk, struct change *change)
     struct outcome *outcome = &change->outcome;
     if (item->is_sent && (outcome->is_unchanged || (outcome->error && item->outcome.error))) {
         *outcome = item->outcome;
-    } else if (outcome->is_unchanged && was_unanswered(talk->seat, change)) {
+    } else if (outcome->is_unchanged && was_unanswered(talk->seat, item_of(talk, change)->key)) {
         outcome->is_unchanged = outcome->was_absent = false;
         outcome->was_created = change->op == CHANGE_SET;
     }

@@ -28,6 +28,7 @@ enum { SWEEPS_MAX = 64, LEFT_OUT_MAX = 16, RESTORE_MAX = 32, REQUEST_HEADERS_MAX
 
 // One change of the job, beside the change itself.
 struct item {
+    uint64_t key;           // of the record set: its texts may be gone when the talk ends
     bool is_wanted;         // something had to be written for it
     bool is_sent;           // and was
     struct outcome outcome; // that it then has
