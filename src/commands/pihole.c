@@ -431,6 +431,19 @@ bool pihole_read(const struct invocation *invocation, bool is_check, struct piho
     return is_good;
 }
 
+const char *pihole_idle_setting(const struct invocation *invocation)
+{
+    for (size_t i = 0; i < COUNT_OF(token_variables); i++) {
+        const char *value = getenv(token_variables[i]);
+        if (value && *value)
+            return token_variables[i];
+    }
+    for (size_t i = 0; i < COUNT_OF(pihole_options); i++)
+        if (option_is_set(invocation, pihole_options[i].name))
+            return pihole_options[i].variable;
+    return NULL;
+}
+
 void pihole_done(struct pihole_targets *targets)
 {
     release(targets, targets->count);

@@ -15,6 +15,8 @@ extern const struct option pihole_options[PIHOLE_OPTION_COUNT];
 // PIHOLE_TARGETS is read and no token is needed.
 bool pihole_read(const struct invocation *invocation, bool is_check, struct pihole_targets *out,
                  struct error *err);
+// A variable of Pi-holes that was given, though none is named; NULL: none was.
+const char *pihole_idle_setting(const struct invocation *invocation);
 void pihole_done(
     struct pihole_targets *targets); // lets go of the tokens; also of what was not read
 // The token in that file, one newline at its end left out; NULL: err says what is wrong.

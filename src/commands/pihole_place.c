@@ -176,6 +176,28 @@ static void tick(void *context)
     loop_timer_set(place->loop, &place->timer, LOOK_MS);
 }
 
+// What is set as it was asked for, and may not be meant.
+static void warn_of(const struct pihole_place *place, const struct followed *followed)
+{
+    const struct pihole_target *target = followed->target;
+    const struct pihole_addresses *its = &target->addresses;
+    bool has_own = its->is_status || its->v4_count || its->v6_count;
+    if (target->skips_verify)
+        log_of(place, LOG_WARN, "the certificate of this Pi-hole is not checked", followed, NULL);
+    if (pihole_addresses_loop(has_own ? its : &place->options.targets->addresses))
+        log_of(place, LOG_WARN,
+               "names lead each computer to itself: a target is a loopback address", followed,
+               NULL);
+}
+
+void pihole_place_tell_idle(const struct invocation *invocation, struct log *log)
+{
+    const char *name = pihole_idle_setting(invocation);
+    if (name)
+        log_line(log, LOG_WARN, "no Pi-hole is kept: set PIHOLE_URL or PIHOLE_TARGETS",
+                 LOG_TEXT("set", name), LOG_END);
+}
+
 struct pihole_place *pihole_place_new(const struct pihole_place_options *options)
 {
     struct error ignored;
@@ -186,9 +208,7 @@ struct pihole_place *pihole_place_new(const struct pihole_place_options *options
     place->items = mem_new_array(struct followed, place->count + 1);
     for (size_t i = 0; i < place->count; i++) {
         place->items[i].target = &options->targets->items[i];
-        if (place->items[i].target->skips_verify)
-            log_of(place, LOG_WARN, "the certificate of this Pi-hole is not checked",
-                   &place->items[i], NULL);
+        warn_of(place, &place->items[i]);
     }
     if (!place->count)
         return place;

@@ -15,9 +15,11 @@ struct pihole_place_options {
     struct arena *arena;            // for the life of the process
     bool is_required;               // a Pi-hole that cannot be worked with makes the whole unready
 };
-// Says in the log what is not checked. Without targets it does nothing.
+// Says in the log what may not be meant so. Without targets it does nothing.
 struct pihole_place *pihole_place_new(const struct pihole_place_options *options);
-void pihole_place_free(struct pihole_place *place);   // accepts NULL; before the engine
+void pihole_place_free(struct pihole_place *place); // accepts NULL; before the engine
+// Where the controller does not run: a setting of Pi-holes that was given is warned of.
+void pihole_place_tell_idle(const struct invocation *invocation, struct log *log);
 void pihole_place_reload(struct pihole_place *place); // SIGHUP; accepts NULL
 // `pihole-<name>`: holds when that Pi-hole answered and let us in, on a standby always. Texts live
 // until the next turn of the loop.

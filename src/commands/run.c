@@ -112,6 +112,8 @@ static void follow_piholes(struct run_process *run)
     };
     if (options.targets)
         run->piholes = pihole_place_new(&options);
+    else
+        pihole_place_tell_idle(run->invocation, run->process.log);
 }
 
 static bool open_engine(struct run_process *run, struct error *err)

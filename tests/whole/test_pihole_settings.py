@@ -75,6 +75,8 @@ def test_what_is_missing_is_named(tmp_path, name):
     ("PIHOLE_PASSWORD_FILE", "/nowhere/token", "PIHOLE_PASSWORD_FILE: "),
     ("PIHOLE_NO_PASSWORD", "yes", 'environment PIHOLE_NO_PASSWORD: "yes": expected true or false'),
     ("DEFAULT_TARGET_IP", "192.0.2.256", 'environment DEFAULT_TARGET_IP: "192.0.2.256": '),
+    ("DEFAULT_TARGET_IP", "0.0.0.0", 'environment DEFAULT_TARGET_IP: "0.0.0.0": '),
+    ("DEFAULT_TARGET_IP", "192.0.2.1,::", 'environment DEFAULT_TARGET_IP: "192.0.2.1,::": '),
     ("DEFAULT_TARGET_IP", "status,192.0.2.1", "environment DEFAULT_TARGET_IP: "),
     ("LOG_LEVEL", "loud", 'environment LOG_LEVEL: "loud": expected one of debug, info, warn, error'),
     ("PIHOLE_TARGETS", "/nowhere/targets.yaml", "environment PIHOLE_TARGETS: "),
@@ -219,6 +221,39 @@ def test_one_of_several_piholes_is_told_by_its_name(programs, tmp_path):
     assert "[-]pihole-down failed" in running.ask("/readyz?verbose")[1]
     assert running.ask()[0] == 200
     assert running.ask("/readyz/pihole-up")[0] == 200
+
+
+@pytest.mark.parametrize("name", ["PIHOLE_PASSWORD", "PIHOLE_API_TOKEN", "PIHOLE_PASSWORD_FILE",
+                                  "DEFAULT_TARGET_IP", "PIHOLE_DIALECT"])
+def test_settings_of_a_pihole_that_is_not_named_are_told(programs, tmp_path, name):
+    value = {"DEFAULT_TARGET_IP": "192.0.2.1", "PIHOLE_DIALECT": "v6"}.get(name, "open sesame")
+    running = Running(programs, tmp_path, **{name: value})
+    rows = running.program.lines("no Pi-hole is kept: set PIHOLE_URL or PIHOLE_TARGETS")
+    assert [(row["level"], row["set"]) for row in rows] == [("WARN", name)]
+    assert "sesame" not in running.program.log()
+
+
+def test_nothing_is_told_where_no_pihole_is_meant(programs, tmp_path):
+    running = Running(programs, tmp_path, PIHOLE_PASSWORD="")
+    assert not running.program.lines("Pi-hole")
+
+
+@pytest.mark.parametrize("address, count", [("127.0.0.1", 1), ("192.0.2.1,::1", 1), ("status", 0)])
+def test_a_target_that_means_whoever_asks_is_said_at_the_start(programs, tmp_path, address, count):
+    running = Running(programs, tmp_path, **{**PLAIN, "DEFAULT_TARGET_IP": address})
+    rows = running.program.lines("names lead each computer to itself")
+    assert [(row["level"], row["pihole"]) for row in rows] == [("WARN", "default")] * count
+
+
+def test_a_url_of_the_page_gets_a_hint(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    for page in ("/admin", "/api"):
+        environment = {**PLAIN, "PIHOLE_URL": pihole.url + page,
+                       "PIHOLE_API_TOKEN": pihole.password}
+        running = Running(programs, tmp_path, **environment)
+        running.wait(lambda: f"; leave {page} out of its URL"
+                     in running.ask("/readyz/pihole-default?verbose")[1], "a hint")
+        assert running.program.stop() == 0
 
 
 def test_what_is_not_checked_is_said_at_the_start(programs, tmp_path):

@@ -1,6 +1,7 @@
 #include "controllers/ingress/targets.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/must.h"
@@ -15,6 +16,8 @@ enum {
     RESTART_MIN_S = 10,
     MAPPED_AT = 12, // of the IPv4 address in an IPv6 one
     PIN_OCTETS = 44,
+    LOOPBACK_NET = 127,
+    MULTICAST_NET = 224,
 };
 
 const struct pihole_targets pihole_targets_defaults = {
@@ -51,6 +54,50 @@ static bool read_mapped(struct arena *arena, struct text text, struct text *out)
     return true;
 }
 
+// ---- kinds of addresses -------------------------------------------------------------------------
+
+enum { V6_OCTETS = sizeof(struct in6_addr), TYPED_MAX = INET6_ADDRSTRLEN };
+
+// Those of IPv4 within IPv6, so that both have one shape. The text is canonical.
+static struct in6_addr octets_of(struct text address)
+{
+    char typed[TYPED_MAX + sizeof "::ffff:"];
+    struct in6_addr octets;
+    bool is_v4 = memchr(address.at, '.', address.len) != NULL;
+    snprintf(typed, sizeof typed, "%s%.*s", is_v4 ? "::ffff:" : "", TEXT_ARGS(address));
+    must(inet_pton(AF_INET6, typed, &octets) == 1);
+    return octets;
+}
+
+static bool is_loopback(struct text address)
+{
+    struct in6_addr octets = octets_of(address);
+    return IN6_IS_ADDR_LOOPBACK(&octets) ||
+           (IN6_IS_ADDR_V4MAPPED(&octets) && octets.s6_addr[MAPPED_AT] == LOOPBACK_NET);
+}
+
+// Unspecified, multicast, or, of IPv4, anything from there on up to the broadcast address.
+static bool is_of_no_computer(struct text address)
+{
+    struct in6_addr octets = octets_of(address);
+    unsigned first = octets.s6_addr[MAPPED_AT];
+    if (!IN6_IS_ADDR_V4MAPPED(&octets))
+        return IN6_IS_ADDR_UNSPECIFIED(&octets) || IN6_IS_ADDR_MULTICAST(&octets);
+    return !first || first >= MULTICAST_NET;
+}
+
+bool pihole_addresses_loop(const struct pihole_addresses *addresses)
+{
+    bool loops = false;
+    for (size_t i = 0; i < addresses->v4_count; i++)
+        loops |= is_loopback(addresses->v4[i]);
+    for (size_t i = 0; i < addresses->v6_count; i++)
+        loops |= is_loopback(addresses->v6[i]);
+    return loops;
+}
+
+// ---- reading them -------------------------------------------------------------------------------
+
 static bool add_once(struct text *list, size_t *count, struct text text)
 {
     for (size_t i = 0; i < *count; i++)
@@ -62,21 +109,31 @@ static bool add_once(struct text *list, size_t *count, struct text text)
     return true;
 }
 
+// In canonical form.
+static bool check_address(struct arena *arena, struct text text, struct text *out,
+                          struct error *err)
+{
+    bool is_v6 = memchr(text.at, ':', text.len) != NULL;
+    enum record_type type = is_v6 ? RECORD_AAAA : RECORD_A;
+    if (!is_v6 || !read_mapped(arena, text, out)) {
+        if (!record_value_normalise(arena, type, text, out, err))
+            return false;
+        *out = record_value_canonical(arena, type, *out);
+    }
+    return !is_of_no_computer(*out) ||
+           error_set(err, FAULT_SPEC, "", "it is no computer's address");
+}
+
 static bool read_address(struct reading *reading, struct text text, struct error *err)
 {
-    struct arena *arena = reading->arena;
     struct text value;
-    bool is_v6 = memchr(text.at, ':', text.len) != NULL;
-    bool is_mapped = is_v6 && read_mapped(arena, text, &value);
-    enum record_type type = is_v6 ? RECORD_AAAA : RECORD_A;
-    if (!is_mapped && !record_value_normalise(arena, type, text, &value, err)) {
+    if (!check_address(reading->arena, text, &value, err)) {
         char shown[SHOWN_OCTETS_MAX];
         text_clean_into(shown, sizeof shown, text);
         return error_prefix(err, "%s: ", shown);
     }
-    bool is_added = is_v6 && !is_mapped
-                        ? add_once(reading->v6, &reading->v6_count,
-                                   record_value_canonical(arena, RECORD_AAAA, value))
+    bool is_added = memchr(value.at, ':', value.len)
+                        ? add_once(reading->v6, &reading->v6_count, value)
                         : add_once(reading->v4, &reading->v4_count, value);
     if (is_added && reading->v4_count + reading->v6_count <= PIHOLE_ADDRESSES_MAX)
         return true;

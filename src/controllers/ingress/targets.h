@@ -73,10 +73,12 @@ extern const char *const pihole_ownerships[]; // "comment", "annotation"
 extern const char *const pihole_writes[];     // "auto", "patch", "element"
 
 // "192.168.1.50, fd00::50", or "status". Blanks and empty items are dropped, but one must be left;
-// at most PIHOLE_ADDRESSES_MAX. Error texts name what is wrong: "192.168.1.500: each number is at
-// most 255".
+// at most PIHOLE_ADDRESSES_MAX; of no single computer (0.0.0.0, multicast) is none. Error texts
+// name what is wrong: "192.168.1.500: each number is at most 255".
 bool pihole_addresses_read(struct arena *arena, struct text list, struct pihole_addresses *out,
                            struct error *err);
+// Does one of them mean the computer that asks (127.0.0.0/8, ::1)?
+bool pihole_addresses_loop(const struct pihole_addresses *addresses);
 // "sha256//" and 44 characters of base64, or "learn".
 bool pihole_pin_check(struct text pin, struct error *err);
 

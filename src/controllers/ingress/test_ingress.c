@@ -343,6 +343,44 @@ static void one_bad_name_keeps_no_other_from_being_served(void **state)
     assert_null(note_of(&world.verdict, "Synced"));
 }
 
+static void names_that_mean_something_else_to_those_who_ask_are_refused(void **state)
+{
+    (void)state;
+    registered();
+    note(P("hosts"), "a.lan,pi.hole,LocalHost.,db.localhost,192.168.1.2,localhost.lan,x.pi.hole");
+    assert_claims("set default A a.lan=192.168.1.50; set default A localhost.lan=192.168.1.50; set "
+                  "default A x.pi.hole=192.168.1.50");
+    become(RECEIPT_SETTLED);
+    decide();
+    assert_mark("status", "InvalidHost: pi.hole: is Pi-hole's own name; LocalHost.: means the "
+                          "computer that asks, wherever it stands (RFC 6761); db.localhost: means "
+                          "the computer that asks, wherever it stands (RFC 6761); 192.168.1.2: is "
+                          "an address and no name");
+}
+
+static void an_address_is_no_target_of_an_alias(void **state)
+{
+    (void)state;
+    registered();
+    note(P("target-cname"), "192.168.1.2");
+    assert_claims("");
+    assert_mark("status", "InvalidAnnotation: pihole.io/target-cname: addresses belong into "
+                          "pihole.io/target-ip; published records stay");
+}
+
+static void an_address_of_whoever_asks_is_warned_of_and_published(void **state)
+{
+    (void)state;
+    registered();
+    note(P("target-ip"), "127.0.0.1");
+    assert_claims("set default A a.home.lan=127.0.0.1");
+    become(RECEIPT_SETTLED);
+    decide();
+    assert_mark("status", "InvalidAnnotation: pihole.io/target-ip: leads each computer to itself; "
+                          "it is published so");
+    assert_mark("managed-hosts", "a.home.lan");
+}
+
 static void a_label_of_more_than_63_octets_is_refused(void **state)
 {
     (void)state;
@@ -1443,6 +1481,9 @@ static const struct CMUnitTest wishes[] = {
     UNIT(an_empty_annotation_hosts_is_as_none),
     UNIT(names_are_taken_as_pihole_takes_them),
     UNIT(one_bad_name_keeps_no_other_from_being_served),
+    UNIT(names_that_mean_something_else_to_those_who_ask_are_refused),
+    UNIT(an_address_is_no_target_of_an_alias),
+    UNIT(an_address_of_whoever_asks_is_warned_of_and_published),
     UNIT(a_label_of_more_than_63_octets_is_refused),
     UNIT(doubles_of_a_name_collapse),
     UNIT(names_beyond_1000_are_left_out),

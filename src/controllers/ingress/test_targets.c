@@ -79,6 +79,31 @@ static void what_is_no_address_is_named(void **state)
     assert_string_equal(refused(""), "no address is given");
 }
 
+static void what_is_no_single_computers_address_is_refused(void **state)
+{
+    static const char *const lists[] = {"0.0.0.0", "0.1.2.3", "224.0.0.251",   "255.255.255.255",
+                                        "::",      "ff02::1", "::ffff:0.0.0.0"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        assert_non_null(strstr(refused(lists[i]), ": it is no computer's address"));
+    assert_int_equal(addresses_of("1.0.0.0,223.255.255.255,fe80::1").v4_count, 2);
+}
+
+static void addresses_that_mean_whoever_asks_are_seen(void **state)
+{
+    (void)state;
+    struct pihole_addresses one = addresses_of("192.0.2.1,127.255.0.1");
+    assert_true(pihole_addresses_loop(&one));
+    one = addresses_of("::1");
+    assert_true(pihole_addresses_loop(&one));
+    one = addresses_of("::ffff:127.0.0.1");
+    assert_true(pihole_addresses_loop(&one));
+    one = addresses_of("126.0.0.1,128.0.0.1,::2,fd00::1");
+    assert_false(pihole_addresses_loop(&one));
+    one = addresses_of("status");
+    assert_false(pihole_addresses_loop(&one));
+}
+
 static void a_list_has_at_most_16_addresses(void **state)
 {
     AUTO_BUFFER list = {0};
@@ -278,6 +303,8 @@ int main(void)
         UNIT(addresses_are_told_apart_and_written_alike),
         UNIT(status_is_a_word_of_its_own),
         UNIT(what_is_no_address_is_named),
+        UNIT(what_is_no_single_computers_address_is_refused),
+        UNIT(addresses_that_mean_whoever_asks_are_seen),
         UNIT(a_list_has_at_most_16_addresses),
         UNIT(pins_are_of_sha256_or_learned),
         UNIT(a_document_names_each_pihole_with_all_that_it_has),

@@ -64,11 +64,34 @@ static void read_register(struct reading *reading)
 
 // ---- names --------------------------------------------------------------------------------------
 
+static bool is_address(struct arena *arena, struct text name)
+{
+    struct text ignored;
+    return record_value_normalise(arena, RECORD_A, name, &ignored, NULL);
+}
+
+// Why that name may lead nowhere of ours, or NULL.
+static const char *harm_of(struct arena *arena, struct text name)
+{
+    if (text_is(name, "localhost") || text_ends(name, ".localhost"))
+        return "means the computer that asks, wherever it stands (RFC 6761)";
+    if (text_is(name, "pi.hole"))
+        return "is Pi-hole's own name";
+    return is_address(arena, name) ? "is an address and no name" : NULL;
+}
+
 bool wants_name(struct arena *arena, struct text host, struct text *out, struct error *err)
 {
+    struct text name;
     if (host.len && memchr(host.at, '*', host.len))
         return error_set(err, FAULT_SPEC, "InvalidHost", "Pi-hole serves no wildcards");
-    return domain_normalise(arena, host, out, err);
+    if (!domain_normalise(arena, host, &name, err))
+        return false;
+    const char *harm = harm_of(arena, name);
+    if (harm)
+        return error_set(err, FAULT_SPEC, "InvalidHost", "%s", harm);
+    *out = name;
+    return true;
 }
 
 static bool has_name(const struct wants *wants, struct text name)
@@ -171,6 +194,8 @@ static void read_cname(struct reading *reading)
     }
     if (memchr(given.at, '*', given.len))
         error_set(&err, FAULT_SPEC, "", "a target is no wildcard");
+    else if (is_address(reading->arena, given))
+        error_set(&err, FAULT_SPEC, "", "addresses belong into pihole.io/target-ip");
     else if (target_normalise(reading->arena, given, false, &reading->out->cname, &err)) {
         read_ttl(reading);
         return;
@@ -185,10 +210,13 @@ static const struct pihole_addresses *read_own(struct reading *reading)
     struct text given = wish(reading, PIHOLE_TARGET_IP);
     if (!given.len || wish(reading, PIHOLE_TARGET_CNAME).len)
         return NULL;
-    if (pihole_addresses_read(reading->arena, given, own, &err))
-        return own;
-    freeze(reading, PIHOLE_TARGET_IP, err.text);
-    return NULL;
+    if (!pihole_addresses_read(reading->arena, given, own, &err)) {
+        freeze(reading, PIHOLE_TARGET_IP, err.text);
+        return NULL;
+    }
+    if (pihole_addresses_loop(own))
+        refuse(reading, PIHOLE_TARGET_IP, "leads each computer to itself; it is published so");
+    return own;
 }
 
 // Those that are none are not ours to judge.

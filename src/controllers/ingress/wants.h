@@ -44,8 +44,9 @@ struct wants {
     size_t target_count;
 };
 
-// Lower-case A-labels without final dot, as Pi-hole takes them; no wildcards. Error texts are the
-// explanation alone.
+// Lower-case A-labels without final dot, as Pi-hole takes them; no wildcards, no addresses, and
+// none of the names that mean something else to those who ask (localhost, pi.hole). Error texts are
+// the explanation alone.
 bool wants_name(struct arena *arena, struct text host, struct text *out, struct error *err);
 // targets->count 0: what depends on Pi-holes is not looked at. What is wrong goes to `problems`.
 void wants_read(struct arena *arena, const struct source *source,

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/must.h"
 
@@ -129,6 +130,26 @@ static const char *words_of(const struct talk *talk, enum trouble_kind kind)
     return words[talk->reply.kind] ? words[talk->reply.kind] : "failed";
 }
 
+// The end of a URL that was copied from the page, or NULL: the API is looked for behind it.
+static const char *page_of(const char *base)
+{
+    static const char *const pages[] = {"/admin/login", "/admin/api", "/admin", "/api"};
+    struct text url = text_of(base);
+    for (size_t i = 0; i < COUNT_OF(pages); i++) {
+        const char *at = base + url.len - strlen(pages[i]);
+        if (text_ends(url, pages[i]) && at[-1] != '/')
+            return at;
+    }
+    return NULL;
+}
+
+static void add_page_hint(const struct talk *talk, enum trouble_kind kind, struct buffer *text)
+{
+    const char *page = talk->seat->is_in ? NULL : page_of(talk->seat->base);
+    if (page && kind == TROUBLE_FAILED)
+        buffer_printf(text, "; leave %s out of its URL", page);
+}
+
 void talk_trouble_of_reply(struct talk *talk)
 {
     const struct pihole_seat *seat = talk->seat;
@@ -146,6 +167,7 @@ void talk_trouble_of_reply(struct talk *talk)
     else
         buffer_printf(&text, "Pi-hole at %s %s: ", seat->base, words_of(talk, kind));
     buffer_add_text(&text, talk_reply_text(talk));
+    add_page_hint(talk, kind, &text);
     trouble(talk, kind, reply->retry_ms, text.at);
 }
 

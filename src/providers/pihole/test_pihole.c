@@ -796,6 +796,32 @@ static void every_failed_login_says_what_to_do(void **state)
     }
 }
 
+static void a_url_that_was_copied_from_the_page_gets_a_hint(void **state)
+{
+    static const struct {
+        const char *base, *path, *hint;
+    } rows[] = {
+        {BASE "/admin", "POST /admin/api/auth", "; leave /admin out of its URL"},
+        {BASE "/admin/login/", "POST /admin/login/api/auth", "; leave /admin/login out of its URL"},
+        {BASE "/pi/api", "POST /pi/api/api/auth", "; leave /api out of its URL"},
+        {BASE "/pi", "POST /pi/api/auth", "HTTP 400"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct world world;
+        AUTO_BUFFER json = {0};
+        buffer_printf(&json, "{\"url\":\"%s\",\"dialect\":\"v6\"}", rows[i].base);
+        world_open(&world, json.at);
+        PLAY(&world, JOB_HEALTH, {rows[i].path, 400, ERROR("bad_request", "Bad", "null")});
+        check_trouble(&world, "PiholeUnreachable", 30000, rows[i].hint);
+        bool is_hinted = strstr(world.job.trouble->text, "leave ") != NULL;
+        assert_int_equal(is_hinted, rows[i].hint[0] == ';');
+        PLAY(&world, JOB_HEALTH, {rows[i].path, 429, ERROR("rate_limiting", "Wait", "null")});
+        assert_null(strstr(world.job.trouble->text, "leave "));
+        world_done(&world);
+    }
+}
+
 static void a_wait_that_pihole_asks_for_is_kept_if_it_is_sane(void **state)
 {
     static const struct {
@@ -1618,6 +1644,7 @@ int main(void)
         cmocka_unit_test(the_last_talk_gives_the_seat_back),
         cmocka_unit_test(a_lost_session_costs_one_login_and_the_call_is_repeated),
         cmocka_unit_test(every_failed_login_says_what_to_do),
+        cmocka_unit_test(a_url_that_was_copied_from_the_page_gets_a_hint),
         cmocka_unit_test(a_wait_that_pihole_asks_for_is_kept_if_it_is_sane),
         cmocka_unit_test(what_keeps_us_from_writing_is_seen_before_the_first_write),
         cmocka_unit_test(an_app_password_that_may_write_is_not_in_the_way),
