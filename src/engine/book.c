@@ -348,6 +348,14 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
     };
 }
 
+// What its receipt shows of it, but for failures: another one is news to its key.
+static uint32_t claim_face(const struct claim *claim)
+{
+    bool is_open = claim->there == THERE_OPEN || (claim->pending && claim->pending->flight);
+    return (uint32_t)claim->state | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
+           (uint32_t)claim->is_evicted << 9 | (uint32_t)claim->is_foreign << 10;
+}
+
 static void claim_set_state(struct engine *engine, uint32_t id, enum receipt_state state,
                             uint32_t loser_to)
 {
@@ -556,6 +564,13 @@ static bool mark_evictions(struct engine *engine, const struct named *all, size_
     return has_any;
 }
 
+static void wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim_face(claim) != face)
+        key_wake(engine, claim->key, QUEUE_USER);
+}
+
 static void replan_from(struct engine *engine, uint32_t first)
 {
     size_t count;
@@ -563,13 +578,18 @@ static void replan_from(struct engine *engine, uint32_t first)
     struct named *all = claims_of_name(engine, first, &count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);
-    for (size_t i = 0; i < count; i++)
+    uint32_t *faces = arena_new_array(engine->scratch, uint32_t, count + 1);
+    for (size_t i = 0; i < count; i++) {
         claims[i] = plan_claim_of(engine, all[i].id);
+        faces[i] = claim_face(&engine->claims[all[i].id]);
+    }
     plan_name(claims, count, steps);
     if (mark_evictions(engine, all, count, claims, steps))
         plan_name(claims, count, steps);
     for (size_t i = 0; i < count; i++)
         claim_step(engine, all, i, &steps[i]);
+    for (size_t i = 0; i < count; i++)
+        wake_if_other(engine, all[i].id, faces[i]);
 }
 
 void book_replan(struct engine *engine, uint32_t id)
@@ -804,7 +824,7 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
         uint32_t attempts = claim->pending ? claim->pending->attempts : 0;
-        uint32_t parts[] = {id, claim->state, claim->loser_to, attempts};
+        uint32_t parts[] = {id, claim_face(claim), claim->loser_to, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
         mark.count++;
     }
@@ -1165,6 +1185,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
         return;
     if (has_way(claim, theirs, is_crowded))
         claim->pending->next_unix_ms = 0;
+    uint32_t face = claim_face(claim);
     bool was_satisfied = claim_is_satisfied(claim);
     claim->there = find_there(claim, ours, theirs, is_crowded);
     claim->is_foreign = claim->there == THERE_SET && !ours;
@@ -1174,8 +1195,9 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
         claim_clear_failure(claim->pending);
     else if (was_satisfied && claim->state == RECEIPT_SETTLED)
         claim_lane(engine, claim)->repaired++;
-    if (!was_satisfied || !claim_is_satisfied(claim))
+    if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
         book_replan(engine, id);
+    wake_if_other(engine, id, face);
 }
 
 void books_free(struct engine *engine)

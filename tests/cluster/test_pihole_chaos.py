@@ -67,7 +67,7 @@ class World:
             programs, cluster, self.place.name, PIHOLE_URL=pihole.url,
             account=cluster.operator(self.place.name, *words), PIHOLE_API_TOKEN=pihole.password,
             **SETTINGS)
-        self.chaos = pihole_chaos.Chaos(self.place, pihole, seed, has_marks=False)
+        self.chaos = pihole_chaos.Chaos(self.place, pihole, seed)
         self.rng = self.chaos.rng
 
     def begin(self):

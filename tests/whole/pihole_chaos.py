@@ -166,9 +166,8 @@ class Chaos:
     """`place` takes objects: put(name, hosts, annotations), delete(name), both true when done;
     ages() is {name: created} and managed() is {name: hosts} of those that it has."""
 
-    def __init__(self, place, pihole, seed, has_marks=True):
+    def __init__(self, place, pihole, seed):
         self.place = place
-        self.has_marks = has_marks  # are those of managed-hosts compared
         self.pihole = pihole
         self.seed = seed
         self.rng = random.Random(seed)
@@ -290,12 +289,10 @@ class Chaos:
     def wanted(self):
         ages = self.place.ages()
         objects = [(ages[name], name, wish) for name, wish in self.wishes.items() if name in ages]
-        wanted = Wanted(objects, [*PEOPLE, SAME_LINE, *self.lines], ALIAS_LINES)
-        wanted.managed = wanted.managed if self.has_marks else {}
-        return wanted
+        return Wanted(objects, [*PEOPLE, SAME_LINE, *self.lines], ALIAS_LINES)
 
     def found(self):
-        return Found(self.pihole, self.place.managed() if self.has_marks else {})
+        return Found(self.pihole, self.place.managed())
 
     def is_settled(self):
         return set(self.place.ages()) == set(self.wishes) and self.found() == self.wanted()

@@ -48,7 +48,7 @@ def test_kills_of_both_end_in_the_wanted_names(ingresses_at, pihole):
     seed = int(os.environ.get("CHAOS_SEED", random.randrange(1 << 32)))
     print(f"CHAOS_SEED={seed}")
     site = ingresses_at(pihole, **SETTINGS)
-    chaos = pihole_chaos.Chaos(Folder(site), pihole, seed, has_marks=False)
+    chaos = pihole_chaos.Chaos(Folder(site), pihole, seed)
     site.start()
     chaos.begin()
     begun = time.monotonic()
