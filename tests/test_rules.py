@@ -52,3 +52,11 @@ def test_what_is_switched_off_or_left_open_is_a_breach(tmp_path, line, name):
 
 def test_pragma_once_is_fine(tmp_path):
     assert look(tmp_path, "#pragma once\n", "src/base/x.h")[0] == 0
+
+
+@pytest.mark.parametrize("heading, is_fine", [
+    ("// ---- the end " + 84 * "-", True), ("// ---- the end " + 83 * "-", False),
+    ("// ---- the end ----", False), ("// ---- the end", False)])
+def test_dashes_after_the_title_of_a_part_reach_the_last_column(tmp_path, heading, is_fine):
+    status, lines = look(tmp_path, f"int a;\n{heading}\n" + function(3))
+    assert (status == 0) is is_fine, lines

@@ -84,7 +84,7 @@ static uint32_t served_serial(struct story *story, const char *label)
     return zone_serial(zone_history_newest(zone->history));
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_zone_is_found_by_its_apex(void **state)
 {

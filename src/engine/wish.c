@@ -55,7 +55,7 @@ static void wish_append(struct wish *wish)
     lane->wish_count++;
 }
 
-// ---- strays -----------------------------------------------------------------------------------
+// ---- strays -------------------------------------------------------------------------------------
 
 static void stray_is_done(void *context, const struct wish_result *result)
 {
@@ -100,8 +100,7 @@ bool wish_is_void(const struct wish *wish)
     return false;
 }
 
-// ---- time
-// -----------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 // In flight: the asker hears now, the talk goes on to its end.
 static void wish_wait_is_over(void *context)

@@ -35,7 +35,7 @@ struct datagram {
     struct msghdr head;
 };
 
-// ---- who may ask ----
+// ---- who may ask --------------------------------------------------------------------------------
 
 bool dns_server_is_known(const struct dns_server *server, const uint8_t address[16])
 {
@@ -52,7 +52,7 @@ bool dns_server_admits(struct dns_server *server, const uint8_t address[16], boo
            dns_bucket_take(&server->together, &server->options.together, now_ms);
 }
 
-// ---- UDP ----
+// ---- UDP ----------------------------------------------------------------------------------------
 
 // Back from the address that was asked, by whatever way leads there.
 static void forget_way(struct msghdr *head)
@@ -127,7 +127,7 @@ void dns_server_on_datagrams(void *context, int fd, unsigned interest)
     }
 }
 
-// ---- the server ----
+// ---- the server ---------------------------------------------------------------------------------
 
 static void on_pause_over(void *context)
 {

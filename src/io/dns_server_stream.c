@@ -38,7 +38,7 @@ static void note_progress(struct dns_connection *connection)
     connection->progress_ms = loop_mono_ms(connection->server->loop);
 }
 
-// ---- what is acknowledged ----
+// ---- what is acknowledged -----------------------------------------------------------------------
 
 static uint64_t count_acknowledged(const struct dns_connection *connection)
 {
@@ -70,7 +70,7 @@ static void settle(struct dns_connection *connection)
             connection->unacked_count * sizeof *connection->unacked);
 }
 
-// ---- the end of a connection ----
+// ---- the end of a connection --------------------------------------------------------------------
 
 static void end_answers(struct dns_connection *connection)
 {
@@ -112,7 +112,7 @@ void dns_stream_free_all(struct dns_server *server)
         close_connection(server->connections);
 }
 
-// ---- requests ----
+// ---- requests -----------------------------------------------------------------------------------
 
 static size_t pending(const struct dns_connection *connection)
 {
@@ -164,7 +164,7 @@ static bool handle(struct dns_connection *connection)
     return true;
 }
 
-// ---- answers ----
+// ---- answers ------------------------------------------------------------------------------------
 
 static void pull(struct dns_connection *connection)
 {
@@ -225,7 +225,7 @@ static bool flush(struct dns_connection *connection)
     return true;
 }
 
-// ---- a connection's turn ----
+// ---- a connection's turn ------------------------------------------------------------------------
 
 static bool is_idle(const struct dns_connection *connection)
 {
@@ -345,7 +345,7 @@ void dns_stream_resume(struct dns_server *server)
     }
 }
 
-// ---- new connections ----
+// ---- new connections ----------------------------------------------------------------------------
 
 // Whose place a new one may take: that of one that waits for its peer, and a known peer any
 // stranger's.

@@ -14,7 +14,7 @@
 #include "io/dns_call.h"
 #include "io/errno_text.h"
 
-// ---- the end of a call ----
+// ---- the end of a call --------------------------------------------------------------------------
 
 static void call_free(struct dns_call *call)
 {
@@ -122,7 +122,7 @@ bool dns_call_has_id(const struct dns_call *call, const void *octets, size_t len
     return len >= DNS_HEADER_OCTETS && memcmp(octets, call->message.at, 2) == 0;
 }
 
-// ---- sockets ----
+// ---- sockets ------------------------------------------------------------------------------------
 
 union address {
     struct sockaddr any;
@@ -165,7 +165,7 @@ int dns_call_connect(const struct hostport *server, int type)
     return -1;
 }
 
-// ---- UDP ----
+// ---- UDP ----------------------------------------------------------------------------------------
 
 static bool is_wanted(struct dns_call *call, struct text octets)
 {
@@ -213,7 +213,7 @@ static void start_udp(struct dns_call *call)
     call->watch = loop_watch_fd(net->loop, call->fd, LOOP_READ, on_datagram, call);
 }
 
-// ---- the interface ----
+// ---- the interface ------------------------------------------------------------------------------
 
 static void copy_message(struct dns_call *call, struct text message)
 {

@@ -11,7 +11,7 @@ enum {
     MAX_SPARE_OCTETS = 64 * 1024,
 };
 
-// ---- life of a call ----
+// ---- life of a call -----------------------------------------------------------------------------
 
 static void call_free(struct http_call *call)
 {
@@ -181,7 +181,7 @@ void http_multi_acted(struct http_multi *multi)
     report_finished(multi);
 }
 
-// ---- the interface ----
+// ---- the interface ------------------------------------------------------------------------------
 
 static void on_early(void *context)
 {

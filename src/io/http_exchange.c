@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 
-// ---- requests ----
+// ---- requests -----------------------------------------------------------------------------------
 
 void http_exchange_cut(struct http_exchange *exchange)
 {
@@ -128,7 +128,7 @@ void http_exchange_begin(struct evhttp_request *request, void *context)
         watch_for_end(exchange);
 }
 
-// ---- what the handler sees ----
+// ---- what the handler sees ----------------------------------------------------------------------
 
 const char *http_exchange_method(const struct http_exchange *exchange)
 {
@@ -184,7 +184,7 @@ void *http_exchange_data(const struct http_exchange *exchange)
     return exchange->data;
 }
 
-// ---- answers ----
+// ---- answers ------------------------------------------------------------------------------------
 
 static void on_written(struct evhttp_request *request, void *context)
 {

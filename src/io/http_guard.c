@@ -9,7 +9,7 @@
 
 enum { LINGER_MS = 1000 };
 
-// ---- deadlines ----
+// ---- deadlines ----------------------------------------------------------------------------------
 
 void http_guard_set(struct http_exchange *exchange, int64_t now_ms, int64_t delay_ms)
 {
@@ -50,7 +50,7 @@ void http_guard_on_time(void *context)
     loop_timer_set(server->loop, &server->deadline, next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
-// ---- what evhttp does not tell, its buffers do ----
+// ---- what evhttp does not tell, its buffers do --------------------------------------------------
 
 // True once the empty line behind the headers is among these octets.
 static bool ends_head(struct http_exchange *exchange, const char *at, size_t len)
@@ -201,7 +201,7 @@ void http_guard_unwatch(struct http_exchange *exchange)
     evbuffer_remove_cb(bufferevent_get_output(exchange->stream), on_output, exchange);
 }
 
-// ---- refusals ----
+// ---- refusals -----------------------------------------------------------------------------------
 
 struct refusal {
     int status;

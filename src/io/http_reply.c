@@ -4,7 +4,7 @@
 #include "io/errno_text.h"
 #include "io/http_call.h"
 
-// ---- receiving ----
+// ---- receiving ----------------------------------------------------------------------------------
 
 static void keep_field(struct http_call *call, struct text line)
 {
@@ -81,7 +81,7 @@ void http_call_receive(struct http_call *call)
     SETOPT(call, CURLOPT_WRITEDATA, call);
 }
 
-// ---- what became of it ----
+// ---- what became of it --------------------------------------------------------------------------
 
 struct trouble {
     CURLcode code;

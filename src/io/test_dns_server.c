@@ -54,7 +54,7 @@ struct answer {
     char head[12];
 };
 
-// ---- the server ----
+// ---- the server ---------------------------------------------------------------------------------
 
 static bool next(void *context, struct buffer *out)
 {
@@ -155,7 +155,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-// ---- waiting ----
+// ---- waiting ------------------------------------------------------------------------------------
 
 static void on_step(void *context)
 {
@@ -184,7 +184,7 @@ static void wait_more(struct story *story)
     for (start_waiting(story); !(condition);)                                                      \
     wait_more(story)
 
-// ---- clients ----
+// ---- clients ------------------------------------------------------------------------------------
 
 static struct client *connect_as(struct story *story, const char *from, int type,
                                  int receive_octets)
@@ -265,7 +265,7 @@ static void expect_answer(struct story *story, struct client *client, char mark)
     buffer_clear(&client->input);
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_request_is_answered_over_either(void **state)
 {

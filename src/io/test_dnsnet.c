@@ -86,7 +86,7 @@ static void on_done(void *context, const struct dns_reply *reply)
         loop_stop(story->loop);
 }
 
-// ---- the server ----
+// ---- the server ---------------------------------------------------------------------------------
 
 static void on_udp(void *context, int fd, unsigned interest)
 {
@@ -275,7 +275,7 @@ static const struct seen *ask(struct story *story, const struct dns_request *req
     return &story->seen[index];
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_question_is_answered_over_either(void **state)
 {
@@ -580,7 +580,7 @@ static void a_callback_may_free_the_net(void **state)
     }
 }
 
-// ---- answers of many messages ----
+// ---- answers of many messages -------------------------------------------------------------------
 
 static void answer_four_times(struct story *story, int fd, const struct sockaddr_in *to,
                               const char *octets, size_t len)

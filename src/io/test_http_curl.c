@@ -454,7 +454,7 @@ static void a_callback_may_free_the_client(void **state)
     assert_null(story->http);
 }
 
-// ---- against a bare socket ----
+// ---- against a bare socket ----------------------------------------------------------------------
 
 struct bare {
     struct story *story;

@@ -207,7 +207,7 @@ static void expect_failure(struct story *story, const struct http_request *reque
     assert_non_null(strstr(story->error.text, text));
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_client_shows_its_certificate(void **state)
 {

@@ -56,7 +56,7 @@ struct seen {
     char body[64];
 };
 
-// ---- the server's side ----
+// ---- the server's side --------------------------------------------------------------------------
 
 static inline void on_readable(void *context, int fd, unsigned interest)
 {
@@ -129,7 +129,7 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-// ---- the sender's side ----
+// ---- the sender's side --------------------------------------------------------------------------
 
 static inline void give_up(void *context)
 {

@@ -22,7 +22,7 @@ static void get(struct story *story, size_t index, const struct http_request *re
     assert_int_equal(seen.failure, HTTP_OK);
 }
 
-// ---- acknowledgements ----
+// ---- acknowledgements ---------------------------------------------------------------------------
 
 static unsigned unacknowledged(const struct peer *peer)
 {
@@ -85,7 +85,7 @@ static void what_comes_before_the_socket_is_watched_is_acknowledged_at_once(void
     buffer_done(&seen.pieces);
 }
 
-// ---- one connection ----
+// ---- one connection -----------------------------------------------------------------------------
 
 static struct http_request single_to(struct story *story, const char *path)
 {
@@ -198,7 +198,7 @@ static void the_one_connection_is_shared_with_nobody_else(void **state)
     assert_int_equal(story->peer_count, 2);
 }
 
-// ---- age ----
+// ---- age ----------------------------------------------------------------------------------------
 
 static time_t skipped_s;
 

@@ -32,7 +32,7 @@ struct story {
     size_t reply_octets; // of "/big"
 };
 
-// ---- a client that sends what it is told ----
+// ---- a client that sends what it is told --------------------------------------------------------
 
 struct client {
     struct story *story;
@@ -140,7 +140,7 @@ static void wait_ms(struct story *story, int64_t ms)
     loop_timer_cancel(story->loop, &timer);
 }
 
-// ---- the server's side ----
+// ---- the server's side --------------------------------------------------------------------------
 
 static unsigned count_headers(const struct http_exchange *exchange, const char *name)
 {
@@ -226,7 +226,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_connection_is_kept_between_requests(void **state)
 {
@@ -427,7 +427,7 @@ static void a_half_closed_client_gets_its_answer(void **state)
     client_close(&client);
 }
 
-// ---- what is refused ----
+// ---- what is refused ----------------------------------------------------------------------------
 
 static void refuses(struct story *story, const char *request, const char *status)
 {
@@ -633,7 +633,7 @@ static void a_body_is_never_read_as_a_request(void **state)
     assert_int_equal(story->requests, COUNT_OF(methods) * COUNT_OF(bodies));
 }
 
-// ---- time ----
+// ---- time ---------------------------------------------------------------------------------------
 
 static void send_one(void *context)
 {
@@ -749,7 +749,7 @@ static void an_answer_may_take_its_time(void **state)
     client_close(&client);
 }
 
-// ---- connections ----
+// ---- connections --------------------------------------------------------------------------------
 
 static void the_oldest_idle_connection_makes_room(void **state)
 {

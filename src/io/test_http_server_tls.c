@@ -39,7 +39,7 @@ struct story {
     unsigned gone;
 };
 
-// ---- a client that sends what it is told, inside TLS or not ----
+// ---- a client that sends what it is told, inside TLS or not -------------------------------------
 
 struct client {
     struct story *story;
@@ -168,7 +168,7 @@ static int shown_to(const struct client *client)
     return strcmp(name, "old") == 0 ? OLD : NEW;
 }
 
-// ---- the server's side ----
+// ---- the server's side --------------------------------------------------------------------------
 
 static void handle(void *context, struct http_exchange *exchange)
 {
@@ -249,7 +249,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-// ---- talking ----
+// ---- talking ------------------------------------------------------------------------------------
 
 static void a_connection_is_kept_between_requests(void **state)
 {
@@ -357,7 +357,7 @@ static void replies_are_not_held_back_by_the_socket(void **state)
     client_close(&client);
 }
 
-// ---- certificates ----
+// ---- certificates -------------------------------------------------------------------------------
 
 static void before_the_first_certificate_connections_are_closed(void **state)
 {
@@ -462,7 +462,7 @@ static void the_chain_is_sent_along(void **state)
     client_close(&client);
 }
 
-// ---- clients that are no good ----
+// ---- clients that are no good -------------------------------------------------------------------
 
 static void what_is_no_tls_is_closed(void **state)
 {

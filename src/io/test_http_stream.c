@@ -14,7 +14,7 @@ static void settle(struct story *story)
 
 static const char head[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-// ---- pieces ----
+// ---- pieces -------------------------------------------------------------------------------------
 
 static void a_body_comes_piece_by_piece(void **state)
 {
@@ -82,7 +82,7 @@ static void a_stream_that_is_cut_fails_behind_its_pieces(void **state)
     }
 }
 
-// ---- what a piece may do ----
+// ---- what a piece may do ------------------------------------------------------------------------
 
 static void cancel_own(void *context, struct text piece)
 {
@@ -214,7 +214,7 @@ static void a_piece_may_free_the_client(void **state)
     buffer_done(&first.pieces);
 }
 
-// ---- a connection of its own ----
+// ---- a connection of its own --------------------------------------------------------------------
 
 static void get_once(struct story *story, bool is_alone, size_t peer)
 {

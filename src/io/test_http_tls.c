@@ -267,7 +267,7 @@ static void a_handshake_without_answer_times_out(void **state)
     assert_string_equal(story->error.text, expected);
 }
 
-// ---- pins ----
+// ---- pins ---------------------------------------------------------------------------------------
 
 static const char other_pin[] = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 

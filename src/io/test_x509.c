@@ -111,7 +111,7 @@ static int verify(const struct x509_pair *ca, const struct x509_pair *leaf, cons
     return code;
 }
 
-// ---- making ----
+// ---- making -------------------------------------------------------------------------------------
 
 static void a_leaf_is_taken_by_who_knows_its_ca(void **state)
 {
@@ -207,7 +207,7 @@ static void only_a_ca_signs(void **state)
     assert_string_equal(story->err.text, "CA: no certificate: expected PEM");
 }
 
-// ---- reading ----
+// ---- reading ------------------------------------------------------------------------------------
 
 static void the_facts_of_a_certificate_are_read(void **state)
 {

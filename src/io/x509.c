@@ -38,7 +38,7 @@ static bool refuse(struct error *err, const char *what, const char *text)
     return error_set(err, FAULT_SPEC, "InvalidCertificate", "%s%s", what, text);
 }
 
-// ---- making ----
+// ---- making -------------------------------------------------------------------------------------
 
 static bool check_frame(const char *common_name, int64_t from_s, int64_t until_s, struct error *err)
 {
@@ -217,7 +217,7 @@ bool x509_make_leaf(struct x509_pair *out, struct random *random, const struct x
     return true;
 }
 
-// ---- reading ----
+// ---- reading ------------------------------------------------------------------------------------
 
 static int64_t time_of(const ASN1_TIME *time)
 {

@@ -45,7 +45,7 @@ struct x509_leaf {
 bool x509_make_leaf(struct x509_pair *out, struct random *random, const struct x509_pair *ca,
                     const struct x509_leaf *leaf, struct error *err);
 
-// ---- reading: of several certificates in the PEM the first counts, unless said otherwise ----
+// ---- reading: of several certificates in the PEM the first counts, unless said otherwise --------
 
 enum { X509_PIN_OCTETS = 52 };
 

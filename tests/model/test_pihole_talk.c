@@ -315,8 +315,7 @@ static void begin_anew(struct play *play)
     sit_down(play);
 }
 
-// ---- people, wishes and faults
-// ------------------------------------------------------------------
+// ---- people, wishes and faults ------------------------------------------------------------------
 
 static const char *person_entry(struct play *play, enum pihole_list *list)
 {
@@ -414,8 +413,7 @@ static void check_peace(const struct play *play)
     assert_int_equal(count, 0);
 }
 
-// ---- the end
-// ------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 static void calm_down(struct play *play)
 {
@@ -463,8 +461,7 @@ static void check_end(struct play *play)
     assert_int_equal(seats, 0);
 }
 
-// ---- plays
-// --------------------------------------------------------------------------------------
+// ---- plays --------------------------------------------------------------------------------------
 
 static void play_init(struct play *play, const struct cast *cast, uint64_t seed)
 {

@@ -641,7 +641,7 @@ static void second_process_with_another_state_folder_stands_by_too(void **state)
     rig_free(other);
 }
 
-// ---- a state folder that goes ------------------------------------------------------------------
+// ---- a state folder that goes -------------------------------------------------------------------
 
 static void rename_in(struct rig *rig, const char *from, const char *to)
 {

@@ -580,8 +580,7 @@ static void without_piholes_nothing_is_wanted(void **state)
     assert_claims("");
 }
 
-// ---- what stays when nobody knows what is meant
-// --------------------------------------------------
+// ---- what stays when nobody knows what is meant -------------------------------------------------
 
 static void a_bad_target_leaves_published_records_as_they_are(void **state)
 {

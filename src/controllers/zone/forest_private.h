@@ -172,7 +172,7 @@ static inline bool node_has_name(const struct node *node)
     return node->now.octets != NULL;
 }
 
-// ---- forest_node.c: nodes and leaves in their tables and lists
+// ---- forest_node.c: nodes and leaves in their tables and lists ----------------------------------
 struct node *node_find(const struct forest *forest, struct node_key key); // or NULL
 struct node *node_want(struct forest *forest, struct node_key key);       // made if need be
 void node_forsake(struct forest *forest, struct node *node); // freed after the settle, if idle
@@ -193,7 +193,7 @@ void leaf_touch(struct forest *forest, struct leaf *leaf, unsigned states);
 void node_touch_leaves(struct forest *forest, struct node *node, enum leaf_list list);
 void leaf_set_narrowed(struct forest *forest, struct leaf *leaf, bool is_narrowed);
 
-// ---- forest_names.c, forest_live.c: names of all zones, then which of them are live
+// ---- forest_names.c, forest_live.c: names of all zones, then which of them are live -------------
 // Reads the fresh ones and works out all names.
 void names_settle(struct forest *forest);
 // Before: names. Works out the rest and marks what depends on it.
@@ -205,7 +205,7 @@ struct node *live_find(const struct forest *forest, struct dname name, bool is_s
 uint64_t live_hash(struct dname name);
 extern const struct table_ops live_ops;
 
-// ---- forest_record.c: one record
+// ---- forest_record.c: one record ----------------------------------------------------------------
 // What a leaf's object says, and what that comes to.
 struct judgement {
     struct record_spec spec;
@@ -227,7 +227,7 @@ bool leaf_has_new_home(const struct forest *forest, const struct leaf *leaf);
 void leaf_judge(struct arena *arena, const struct leaf *leaf, struct buffer *rdata,
                 struct judgement *out, struct error *err);
 
-// ---- forest_frame.c: the zone's own fields
+// ---- forest_frame.c: the zone's own fields ------------------------------------------------------
 struct frame_faults {
     enum reason accepted; // REASON_NONE: none
     enum reason ready;
@@ -241,7 +241,7 @@ struct frame_faults frame_make(const struct forest_settings *settings, struct ar
                                struct dname apex, const struct zone_spec *spec,
                                struct zone_frame *out, struct frame_errors *errors);
 
-// ---- forest_compile.c: from records to zones
+// ---- forest_compile.c: from records to zones ----------------------------------------------------
 void compile_begin(struct forest *forest, struct node *node);
 void compile_end(struct forest *forest, struct node *node); // `gone` is due
 void compile_free(struct forest *forest, struct node *node);
@@ -249,7 +249,7 @@ void compile_due(struct forest *forest, struct node *node);
 void compile_settle(struct forest *forest);
 void compile_set_frame(struct forest *forest, struct node *node);
 
-// ---- forest_loops.c: aliases that lead out of their zone and back
+// ---- forest_loops.c: aliases that lead out of their zone and back -------------------------------
 // After all zones are settled. Marks those that lead back to themselves through other zones of
 // ours.
 void loops_settle(struct forest *forest, bool has_new_nodes);

@@ -32,7 +32,7 @@ struct story {
     struct loop_timer patience;
 };
 
-// ---- the configuration ----
+// ---- the configuration --------------------------------------------------------------------------
 
 static const char secret_text[] = "c2lnbnBvc3QtdGVzdC1zZWNyZXQtMzItb2N0ZXRzIQ==";
 
@@ -75,7 +75,7 @@ static struct zones_config *config_new(void)
     return config;
 }
 
-// ---- the story ----
+// ---- the story ----------------------------------------------------------------------------------
 
 static void keep_line(void *context, struct text line)
 {
@@ -165,7 +165,7 @@ static const struct published_fetch *fetch_of(struct story *story, const char *s
     return NULL;
 }
 
-// ---- requests by hand ----
+// ---- requests by hand ---------------------------------------------------------------------------
 
 static struct dns_server_request request_from(const char *address, const struct buffer *octets,
                                               bool is_tcp)
@@ -283,7 +283,7 @@ static void expect_line(struct story *story, const char *part)
         fail_msg("%s not in %s", part, story->lines.at);
 }
 
-// ---- before all zones are known ----
+// ---- before all zones are known -----------------------------------------------------------------
 
 static void until_all_zones_are_known_servers_hear_of_no_refusal(void **state)
 {
@@ -299,7 +299,7 @@ static void until_all_zones_are_known_servers_hear_of_no_refusal(void **state)
     assert_int_equal(ask_refused(story, "192.0.2.77", NULL), 5);
 }
 
-// ---- by network ----
+// ---- by network ---------------------------------------------------------------------------------
 
 struct fetch {
     struct story *story;
@@ -379,7 +379,7 @@ static void wait_for_fact(struct story *story)
     fail_msg("the fact does not come");
 }
 
-// ---- tests ----
+// ---- tests --------------------------------------------------------------------------------------
 
 static void a_server_fetches_a_zone(void **state)
 {

@@ -103,7 +103,7 @@ bool revision_stands(const struct revision *revision, const struct value *hosts,
     return true;
 }
 
-// ---- whose fault
+// ---- whose fault --------------------------------------------------------------------------------
 
 // "dns.hosts[4]: invalid hostname": the part, the index, what is behind.
 static bool read_hint(const char *hint, enum list_part *part, size_t *index, struct text *why)

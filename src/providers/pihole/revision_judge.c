@@ -105,7 +105,7 @@ static bool is_another_owners(const struct revision *revision, uint32_t id)
     return line_of(revision, id)->whose == WHOSE_ANOTHER_OWNERS;
 }
 
-// ---- outcomes
+// ---- outcomes -----------------------------------------------------------------------------------
 
 // What of ours stood there, each value once.
 static const struct record_set *stood(const struct revision *revision, const struct wanted *wanted)
@@ -156,7 +156,7 @@ static void fail_standing(const struct revision *revision, const struct wanted *
          text.at);
 }
 
-// ---- what is done
+// ---- what is done -------------------------------------------------------------------------------
 
 static void drop(struct revision *revision, uint32_t id)
 {
@@ -288,7 +288,7 @@ static void fit(struct revision *revision, const struct wanted *wanted)
     outcome->replaced = is_same ? NULL : before;
 }
 
-// ---- decisions
+// ---- decisions ----------------------------------------------------------------------------------
 
 // Beside an alias nothing stands, and an alias beside nothing. The first foreign one in the way.
 static const struct entry *in_the_way(const struct revision *revision, const struct wanted *wanted,
@@ -365,7 +365,7 @@ static void remove_set(struct revision *revision, const struct wanted *wanted)
     outcome->was_absent = outcome->is_unchanged = !outcome->replaced;
 }
 
-// ---- what is wanted
+// ---- what is wanted -----------------------------------------------------------------------------
 
 static bool take_values(const struct revision *revision, struct wanted *wanted)
 {

@@ -61,7 +61,7 @@ static struct item item_of_entry(const struct list *list, const struct entry *en
                          NULL};
 }
 
-// ---- lines from items
+// ---- lines from items ---------------------------------------------------------------------------
 
 static struct change *const *changes_of(struct revision *revision, const struct item *items,
                                         size_t count, size_t *change_count)
@@ -117,7 +117,7 @@ static void keep_line(struct revision *revision, struct layout *layout, enum lis
                                          .is_packed = is_ours && line->entry_count > 1});
 }
 
-// ---- one line of ours
+// ---- one line of ours ---------------------------------------------------------------------------
 
 // What is left of it goes to `items`, what takes the place of the rest to `others`.
 static void take_apart(const struct revision *revision, const struct line *line,
@@ -177,7 +177,7 @@ static void lay_line(struct bench *bench, uint32_t at)
         lay_ours(bench, at);
 }
 
-// ---- packing
+// ---- packing ------------------------------------------------------------------------------------
 
 static int compare_items(const void *a, const void *b)
 {

@@ -31,7 +31,7 @@ static void use_layout(struct revision *revision, enum list_part part, struct la
     count_part(revision, part);
 }
 
-// ---- its length
+// ---- its length ---------------------------------------------------------------------------------
 
 static const bool only[LIST_PARTS][LIST_PARTS] = {
     [LIST_HOSTS] = {[LIST_HOSTS] = true},
@@ -70,7 +70,7 @@ static bool fits(const struct revision *revision, enum list_part part)
     return revision_body_len(revision, only[part]) <= REVISION_BODY_MAX;
 }
 
-// ---- its form
+// ---- its form -----------------------------------------------------------------------------------
 
 static bool try_unpacked(struct revision *revision)
 {
@@ -107,7 +107,7 @@ void revision_lay_out(struct revision *revision)
         try_packed(revision);
 }
 
-// ---- its requests
+// ---- its requests -------------------------------------------------------------------------------
 
 static void add_write(struct revision *revision, struct write write)
 {

@@ -1,6 +1,6 @@
 #include "providers/pihole/test_lists.h"
 
-// ---- whose entry is it?
+// ---- whose entry is it? -------------------------------------------------------------------------
 
 struct row {
     const char *hosts;

@@ -73,7 +73,7 @@ static void add_name(struct buffer *out, const struct world *world, unsigned nam
         buffer_add_char(out, '.');
 }
 
-// ---- the first lists
+// ---- the first lists ----------------------------------------------------------------------------
 
 static bool is_made(const struct world *world, enum list_part part, const char *text)
 {
@@ -182,7 +182,7 @@ static void make_lists(struct world *world)
     }
 }
 
-// ---- changes, and what they should do
+// ---- changes, and what they should do -----------------------------------------------------------
 
 static void make_changes(struct world *world)
 {
@@ -310,7 +310,7 @@ static void expect(struct world *world, enum change_op op)
     }
 }
 
-// ---- the Pi-hole
+// ---- the Pi-hole --------------------------------------------------------------------------------
 
 static void pihole_put(struct lines *lines, const char *element)
 {
@@ -403,7 +403,7 @@ static struct value *pihole_list(struct world *world, enum list_part part)
     return list;
 }
 
-// ---- what stands there afterwards
+// ---- what stands there afterwards ---------------------------------------------------------------
 
 static void take_ours(struct world *world, enum list_part part, const char *line,
                       struct bits (*found)[TYPES])
@@ -458,7 +458,7 @@ static void check_lists(struct world *world)
     }
 }
 
-// ---- rounds
+// ---- rounds -------------------------------------------------------------------------------------
 
 static const char *world_find(const void *context, enum record_type type, struct text name)
 {

@@ -119,7 +119,7 @@ static void what_json_escapes_is_counted_and_kept(void **state)
     assert_true(strncmp(revised(&house, LIST_HOSTS), foreign, strlen(foreign)) == 0);
 }
 
-// ---- long lists
+// ---- long lists ---------------------------------------------------------------------------------
 
 static const char *many(struct house *house, const char *format, unsigned count)
 {
@@ -236,7 +236,7 @@ static void what_no_patch_can_carry_goes_by_element(void **state)
     }
 }
 
-// ---- read back
+// ---- read back ----------------------------------------------------------------------------------
 
 static bool stands(struct house *house, const char *hosts, const char *cnames)
 {
@@ -263,7 +263,7 @@ static void what_is_read_back_is_compared_with_what_was_planned(void **state)
     assert_false(revision_stands(house.revision, NULL, NULL));
 }
 
-// ---- whose fault
+// ---- whose fault --------------------------------------------------------------------------------
 
 static void a_refusal_is_blamed_on_the_changes_behind_the_line(void **state)
 {

@@ -12,7 +12,7 @@ enum {
     FOREIGN_TEXT_MAX = 200,
 };
 
-// ---- what each status means ----
+// ---- what each status means ---------------------------------------------------------------------
 
 struct meaning {
     int first;
@@ -47,7 +47,7 @@ static struct meaning find_meaning(const struct api_question *question, int stat
     return meanings[i];
 }
 
-// ---- 403: who said no ----
+// ---- 403: who said no ---------------------------------------------------------------------------
 
 static const struct {
     const char *sign; // in the Status' message
@@ -73,7 +73,7 @@ static const char *explain_refusal(const char *message, const char **reason)
     return "";
 }
 
-// ---- texts ----
+// ---- texts --------------------------------------------------------------------------------------
 
 static const char *clean(struct arena *arena, struct text text, size_t limit)
 {
@@ -127,7 +127,7 @@ static const struct value *read_status(struct text body, struct arena *arena)
     return text_is(value_text_at(status, "kind"), "Status") ? status : NULL;
 }
 
-// ---- when again ----
+// ---- when again ---------------------------------------------------------------------------------
 
 static bool read_retry_header(const struct http_reply *reply, int64_t unix_ms, int64_t *ms)
 {
@@ -170,7 +170,7 @@ static void set_fault(struct error *err, const struct api_question *question, in
     err->retry_ms = retry_ms > 0 ? retry_ms : 0;
 }
 
-// ---- the whole ----
+// ---- the whole ----------------------------------------------------------------------------------
 
 static bool is_write(const struct api_question *question)
 {

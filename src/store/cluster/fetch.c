@@ -36,7 +36,7 @@ static bool is_usable(const struct fetch *fetch)
     return !has_expired(fetch) || (!fetch->has_failed && !may_start(fetch));
 }
 
-// ---- the end of a run ----
+// ---- the end of a run ---------------------------------------------------------------------------
 
 static void describe_end(const struct kube_exec *exec, const struct process_result *result,
                          struct error *err)
@@ -94,7 +94,7 @@ static void plugin_ended(void *context, const struct process_result *result)
     fetch->options.settled(fetch->options.context);
 }
 
-// ---- its start ----
+// ---- its start ----------------------------------------------------------------------------------
 
 static const char *make_info(const struct kube_access *access, const struct secret *ca)
 {
@@ -154,7 +154,7 @@ static bool start_plugin(struct fetch *fetch, const struct secret *ca)
     return !fetch->has_failed;
 }
 
-// ---- the interface ----
+// ---- the interface ------------------------------------------------------------------------------
 
 struct fetch *fetch_new(const struct fetch_options *options)
 {

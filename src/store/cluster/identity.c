@@ -30,7 +30,7 @@ static int64_t now_ms(const struct identity *identity)
     return loop_mono_ms(identity->options.world->loop);
 }
 
-// ---- impersonation ----
+// ---- impersonation ------------------------------------------------------------------------------
 
 static bool is_header_character(char c)
 {
@@ -95,7 +95,7 @@ static void make_headers(struct identity *identity)
     }
 }
 
-// ---- the face ----
+// ---- the face -----------------------------------------------------------------------------------
 
 static struct secret *make_bearer(const struct secret *token)
 {
@@ -189,7 +189,7 @@ static void set_trouble(struct identity *identity, const struct error *err)
         identity->trouble = *err;
 }
 
-// ---- files ----
+// ---- files --------------------------------------------------------------------------------------
 
 static bool is_due(const struct identity *identity, int64_t read_ms, int64_t period_ms)
 {
@@ -233,7 +233,7 @@ static bool read_what_is_due(struct identity *identity, struct error *err)
     return is_ok;
 }
 
-// ---- the plugin ----
+// ---- the plugin ---------------------------------------------------------------------------------
 
 // As in client-go: what stands in the kubeconfig itself goes first.
 static bool wants_plugin(const struct kube_access *access)
@@ -257,7 +257,7 @@ static void fetch_settled(void *context)
     identity->options.settled(identity->options.context);
 }
 
-// ---- life ----
+// ---- life ---------------------------------------------------------------------------------------
 
 static struct fetch *make_fetch(struct identity *identity)
 {

@@ -25,7 +25,7 @@ bool kube_source_names_cluster(const struct kube_source *source)
            is_given(source->env_kubeconfig) || is_in_cluster(source);
 }
 
-// ---- the service account of a pod ----
+// ---- the service account of a pod ---------------------------------------------------------------
 
 static bool set_server(struct kube_access *access, const struct kube_source *source,
                        struct error *err)
@@ -63,7 +63,7 @@ static bool load_service_account(struct kube_access *access, const struct kube_s
                                                kubeconfig_check_file(access->ca_file, err));
 }
 
-// ---- which ----
+// ---- which --------------------------------------------------------------------------------------
 
 static bool load_list(struct kube_access *access, const struct kube_source *source,
                       const struct kubeconfig_files *files, struct error *err)

@@ -22,7 +22,7 @@ struct kubeconfig_files {
     size_t count;
 };
 
-// ---- files ----
+// ---- files --------------------------------------------------------------------------------------
 
 struct kubeconfig_files *kubeconfig_files_new(void)
 {
@@ -133,7 +133,7 @@ bool kubeconfig_check_file(const char *path, struct error *err)
     return true;
 }
 
-// ---- entries by name ----
+// ---- entries by name ----------------------------------------------------------------------------
 
 // The lists of named entries.
 struct list {
@@ -195,7 +195,7 @@ static bool find_entry(struct lookup *lookup, struct arena *arena,
     return true;
 }
 
-// ---- the context ----
+// ---- the context --------------------------------------------------------------------------------
 
 static const char *find_current(const struct kubeconfig_files *files, struct error *err)
 {

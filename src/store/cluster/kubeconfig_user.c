@@ -31,7 +31,7 @@ static bool read_pem(const struct kubeconfig_section *section, const char *key,
     return check_file(section, key, *file, err);
 }
 
-// ---- clusters ----
+// ---- clusters -----------------------------------------------------------------------------------
 
 static bool read_server(struct kube_access *access, const struct kubeconfig_section *cluster,
                         struct error *err)
@@ -107,7 +107,7 @@ bool kubeconfig_read_cluster(struct kube_access *access, const struct kubeconfig
            read_plugin_config(access, cluster, err);
 }
 
-// ---- users: what they are known by ----
+// ---- users: what they are known by --------------------------------------------------------------
 
 static bool read_certificate(struct kube_access *access, const struct kubeconfig_section *user,
                              struct error *err)
@@ -157,7 +157,7 @@ static bool read_basic(struct kube_access *access, const struct kubeconfig_secti
     return true;
 }
 
-// ---- users: as whom they act ----
+// ---- users: as whom they act --------------------------------------------------------------------
 
 static bool check_all_plain(const struct kubeconfig_section *user, const char *key,
                             const char *const *texts, struct error *err)
@@ -220,7 +220,7 @@ static bool read_impersonation(struct kube_access *access, const struct kubeconf
     return true;
 }
 
-// ---- users: plugins ----
+// ---- users: plugins -----------------------------------------------------------------------------
 
 static bool check_version(const struct kubeconfig_section *exec, const char *version,
                           struct error *err)

@@ -4,7 +4,7 @@
 #include "base/value.h"
 #include "base/when.h"
 
-// ---- what it is told ----
+// ---- what it is told ----------------------------------------------------------------------------
 
 static void set_text(struct arena *arena, struct value *map, const char *key, const char *text)
 {
@@ -62,7 +62,7 @@ void plugin_write_info(struct buffer *out, const struct kube_access *access,
     value_write_json(out, info);
 }
 
-// ---- what it answers ----
+// ---- what it answers ----------------------------------------------------------------------------
 
 static bool refuse(struct error *err, const char *why)
 {

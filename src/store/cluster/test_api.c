@@ -196,7 +196,7 @@ static size_t count_lines(const struct bench *bench, const char *part)
 #define STATUS(reason, message)                                                                    \
     "{\"kind\":\"Status\",\"reason\":\"" reason "\",\"message\":\"" message "\"}"
 
-// ---- going out ----
+// ---- going out ----------------------------------------------------------------------------------
 
 static void requests_go_behind_the_servers_prefix_with_our_headers(void **state)
 {
@@ -304,7 +304,7 @@ static void paths_and_queries_are_escaped(void **state)
     assert_string_equal(out.at, "metadata.name%3Da%26b~%C3%A4");
 }
 
-// ---- replies to faults ----
+// ---- replies to faults --------------------------------------------------------------------------
 
 static void each_status_has_its_fault(void **state)
 {
@@ -490,7 +490,7 @@ static void silence_leaves_the_fate_of_a_write_open(void **state)
     assert_false(bench->reply.is_fate_unknown);
 }
 
-// ---- credentials ----
+// ---- credentials --------------------------------------------------------------------------------
 
 static void a_401_is_tried_once_more_with_a_new_token(void **state)
 {
@@ -637,7 +637,7 @@ static void a_call_waits_no_longer_for_a_plugin_than_for_the_server(void **state
     assert_false(bench->reply.is_fate_unknown);
 }
 
-// ---- what is counted and logged ----
+// ---- what is counted and logged -----------------------------------------------------------------
 
 static void requests_are_counted_as_client_go_does(void **state)
 {

@@ -176,7 +176,7 @@ static size_t count_lines(const struct bench *bench, const char *part)
     return count;
 }
 
-// ---- token files ----
+// ---- token files --------------------------------------------------------------------------------
 
 static void a_token_file_is_read_again_ten_seconds_before_a_minute(void **state)
 {
@@ -258,7 +258,7 @@ static void without_any_token_a_missing_file_is_a_failure_until_it_comes(void **
     assert_null(identity_trouble(bench->identity));
 }
 
-// ---- CA and client certificate ----
+// ---- CA and client certificate ------------------------------------------------------------------
 
 static void certificate_files_are_read_again_every_minute_and_after_a_tls_failure(void **state)
 {
@@ -301,7 +301,7 @@ static void an_unreadable_ca_file_keeps_the_old_one_but_a_first_one_must_be_ther
     assert_int_equal(count_lines(bench, "unreadable"), 2);
 }
 
-// ---- exec plugins ----
+// ---- exec plugins -------------------------------------------------------------------------------
 
 #define V1 "client.authentication.k8s.io/v1"
 #define REPLY(status)                                                                              \

@@ -111,7 +111,7 @@ static void assert_in_folder(const struct bench *bench, const char *path, const 
     assert_string_equal(path, expected);
 }
 
-// ---- order ----
+// ---- order --------------------------------------------------------------------------------------
 
 static void a_home_config_alone_never_names_a_cluster(void **state)
 {
@@ -178,7 +178,7 @@ static void a_context_asks_for_a_kubeconfig_even_in_a_pod(void **state)
     assert_string_equal(bench->access->server.host, "home.example");
 }
 
-// ---- KUBECONFIG ----
+// ---- KUBECONFIG ---------------------------------------------------------------------------------
 
 static void the_first_file_to_name_something_wins(void **state)
 {
@@ -306,7 +306,7 @@ static void unknown_keys_are_passed_over(void **state)
     assert_secret(bench->access->token, "t");
 }
 
-// ---- clusters ----
+// ---- clusters -----------------------------------------------------------------------------------
 
 // PEM in base64, as far as anybody looks here: "-----BEGIN X-----".
 #define PEM "LS0tLS1CRUdJTiBYLS0tLS0="
@@ -387,7 +387,7 @@ static void a_ca_file_must_be_readable(void **state)
     assert_non_null(strstr(bench->err.text, "/absent is empty"));
 }
 
-// ---- users ----
+// ---- users --------------------------------------------------------------------------------------
 
 static void a_user_is_read_as_a_whole(void **state)
 {
@@ -460,7 +460,7 @@ static void a_token_file_must_be_readable_unless_a_token_stands_beside_it(void *
     assert_true(load_with(bench, SERVER, "tokenFile: absent, token: t"));
 }
 
-// ---- exec ----
+// ---- exec ---------------------------------------------------------------------------------------
 
 #define V1 "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
 
@@ -536,7 +536,7 @@ static void more_arguments_than_may_be_are_refused(void **state)
                    "users[0].user.exec.args: more than 64 entries");
 }
 
-// ---- in cluster ----
+// ---- in cluster ---------------------------------------------------------------------------------
 
 static void a_pod_enters_with_its_service_account(void **state)
 {

@@ -14,7 +14,7 @@
 #include "model/virtual_loop.h"
 #include "store/cluster/split.h"
 
-// ---- an API server by hand: the test says each octet -------------------------------------------
+// ---- an API server by hand: the test says each octet --------------------------------------------
 
 struct api_call {
     char *path;
@@ -76,7 +76,7 @@ void api_query_escape(struct buffer *out, struct text text)
     buffer_add(out, text.at, text.len);
 }
 
-// ---- the bench ---------------------------------------------------------------------------------
+// ---- the bench ----------------------------------------------------------------------------------
 
 static const struct kind zone_kind = {
     .group = "kubi.zone", .version = "v1alpha1", .name = "Zone", .plural = "zones"};
@@ -387,7 +387,7 @@ static uint64_t deaths(struct bench *bench, enum watch_death how)
     return watch_counts(bench->watch)->deaths[how];
 }
 
-// ---- streaming list ----------------------------------------------------------------------------
+// ---- streaming list -----------------------------------------------------------------------------
 
 static void a_streaming_list_is_a_pass_and_then_the_watch_goes_on(void **state)
 {
@@ -511,7 +511,7 @@ static void the_time_of_a_watch_is_drawn_between_5_and_10_minutes(void **state)
     assert_in_range(highest, 590, 600);
 }
 
-// ---- lists -------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 static void pages_follow_their_token_alone(void **state)
 {
@@ -636,7 +636,7 @@ static void a_list_without_a_version_is_none(void **state)
     expect_call_after(&bench, 800, AT_LIST);
 }
 
-// ---- events and positions ----------------------------------------------------------------------
+// ---- events and positions -----------------------------------------------------------------------
 
 static void who_wrote_which_field_is_dropped_and_nothing_else(void **state)
 {
@@ -767,7 +767,7 @@ static void another_error_asks_for_a_pass_at_the_last_version(void **state)
     assert_int_equal(relists(&bench, RELIST_REFUSED), 1);
 }
 
-// ---- versions that go back ---------------------------------------------------------------------
+// ---- versions that go back ----------------------------------------------------------------------
 
 static void a_version_in_the_future_asks_for_the_newest_and_says_so(void **state)
 {
@@ -859,7 +859,7 @@ static void versions_that_are_no_numbers_are_compared_by_no_one(void **state)
     expect_position(&bench, "x1");
 }
 
-// ---- ends, back-off, liveness ------------------------------------------------------------------
+// ---- ends, back-off, liveness -------------------------------------------------------------------
 
 static void a_watch_that_ended_in_time_is_opened_again_at_once(void **state)
 {
@@ -1022,7 +1022,7 @@ static void a_quiet_watch_wakes_nobody(void **state)
     assert_int_equal(virtual_loop_timer_count(bench.world.loop), 1);
 }
 
-// ---- what cannot be read -----------------------------------------------------------------------
+// ---- what cannot be read ------------------------------------------------------------------------
 
 static void garbage_ends_the_stream_with_a_warning_and_a_pass(void **state)
 {
@@ -1148,7 +1148,7 @@ static void a_deletion_that_cannot_be_read_is_not_forgotten_for_what_follows(voi
     expect_call_after(&bench, 800, AT_STREAM "20" SHORTEST);
 }
 
-// ---- what keeps from watching ------------------------------------------------------------------
+// ---- what keeps from watching -------------------------------------------------------------------
 
 static void a_forbidden_watch_says_which_verb_to_add_and_tries_on(void **state)
 {
@@ -1374,7 +1374,7 @@ static void a_watch_that_comes_back_soon_is_told_in_two_calm_lines(void **state)
                         "resourceVersion=20\n");
 }
 
-// ---- one object --------------------------------------------------------------------------------
+// ---- one object ---------------------------------------------------------------------------------
 
 #define ONE "/ns/shop/secrets?fieldSelector=metadata.name%3Dkey&"
 
