@@ -319,12 +319,3 @@ size_t zone_compiler_excluded_count(const struct zone_compiler *compiler)
 {
     return compiler->excluded_count;
 }
-
-size_t zone_compiler_octets(const struct zone_compiler *compiler)
-{
-    size_t octets = sizeof *compiler + (compiler->ops.slab ? 0 : slab_octets(compiler->slab));
-    octets += compiler->change_capacity * sizeof *compiler->changes;
-    octets += compiler->verdict_capacity * sizeof *compiler->verdicts;
-    octets += compiler->order_capacity * sizeof *compiler->order;
-    return octets + zone_nodes_octets(compiler);
-}

@@ -96,8 +96,7 @@ struct zone_entry {
 struct zone_compiler_ops {
     int (*compare_age)(const void *a, const void *b);
     void (*write_name)(const void *tag, struct buffer *out);
-    // Where what it makes lies, when there are many small zones; NULL: in one of its own, which
-    // zone_compiler_octets() counts.
+    // Where what it makes lies, when there are many small zones; NULL: in one of its own.
     struct slab *slab;
 };
 
@@ -180,5 +179,3 @@ size_t zone_compiler_excluded_count(const struct zone_compiler *compiler); // re
 struct zone *zone_compiler_zone(struct zone_compiler *compiler, uint32_t serial);
 // For a parent: what stands at this apex. Borrowed until the next settle; ns NULL: no NS.
 void zone_compiler_as_child(const struct zone_compiler *compiler, struct zone_child *out);
-// Memory that it holds, in octets.
-size_t zone_compiler_octets(const struct zone_compiler *compiler);

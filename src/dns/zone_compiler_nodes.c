@@ -357,14 +357,6 @@ void zone_nodes_relax(struct zone_compiler *compiler)
     }
 }
 
-size_t zone_nodes_octets(const struct zone_compiler *compiler)
-{
-    size_t octets = compiler->bucket_count * sizeof *compiler->buckets;
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        octets += list_at(compiler, i)->capacity * sizeof(struct zone_node *);
-    return octets;
-}
-
 // ---- going --------------------------------------------------------------------------------------
 
 static void take_out(struct zone_compiler *compiler, struct zone_node *node)

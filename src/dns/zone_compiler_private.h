@@ -278,8 +278,6 @@ struct zone_node *zone_node_after(const struct zone_node *top, struct zone_node 
 void zone_node_fade(struct zone_compiler *compiler, struct zone_node *node);
 // The lists that are empty give back the memory that they need not keep.
 void zone_nodes_relax(struct zone_compiler *compiler);
-// Of the table and the lists; the nodes themselves lie in the slab.
-size_t zone_nodes_octets(const struct zone_compiler *compiler);
 void zone_nodes_done(struct zone_compiler *compiler);
 
 // ---- zone_compiler_records.c --------------------------------------------------------------------

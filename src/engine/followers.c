@@ -236,7 +236,7 @@ static void talk_again(struct follower *follower, enum talk_type type)
         talk->next_ms = now_ms + probe_delay(follower, talk);
 }
 
-// ---- waiting for a server ----------------------------------------------------------------------
+// ---- waiting for a server -----------------------------------------------------------------------
 
 static void line_add(struct server_lane *lane, struct talk *talk)
 {
@@ -741,11 +741,6 @@ void followers_lead(struct followers *followers, bool is_leading)
         else if (zone)
             end_talks(zone), schedule(zone);
     }
-}
-
-size_t followers_in_flight(const struct followers *followers)
-{
-    return followers->in_flight;
 }
 
 static void write_labels(const struct server_lane *lane, enum talk_type type, struct buffer *out)

@@ -38,8 +38,6 @@ const char *followers_group(const struct followers *followers, struct dname apex
 // Borrowed until the next call that changes them.
 size_t followers_views(const struct followers *followers, struct dname apex,
                        const struct server_view **views);
-// How many talks are under way.
-size_t followers_in_flight(const struct followers *followers);
 // Samples of the families signpost_backend_*, each server a backend.
 void followers_write_requests(const struct followers *followers, struct buffer *out);
 void followers_write_seconds(const struct followers *followers, struct buffer *out);

@@ -19,7 +19,7 @@ enum {
     ACCEPT_PAUSE_MS = 100,
 };
 
-// ---- connections ----
+// ---- connections --------------------------------------------------------------------------------
 
 static void unlink_exchange(struct http_exchange *exchange)
 {
@@ -174,7 +174,7 @@ static void on_pause_over(void *context)
     evconnlistener_enable(server->listener);
 }
 
-// ---- the server ----
+// ---- the server ---------------------------------------------------------------------------------
 
 static void fill_options(struct http_server_options *out, const struct http_server_options *in)
 {
@@ -222,7 +222,6 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     fill_options(&server->options, options);
     server->loop = loop;
     server->port = socket.port;
-    server->is_ipv4_fallback = socket.is_ipv4_fallback;
     server->deadline = (struct loop_timer){.call = http_guard_on_time, .context = server};
     server->pause = (struct loop_timer){.call = on_pause_over, .context = server};
     server->tidy = event_new(base, -1, 0, on_tidy, server);
@@ -258,11 +257,6 @@ void http_server_free(struct http_server *server)
 uint16_t http_server_port(const struct http_server *server)
 {
     return server->port;
-}
-
-bool http_server_is_ipv4_fallback(const struct http_server *server)
-{
-    return server->is_ipv4_fallback;
 }
 
 bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls,

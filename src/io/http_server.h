@@ -46,7 +46,6 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
                                     struct error *err);
 void http_server_free(struct http_server *server); // open connections are cut
 uint16_t http_server_port(const struct http_server *server);
-bool http_server_is_ipv4_fallback(const struct http_server *server);
 // New replies carry `Connection: close`; idle connections close.
 void http_server_drain(struct http_server *server);
 

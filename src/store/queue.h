@@ -29,6 +29,5 @@ bool queue_has_urgent(const struct queue *queue);
 uint32_t queue_depth(const struct queue *queue);       // due ones
 uint64_t queue_adds(const struct queue *queue);        // ids that became due since the beginning
 int64_t queue_last_wait_ms(const struct queue *queue); // how long the id popped last was due
-int64_t queue_timer_ms(const struct queue *queue);     // when the earliest timer ends, or INT64_MAX
 // The same, but INT64_MIN when something is due.
 int64_t queue_next_ms(const struct queue *queue);

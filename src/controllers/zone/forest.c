@@ -242,26 +242,3 @@ void forest_settle(struct forest *forest, const struct forest_told *told)
     tell_leaves(forest, told);
     node_free_idle(forest);
 }
-
-size_t forest_octets(const struct forest *forest)
-{
-    size_t octets = sizeof *forest + slab_octets(forest->slab);
-    octets += forest->leaf_capacity * sizeof *forest->leaves;
-    octets += forest->leaf_hash_capacity * sizeof *forest->leaf_hashes;
-    octets += (size_t)forest->leaf_table.capacity * sizeof *forest->leaf_table.slots;
-    octets += (forest->node_capacity + forest->idle_capacity) * sizeof *forest->nodes;
-    octets += (size_t)forest->node_table.capacity * sizeof *forest->node_table.slots;
-    octets += (size_t)forest->live.capacity * sizeof *forest->live.slots;
-    octets += forest->touched_capacity * sizeof *forest->touched;
-    octets += forest->crossing_capacity * sizeof *forest->crossings;
-    octets += (forest->free_leaf_capacity + forest->free_node_capacity) * sizeof(uint32_t);
-    for (uint32_t id = 0; id < forest->node_end; id++) {
-        const struct node *node = forest->nodes[id];
-        if (!node)
-            continue;
-        octets += sizeof *node + node->key.namespace_.len + node->key.name.len + node->own_len +
-                  node->now.len + rules_octets(node->rules);
-        octets += node->compiler ? zone_compiler_octets(node->compiler) : 0;
-    }
-    return octets;
-}

@@ -102,4 +102,3 @@ bool forest_record(const struct forest *forest, struct arena *arena, const struc
 const struct object *forest_home(const struct forest *forest, const struct object *record);
 // Why it is kept out of that zone; ZONE_FINE: it is not.
 enum zone_reason forest_excluded(const struct forest *forest, const struct object *record);
-size_t forest_octets(const struct forest *forest);

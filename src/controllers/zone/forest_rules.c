@@ -201,11 +201,6 @@ bool rules_equal(const struct rules *a, const struct rules *b)
     return a->oddities == b->oddities && a->len == b->len && !memcmp(a->data, b->data, a->len);
 }
 
-size_t rules_octets(const struct rules *rules)
-{
-    return rules ? sizeof *rules + rules->len : 0;
-}
-
 bool rules_have(const struct rules *rules, enum rules_oddity oddity)
 {
     return rules && (rules->oddities & 1u << oddity);

@@ -13,7 +13,6 @@ struct rules *rules_of_claims(const struct forest_claim *claims, size_t count);
 void rules_free(struct rules *rules); // accepts NULL
 DEFINE_CLEANUP(rules, rules_free)
 bool rules_equal(const struct rules *a, const struct rules *b); // NULL is equal to NULL alone
-size_t rules_octets(const struct rules *rules);
 
 bool rules_hold_zone(const struct rules *rules, struct text namespace_, struct dname name);
 enum rules_answer { // the better the greater

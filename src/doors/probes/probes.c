@@ -218,11 +218,6 @@ void probes_free(struct probes *probes)
     free(probes);
 }
 
-uint16_t probes_port(const struct probes *probes)
-{
-    return http_server_port(probes->server);
-}
-
 bool probes_set_certificate(struct probes *probes, struct text certificate_pem,
                             const struct secret *key_pem, struct error *err)
 {

@@ -42,7 +42,6 @@ struct loop;
 struct probes *probes_new(struct loop *loop, const struct probes_options *options,
                           struct error *err);
 void probes_free(struct probes *probes);
-uint16_t probes_port(const struct probes *probes);
 // For connections from now on; with is_tls only.
 bool probes_set_certificate(struct probes *probes, struct text certificate_pem,
                             const struct secret *key_pem, struct error *err);

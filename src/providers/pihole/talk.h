@@ -143,8 +143,6 @@ void read_hear(struct talk *talk);
 // write.c
 void write_write(struct talk *talk);
 void write_hear(struct talk *talk);
-// The write was taken; the next one, or what is there now.
-void write_taken(struct talk *talk);
 
 // blame.c: the write was refused. Whose fault is it?
 void blame_hear(struct talk *talk);

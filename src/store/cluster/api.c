@@ -69,7 +69,7 @@ static int64_t now_ms(const struct api *api)
     return loop_mono_ms(api->world->loop);
 }
 
-// ---- life of a call ----
+// ---- life of a call -----------------------------------------------------------------------------
 
 static char *copy_text(const char *text)
 {
@@ -140,7 +140,7 @@ static void wake_soon(struct api_call *call)
     loop_timer_set(call->api->world->loop, &call->wake, 0);
 }
 
-// ---- credentials that are refused ----
+// ---- credentials that are refused ---------------------------------------------------------------
 
 static void step_refusal(struct refusal *refusal, int64_t now)
 {
@@ -177,7 +177,7 @@ static void note_taken(struct api *api)
     api->refusal.is_refused = false;
 }
 
-// ---- replies ----
+// ---- replies ------------------------------------------------------------------------------------
 
 // What refuses a write now may refuse thousands: one line tells, the rest are for --log-level
 // debug.
@@ -262,7 +262,7 @@ static void got_piece(void *context, struct text piece)
     call->request.piece(call->context, piece);
 }
 
-// ---- sending ----
+// ---- sending ------------------------------------------------------------------------------------
 
 static int64_t limit_of(const struct api_request *request)
 {
@@ -378,7 +378,7 @@ static void settled(void *context)
             wake_soon(call);
 }
 
-// ---- the interface ----
+// ---- the interface ------------------------------------------------------------------------------
 
 struct api *api_new(const struct world *world, struct log *log, struct kube_access *access)
 {
@@ -420,11 +420,6 @@ void api_free(struct api *api)
 void api_reload(struct api *api)
 {
     identity_reload(api->identity);
-}
-
-const struct kube_access *api_access(const struct api *api)
-{
-    return api->access;
 }
 
 struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,

@@ -21,7 +21,6 @@ struct api *api_new(const struct world *world, struct log *log, struct kube_acce
 void api_free(struct api *api); // calls under way end without their callback
 // Credentials, CA and client certificate are read anew (SIGHUP).
 void api_reload(struct api *api);
-const struct kube_access *api_access(const struct api *api);
 
 enum { API_TIMEOUT_MS = 60 * 1000, API_FOREVER = -1 };
 

@@ -361,11 +361,6 @@ void lease_free(struct lease *lease)
     free(lease);
 }
 
-bool lease_is_leading(const struct lease *lease)
-{
-    return lease->is_leading;
-}
-
 bool lease_may_write(const struct lease *lease)
 {
     return lease->is_leading && holds(lease);

@@ -47,7 +47,6 @@ void lease_start(struct lease *lease);
 // at most, perhaps from within); nothing is tried any more.
 void lease_release(struct lease *lease, void (*done)(void *context), void *context);
 void lease_free(struct lease *lease);
-bool lease_is_leading(const struct lease *lease);
 // By the clock that runs on while the machine sleeps: may a new outside write begin now? Asked
 // before each, for after a long stop what arrived meanwhile is handled before any timer.
 bool lease_may_write(const struct lease *lease);

@@ -324,11 +324,3 @@ void status_file_each(const struct status_file *file,
             call(context, doc);
     }
 }
-
-size_t status_file_octets(const struct status_file *file)
-{
-    size_t octets = file->text.capacity + file->base.capacity * sizeof *file->base.items;
-    for (size_t i = 0; i < file->changes.count; i++)
-        octets += file->changes.items[i].key.len + file->changes.items[i].body.len + 64;
-    return octets;
-}

@@ -63,4 +63,3 @@ void status_file_write(struct buffer *out, const struct status_file *file, const
 // All documents as they are now, changes included, in no order that means anything.
 void status_file_each(const struct status_file *file,
                       void (*call)(void *context, const struct status_doc *doc), void *context);
-size_t status_file_octets(const struct status_file *file);
