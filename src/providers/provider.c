@@ -1,5 +1,6 @@
 #include "providers/provider.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct provider *provider_find(const char *name)
@@ -8,4 +9,12 @@ const struct provider *provider_find(const char *name)
         if (!strcmp(providers[i]->name, name))
             return providers[i];
     return NULL;
+}
+
+bool provider_refuse_key(struct error *err, const char *key)
+{
+    error_prefix(err, "%s: ", key);
+    if (err)
+        snprintf(err->reason, sizeof err->reason, "%s", INVALID_CONFIGURATION);
+    return false;
 }

@@ -165,3 +165,9 @@ struct provider {
 extern const struct provider *const providers[];
 extern const size_t provider_count;
 const struct provider *provider_find(const char *name);
+
+// The reason of all that an open() refuses.
+#define INVALID_CONFIGURATION "InvalidConfiguration"
+// What was said of a value, with the key that it stands under before it and that reason in place of
+// its own. Always false.
+bool provider_refuse_key(struct error *err, const char *key);

@@ -5,8 +5,6 @@
 #include "base/digest.h"
 #include "providers/pihole/seat.h"
 
-#define REASON "InvalidConfiguration"
-
 enum {
     HOSTS_QUIET_MS = 25,
     HOSTS_MOST_MS = 75,
@@ -42,14 +40,6 @@ static void pihole_close(void *at)
 
 // ---- configuration ------------------------------------------------------------------------------
 
-static bool refuse_key(struct error *err, const char *key)
-{
-    error_prefix(err, "%s: ", key);
-    if (err)
-        snprintf(err->reason, sizeof err->reason, "%s", REASON);
-    return false;
-}
-
 struct choice {
     const char *word;
     int number;
@@ -68,8 +58,8 @@ static bool choose(const struct value *config, const char *key, const struct cho
             return true;
         }
     }
-    return error_set(err, FAULT_SPEC, REASON, "%s: \"%.*s\" is not one of its words", key,
-                     TEXT_ARGS(word));
+    return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION, "%s: \"%.*s\" is not one of its words",
+                     key, TEXT_ARGS(word));
 }
 
 static bool take_words(struct pihole_seat *seat, const struct value *config, struct error *err)
@@ -100,7 +90,7 @@ static bool take_url(struct pihole_seat *seat, const struct value *config, struc
     struct url url;
     struct buffer out = {0};
     if (!url_parse(&url, value_text_at(config, "url"), err))
-        return refuse_key(err, "url");
+        return provider_refuse_key(err, "url");
     url_write(&out, &url);
     seat->base = buffer_steal(&out);
     return true;
@@ -110,8 +100,8 @@ static bool take_number(struct pihole_seat *seat, const struct value *config, st
 {
     int64_t seconds = value_int_at(config, "restartMinSeconds", RESTART_MIN_DEFAULT_S);
     if (seconds < 0 || seconds > RESTART_MIN_MAX_S)
-        return error_set(err, FAULT_SPEC, REASON, "restartMinSeconds: between 0 and %d",
-                         RESTART_MIN_MAX_S);
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
+                         "restartMinSeconds: between 0 and %d", RESTART_MIN_MAX_S);
     seat->restart_min_ms = 1000 * seconds;
     return true;
 }
@@ -137,12 +127,13 @@ static bool take_tls(struct pihole_seat *seat, const struct value *config, struc
     seat->server_name = dup_or_null(value_text_at(config, "tls.serverName"));
     seat->is_unverified = value_bool_at(config, "tls.skipVerify", false);
     if (seat->ca_pem && !strstr(seat->ca_pem, "-----BEGIN CERTIFICATE-----"))
-        return error_set(err, FAULT_SPEC, REASON, "tls.caPem: no PEM certificate in it");
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
+                         "tls.caPem: no PEM certificate in it");
     seat->learns_pin = text_is(pin, "learn");
     if (!pin.len || seat->learns_pin)
         return true;
     if (!pin_is_valid(pin))
-        return error_set(err, FAULT_SPEC, REASON,
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "tls.pin: write sha256// and the base64 of 32 octets, or learn");
     seat->pin = text_dup(pin);
     return true;
@@ -171,10 +162,10 @@ static bool take_password(struct pihole_seat *seat, const struct seat_setup *set
     struct text password = password_of(setup->secret);
     seat->has_no_password = value_bool_at(setup->config, "noPassword", false);
     if (!password.len && !seat->has_no_password)
-        return error_set(err, FAULT_SPEC, REASON,
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "no password: give one, or say that Pi-hole has none (noPassword)");
     if (has_control(password) || !utf8_is_valid(password))
-        return error_set(err, FAULT_SPEC, REASON,
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "the password has a control character in it, or is no UTF-8");
     if (seat->has_no_password)
         password = TEXT("");
@@ -191,7 +182,8 @@ static bool take_owner(struct pihole_seat *seat, const char *owner_id, struct er
 {
     struct buffer out = {0};
     if (!owner_id || !*owner_id)
-        return error_set(err, FAULT_SPEC, REASON, "no owner id: nothing could be marked as ours");
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
+                         "no owner id: nothing could be marked as ours");
     seat->owner_id = mem_copy_text(owner_id);
     buffer_printf(&out, "signpost/%s ", SIGNPOST_VERSION);
     seat_write_mark(seat, &out);

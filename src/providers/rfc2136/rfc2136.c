@@ -5,8 +5,6 @@
 #include "base/digest.h"
 #include "providers/rfc2136/seat.h"
 
-#define REASON "InvalidConfiguration"
-
 static void rfc2136_close(void *at)
 {
     struct rfc2136_seat *seat = at;
@@ -16,20 +14,11 @@ static void rfc2136_close(void *at)
     free(seat);
 }
 
-// Faults of names and addresses carry other reasons where they come from.
-static bool refuse_key(struct error *err, const char *key)
-{
-    error_prefix(err, "%s: ", key);
-    if (err)
-        snprintf(err->reason, sizeof err->reason, "%s", REASON);
-    return false;
-}
-
 static bool require(const struct value *config, const char *key, struct text *out,
                     struct error *err)
 {
     *out = value_text_at(config, key);
-    return out->len || error_set(err, FAULT_SPEC, REASON, "%s is required", key);
+    return out->len || error_set(err, FAULT_SPEC, INVALID_CONFIGURATION, "%s is required", key);
 }
 
 static bool take_server(struct rfc2136_seat *seat, const struct value *config, struct error *err)
@@ -39,9 +28,10 @@ static bool take_server(struct rfc2136_seat *seat, const struct value *config, s
     if (!require(config, "server", &server, err))
         return false;
     if (!hostport_parse(&seat->server, server, 53, false, err))
-        return refuse_key(err, "server");
+        return provider_refuse_key(err, "server");
     if (!*seat->server.host || !seat->server.port)
-        return error_set(err, FAULT_SPEC, REASON, "server: write the primary's address as IP:port");
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
+                         "server: write the primary's address as IP:port");
     hostport_write(&out, &seat->server);
     seat->address = buffer_steal(&out);
     return true;
@@ -54,7 +44,7 @@ static bool take_zone(struct rfc2136_seat *seat, const struct value *config, str
     if (!require(config, "zone", &text, err))
         return false;
     if (!domain_normalise(arena, text, &zone, err))
-        return refuse_key(err, "zone");
+        return provider_refuse_key(err, "zone");
     seat->zone = mem_copy_text(arena_copy(arena, zone.at, zone.len));
     return true;
 }
@@ -66,13 +56,13 @@ static bool take_key(struct rfc2136_seat *seat, const struct seat_setup *setup, 
     if (!require(setup->config, "tsigName", &name, err))
         return false;
     if (!setup->secret)
-        return error_set(err, FAULT_SPEC, REASON,
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "TSIG key %.*s has no secret: updates are never sent unsigned",
                          TEXT_ARGS(name));
     if (!algorithm.len)
         algorithm = TEXT("hmac-sha256");
     if (!tsig_key_init(&seat->key, name, algorithm, secret_expose(setup->secret), err))
-        return refuse_key(err, "tsig");
+        return provider_refuse_key(err, "tsig");
     return true;
 }
 

@@ -6,8 +6,6 @@
 
 #include "providers/webhook/body.h"
 
-#define REASON "InvalidConfiguration"
-
 enum { TIMEOUT_DEFAULT_S = 30, TIMEOUT_MAX_S = 300 };
 
 static void webhook_close(void *at)
@@ -19,15 +17,6 @@ static void webhook_close(void *at)
     free(seat->ca_pem);
     free(seat->server_name);
     free(seat);
-}
-
-// Faults of URLs and of base64 carry other reasons where they come from.
-static bool refuse_key(struct error *err, const char *key)
-{
-    error_prefix(err, "%s: ", key);
-    if (err)
-        snprintf(err->reason, sizeof err->reason, "%s", REASON);
-    return false;
 }
 
 static int64_t timeout_of(const struct value *config)
@@ -42,7 +31,7 @@ static bool take_server(struct webhook_seat *seat, const struct value *config, s
 {
     struct buffer out = {0};
     if (!url_parse(&seat->url, value_text_at(config, "server"), err))
-        return refuse_key(err, "spec.server");
+        return provider_refuse_key(err, "spec.server");
     url_write(&out, &seat->url);
     seat->base = buffer_steal(&out);
     seat->timeout_ms = timeout_of(config);
@@ -52,7 +41,7 @@ static bool take_server(struct webhook_seat *seat, const struct value *config, s
 static bool take_keys(struct webhook_seat *seat, const struct seat_setup *setup, struct error *err)
 {
     if (setup->secret && !secret_len(setup->secret))
-        return error_set(err, FAULT_SPEC, REASON,
+        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "the secret of spec.hmacAuth is empty: requests are never sent unsigned");
     bool is_long = text_is(value_text_at(setup->config, "algorithm"), "SHA512");
     seat->algorithm = is_long ? DIGEST_SHA512 : DIGEST_SHA256;
@@ -83,9 +72,9 @@ static bool take_tls(struct webhook_seat *seat, const struct value *config, stru
     if (bundle.at) {
         AUTO_BUFFER pem = {0};
         if (!base64_decode(&pem, bundle, err))
-            return refuse_key(err, "spec.tls.caBundle");
+            return provider_refuse_key(err, "spec.tls.caBundle");
         if (!pem.at || !strstr(pem.at, "-----BEGIN CERTIFICATE-----"))
-            return error_set(err, FAULT_SPEC, REASON,
+            return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                              "spec.tls.caBundle: no PEM certificate in it");
         seat->ca_pem = buffer_steal(&pem);
     }
