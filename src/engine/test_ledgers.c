@@ -46,37 +46,6 @@ struct bench {
 
 // ---- bench --------------------------------------------------------------------------------------
 
-static void fill_even(struct random *random, void *out, size_t len)
-{
-    (void)random;
-    memset(out, 0x5a, len);
-}
-
-static void ignore_event(void *context, const struct store_event *event)
-{
-    (void)context;
-    (void)event;
-}
-
-static void ignore(void *context)
-{
-    (void)context;
-}
-
-static void ignore_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
-{
-    (void)context;
-    (void)kind;
-    (void)is_synced;
-    (void)why;
-}
-
-static void ignore_leading(void *context, bool is_leading)
-{
-    (void)context;
-    (void)is_leading;
-}
-
 static void pass(struct bench *bench, int64_t ms)
 {
     virtual_loop_run_until(bench->loop, loop_mono_ms(bench->loop) + ms);
@@ -103,14 +72,7 @@ static void make_keeper(struct bench *bench)
 static int set_up(void **state)
 {
     struct bench *bench = mem_new_of(struct bench);
-    const struct store_sink sink = {.event = ignore_event,
-                                    .batch_end = ignore,
-                                    .synced = ignore_synced,
-                                    .leading = ignore_leading,
-                                    .fenced = ignore,
-                                    .room = ignore,
-                                    .context = bench};
-    bench->random.fill = fill_even;
+    bench->random.fill = model_fill_even;
     bench->arena = arena_new();
     bench->loop = virtual_loop_new(1767225600000);
     bench->server = model_server_new(bench->loop, kinds, 1);
@@ -120,7 +82,7 @@ static int set_up(void **state)
     model_cluster_prepare(bench->server);
     model_server_set_delays(bench->server, 2, 5);
     bench->store = model_cluster_new(&bench->world, kinds, 1, "owner", NULL);
-    assert_true(store_start(bench->store, &sink, NULL));
+    assert_true(store_start(bench->store, &model_deaf_sink, NULL));
     pass(bench, 20 * SECOND);
     make_keeper(bench);
     *state = bench;

@@ -1,6 +1,7 @@
 #include "model/model_cluster.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/must.h"
 #include "base/when.h"
@@ -120,4 +121,42 @@ void model_cluster_free_lease(struct model_server *server)
     const struct object_ref_key key = {&model_lease_kind, TEXT(NAMESPACE), TEXT(LEASE)};
     if (model_server_object(server, &key))
         write_lease(server, "", 1);
+}
+
+static void ignore_event(void *context, const struct store_event *event)
+{
+    (void)context;
+    (void)event;
+}
+
+static void ignore(void *context)
+{
+    (void)context;
+}
+
+static void ignore_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
+{
+    (void)context;
+    (void)kind;
+    (void)is_synced;
+    (void)why;
+}
+
+static void ignore_leading(void *context, bool is_leading)
+{
+    (void)context;
+    (void)is_leading;
+}
+
+const struct store_sink model_deaf_sink = {.event = ignore_event,
+                                           .batch_end = ignore,
+                                           .synced = ignore_synced,
+                                           .leading = ignore_leading,
+                                           .fenced = ignore,
+                                           .room = ignore};
+
+void model_fill_even(struct random *random, void *out, size_t len)
+{
+    (void)random;
+    memset(out, 0x5a, len);
 }

@@ -26,3 +26,8 @@ struct store *model_cluster_new(const struct world *world, const struct store_ki
 void model_cluster_take_lease(struct model_server *server);
 // Whoever has it, gives it back: the next one need not wait until it has run out.
 void model_cluster_free_lease(struct model_server *server);
+
+// For stores whose events nobody needs: hears all and does nothing.
+extern const struct store_sink model_deaf_sink;
+// The source of a `struct random` whose octets are all the same.
+void model_fill_even(struct random *random, void *out, size_t len);

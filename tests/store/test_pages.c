@@ -51,37 +51,6 @@ static int make_folder(void **state)
     return 0;
 }
 
-static void fill_even(struct random *random, void *out, size_t len)
-{
-    (void)random;
-    memset(out, 0x5a, len);
-}
-
-static void ignore_event(void *context, const struct store_event *event)
-{
-    (void)context;
-    (void)event;
-}
-
-static void ignore(void *context)
-{
-    (void)context;
-}
-
-static void ignore_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
-{
-    (void)context;
-    (void)kind;
-    (void)is_synced;
-    (void)why;
-}
-
-static void ignore_leading(void *context, bool is_leading)
-{
-    (void)context;
-    (void)is_leading;
-}
-
 static const struct kind note_kind = {
     .group = "test.example.org",
     .version = "v1",
@@ -94,24 +63,17 @@ static const struct store_kind kinds[] = {{.kind = &note_kind}};
 
 static void start_cluster(struct bench *bench)
 {
-    const struct store_sink sink = {.event = ignore_event,
-                                    .batch_end = ignore,
-                                    .synced = ignore_synced,
-                                    .leading = ignore_leading,
-                                    .fenced = ignore,
-                                    .room = ignore,
-                                    .context = bench};
     bench->world = (struct world){
         .loop = bench->loop, .http = model_api_http(bench->api), .random = &bench->random};
     bench->store = model_cluster_new(&bench->world, kinds, 1, "owner", NULL);
-    assert_true(store_start(bench->store, &sink, NULL));
+    assert_true(store_start(bench->store, &model_deaf_sink, NULL));
     run(bench, START_MS);
 }
 
 static int make_cluster(void **state)
 {
     struct bench *bench = mem_new_of(struct bench);
-    bench->random.fill = fill_even;
+    bench->random.fill = model_fill_even;
     bench->loop = virtual_loop_new(1767225600000);
     bench->server = model_server_new(bench->loop, kinds, 1);
     bench->api = model_api_new(bench->server, MODEL_CLUSTER_URL, NULL);

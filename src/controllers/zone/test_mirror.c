@@ -8,25 +8,11 @@
 
 #include <cmocka.h>
 
+#include "base/test_arena.h"
 #include "kinds/ingress/ingress_kind.h"
 #include "kinds/test_quote.h"
 
-static struct arena *arena;
 static struct mirror mirror;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
 
 static void make(const char *name, const char *hosts, const char *points)
 {
@@ -171,8 +157,6 @@ static void what_is_beyond_all_limits_is_not_looked_at(void **state)
     assert_int_equal(mirror.count, MIRROR_RECORDS_MAX);
     assert_int_equal(mirror.left_out, 50000 - MIRROR_RECORDS_MAX);
 }
-
-#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

@@ -101,12 +101,6 @@ struct bench {
     const char *const *namespaces;
 };
 
-static void fill_even(struct random *random, void *out, size_t len)
-{
-    (void)random;
-    memset(out, 0x5a, len);
-}
-
 static void on_event(void *context, const struct store_event *event)
 {
     static const char signs[] = {'+', '~', '-'};
@@ -195,7 +189,7 @@ static void open_store(struct bench *bench)
 
 static int set_up(void **state)
 {
-    static struct random even = {fill_even};
+    static struct random even = {model_fill_even};
     struct bench *bench = mem_new_of(struct bench);
     bench->loop = virtual_loop_new(1767225600000);
     bench->server = model_server_new(bench->loop, kinds, COUNT_OF(kinds));
