@@ -40,9 +40,16 @@ static const char *object_text(struct arena *arena, const struct object *object)
     return arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
 }
 
+// Somebody else's word counts: what was ours there has gone.
+static bool has_given_way(const struct change *change)
+{
+    const struct outcome *outcome = &change->outcome;
+    return change->op == CHANGE_SET && outcome->replaced && (outcome->is_foreign || outcome->error);
+}
+
 static const char *message_of(const struct change_words *words, const struct change *change)
 {
-    if (change->op == CHANGE_REMOVE)
+    if (change->op == CHANGE_REMOVE || has_given_way(change))
         return words->deleted;
     return change->outcome.replaced ? words->updated : words->created;
 }
@@ -50,7 +57,8 @@ static const char *message_of(const struct change_words *words, const struct cha
 static bool is_quiet(const struct change *change)
 {
     const struct outcome *outcome = &change->outcome;
-    return change->op == CHANGE_READ || outcome->is_unchanged || outcome->is_foreign ||
+    return change->op == CHANGE_READ || outcome->is_unchanged ||
+           (outcome->is_foreign && !outcome->replaced) ||
            (change->op == CHANGE_REMOVE && outcome->was_absent);
 }
 
@@ -60,15 +68,18 @@ static void tell_done(const struct lane *lane, const struct change_words *words,
     struct arena *arena = arena_new();
     const struct record_set *set = &change->set;
     const struct record_set *before = change->outcome.replaced;
-    struct log_attr attrs[6];
+    bool is_set = change->op == CHANGE_SET && !has_given_way(change);
+    struct log_attr attrs[7];
     size_t count = 0;
     attrs[count++] = LOG_TEXT(words->object, object_text(arena, object));
     attrs[count++] = LOG_TEXT(words->name, name_of(arena, set));
-    if (change->op == CHANGE_SET && before)
+    if (is_set && before)
         attrs[count++] = values_attr(arena, words, words->before, before);
-    if (change->op == CHANGE_SET)
+    if (is_set)
         attrs[count++] = values_attr(arena, words, before ? words->after : "", set);
     attrs[count++] = LOG_TEXT(words->lane, lane_word(words, lane));
+    if (change->outcome.error)
+        attrs[count++] = LOG_TEXT("reason", change->outcome.error->reason);
     attrs[count] = LOG_END;
     log_attrs(lane->engine->log, LOG_INFO, message_of(words, change), attrs);
     arena_free(arena);
@@ -95,7 +106,7 @@ void words_tell_change(const struct lane *lane, const struct controller *control
     const struct change_words *words = controller ? controller->words : NULL;
     if (!words || is_quiet(change))
         return;
-    if (change->outcome.is_done)
+    if (change->outcome.is_done || has_given_way(change))
         tell_done(lane, words, object, change);
     else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT)
         tell_failed(lane, words, object, change);
