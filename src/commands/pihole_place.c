@@ -1,5 +1,6 @@
 #include "commands/pihole_place.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,13 @@ void pihole_place_tell_idle(const struct invocation *invocation, struct log *log
                  LOG_TEXT("set", name), LOG_END);
 }
 
+static const char *draw_process(const struct pihole_place_options *options)
+{
+    uint32_t drawn;
+    random_fill(options->process->world.random, &drawn, sizeof drawn);
+    return arena_printf(options->arena, "%08" PRIx32, drawn);
+}
+
 struct pihole_place *pihole_place_new(const struct pihole_place_options *options)
 {
     struct error ignored;
@@ -205,6 +213,7 @@ struct pihole_place *pihole_place_new(const struct pihole_place_options *options
     place->options = *options;
     place->loop = options->process->world.loop;
     place->count = options->targets->count;
+    options->targets->process = draw_process(options);
     place->items = mem_new_array(struct followed, place->count + 1);
     for (size_t i = 0; i < place->count; i++) {
         place->items[i].target = &options->targets->items[i];

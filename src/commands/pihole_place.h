@@ -15,7 +15,8 @@ struct pihole_place_options {
     struct arena *arena;            // for the life of the process
     bool is_required;               // a Pi-hole that cannot be worked with makes the whole unready
 };
-// Says in the log what may not be meant so. Without targets it does nothing.
+// Before the engine starts. Says in the log what may not be meant so. Without targets it does
+// nothing.
 struct pihole_place *pihole_place_new(const struct pihole_place_options *options);
 void pihole_place_free(struct pihole_place *place); // accepts NULL; before the engine
 // Where the controller does not run: a setting of Pi-holes that was given is warned of.

@@ -221,6 +221,15 @@ static struct pihole_flight *flight_new(struct model_pihole *pihole,
     return flight;
 }
 
+// Of which process it is ("#...") does not count.
+static bool is_same_client(const char *a, const char *b)
+{
+    size_t head = strcspn(a, "#");
+    if (head != strcspn(b, "#") || strncmp(a, b, head) != 0)
+        return false;
+    return !strcmp(a + head + strcspn(a + head, " "), b + head + strcspn(b + head, " "));
+}
+
 // Who else is under way: the same client must not be; two who change something do harm.
 static void look_around(struct model_pihole *pihole, const struct pihole_flight *flight,
                         int64_t now_ms)
@@ -230,7 +239,7 @@ static void look_around(struct model_pihole *pihole, const struct pihole_flight 
         if (!is_flying(pihole, at, now_ms))
             continue;
         is_harmed |= at->is_write && flight->is_write;
-        if (strcmp(at->agent, flight->agent) != 0)
+        if (!is_same_client(at->agent, flight->agent))
             continue;
         pihole->counters.overlaps++;
         model_pihole_accuse(pihole, "two requests of \"%s\" are in flight at once: %s, and %s",

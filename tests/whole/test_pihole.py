@@ -283,6 +283,30 @@ def test_a_dead_pihole_holds_no_other_up(two):
     dead.wait_resolves("app.home.lan", ["192.0.2.1"])
 
 
+def test_two_names_of_one_pihole_are_noticed_and_the_second_is_not_used(
+        ingresses_at, pihole, tmp_path):
+    (tmp_path / "token").write_text(pihole.password)
+    targets = tmp_path / "targets.yaml"
+    targets.write_text("targets:\n" + "".join(
+        f"  - {{name: {name}, url: 'http://{host}:{pihole.port}', tokenFile: token}}\n"
+        for name, host in (("address", "127.0.0.1"), ("name", "localhost"))))
+    ingresses = ingresses_at(pihole, PIHOLE_TARGETS=targets, PIHOLE_URL=None, PIHOLE_API_TOKEN=None)
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    ingresses.wait(lambda: "[-]pihole-name failed" in ingresses.checks()
+                   and ingresses.is_well("address"), "one is used")
+    assert f"Pi-hole at http://localhost:{pihole.port} is the same as address" in ingresses.checks()
+    assert "is the same as address" in ingresses.wait_told("app", "PiholeNamedTwice: name: ")
+    for name in names(20):
+        ingresses.add(name.split(".")[0], name)
+    pihole.wait_resolves("n19.home.lan", [TARGET])
+    assert len(ours(pihole)) == 21
+    ingresses.wait(lambda: pihole.counter("seats") == 1, "the second has no seat")
+    assert ingresses.program.stop() == 0
+    assert pihole.counter("seats") == 0
+
+
 def test_two_of_us_leave_each_other_alone(ingresses, pihole, programs, tmp_path):
     (tmp_path / "other").mkdir()
     other = Ingresses(programs, tmp_path / "other", pihole)

@@ -11,6 +11,7 @@ static const struct {
     enum event_reason event; // EVENT_REASONS: none
 } ranks[] = {
     {"PiholeRefusesUs", EVENT_REASONS},
+    {"PiholeNamedTwice", EVENT_REASONS},
     {"PiholeReadOnly", EVENT_REASONS},
     {"PiholeSeatsExceeded", EVENT_REASONS},
     {"PiholeUnreachable", EVENT_REASONS},

@@ -286,6 +286,10 @@ struct value *pihole_target_config(struct arena *arena, const struct pihole_targ
     value_put_bool(arena, config, "noPassword", target->has_no_password);
     if (targets->is_visit)
         value_put_bool(arena, config, "isVisitor", true);
+    else if (targets->process && targets->count > 1)
+        value_put_text(arena, config, "place",
+                       arena_printf(arena, "%s.%zu#%s", target->name,
+                                    (size_t)(target - targets->items), targets->process));
     value_put_int(arena, config, "restartMinSeconds", targets->restart_min_s);
     return config;
 }

@@ -60,6 +60,9 @@ struct pihole_targets {
     bool adopts;
     bool has_finalizer;
     bool is_visit; // they are only looked at, beside whoever keeps them
+    // What tells this process from others with its owner id; NULL: nothing has to. With it, two of
+    // them that turn out to be one Pi-hole are noticed there.
+    const char *process;
     int64_t max_delete_percent;
     int64_t verify_s;
     int64_t restart_min_s;
@@ -97,7 +100,7 @@ bool pihole_targets_read(struct arena *arena, const struct value *document,
                          struct error *err);
 
 // The provider's own keys: url, dialect, ownership, write, adopt, tls.caPem, tls.serverName,
-// tls.pin, tls.skipVerify, noPassword, isVisitor, restartMinSeconds. Absent: not given.
+// tls.pin, tls.skipVerify, noPassword, isVisitor, place, restartMinSeconds. Absent: not given.
 struct value *pihole_target_config(struct arena *arena, const struct pihole_targets *targets,
                                    const struct pihole_target *target);
 // By name; NULL: there is none.

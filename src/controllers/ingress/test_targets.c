@@ -297,6 +297,26 @@ static void the_provider_gets_what_was_given(void **state)
     assert_true(text_is(value_text_at(config, "tls.pin"), "learn"));
 }
 
+static const char *place_of(size_t at)
+{
+    return value_text_at(pihole_target_config(arena, &targets, &targets.items[at]), "place").at;
+}
+
+static void of_several_each_is_told_which_it_is(void **state)
+{
+    (void)state;
+    targets.process = "5f3a";
+    assert_true(pihole_targets_add(arena, &targets,
+                                   &(struct pihole_target){.name = "up", .url = "http://a"}, &err));
+    assert_null(place_of(0));
+    assert_true(pihole_targets_add(
+        arena, &targets, &(struct pihole_target){.name = "down", .url = "http://b"}, &err));
+    assert_string_equal(place_of(0), "up.0#5f3a");
+    assert_string_equal(place_of(1), "down.1#5f3a");
+    targets.is_visit = true;
+    assert_null(place_of(1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +333,7 @@ int main(void)
         UNIT(one_host_may_have_two_piholes_at_different_ports),
         UNIT(there_are_at_most_64_piholes),
         UNIT(the_provider_gets_what_was_given),
+        UNIT(of_several_each_is_told_which_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ static void pihole_close(void *at)
     free(seat->server_name);
     free(seat->pin);
     free(seat->owner_id);
+    free(seat->place);
     free(seat->user_agent);
     free(seat);
 }
@@ -186,6 +187,8 @@ static bool take_owner(struct pihole_seat *seat, const char *owner_id, struct er
                          "no owner id: nothing could be marked as ours");
     seat->owner_id = mem_copy_text(owner_id);
     buffer_printf(&out, "signpost/%s ", SIGNPOST_VERSION);
+    if (seat->place)
+        buffer_printf(&out, "%s ", seat->place);
     seat_write_mark(seat, &out);
     seat->user_agent = buffer_steal(&out);
     return true;
@@ -196,6 +199,7 @@ static bool pihole_open(const struct seat_setup *setup, void **out, struct error
     struct pihole_seat *seat = mem_new_of(struct pihole_seat);
     seat->seats_in_use = -1;
     seat->is_visitor = value_bool_at(setup->config, "isVisitor", false);
+    seat->place = dup_or_null(value_text_at(setup->config, "place"));
     if (!take_url(seat, setup->config, err) || !take_words(seat, setup->config, err) ||
         !take_number(seat, setup->config, err) || !take_tls(seat, setup->config, err) ||
         !take_password(seat, setup, err) || !take_owner(seat, setup->owner_id, err)) {

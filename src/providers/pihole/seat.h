@@ -12,7 +12,7 @@
 // Private to the Pi-hole provider: one Pi-hole, what it told of itself, and our session there.
 
 enum dialect { DIALECT_AUTO, DIALECT_V6, DIALECT_LEGACY };
-enum { SID_MAX = 256, PIHOLE_CHANGES_MAX = 1000 };
+enum { SID_MAX = 256, PIHOLE_CHANGES_MAX = 1000, LANE_NAME_MAX = 63 };
 
 // What is asked before the first write; each is a question of its own.
 enum preflight {
@@ -41,6 +41,7 @@ struct pihole_seat {
     int64_t restart_min_ms;
     struct secret *password;
     char *owner_id;
+    char *place; // which of our lanes it is: "NAME.NUMBER#PROCESS"; or NULL: there is one alone
     char *user_agent;
     // Session.
     char sid[SID_MAX]; // "": none, or none needed

@@ -88,6 +88,52 @@ static bool is_ours(const struct pihole_seat *seat, struct text agent)
     return text_starts(agent, AGENT) && text_ends(agent, tail.at);
 }
 
+struct place {
+    struct text name;
+    int64_t number;
+    struct text process;
+};
+
+static bool read_place(struct text text, struct place *out)
+{
+    struct text number;
+    return text_cut(&text, '.', &out->name) && text_cut(&text, '#', &number) && text.len &&
+           text_to_int64(number, &out->number) && (out->process = text, true);
+}
+
+// "signpost/0.1.0 NAME.NUMBER#PROCESS (OWNER)"
+static bool place_of(struct text agent, struct place *out)
+{
+    struct text word;
+    return text_cut(&agent, ' ', &word) && text_cut(&agent, ' ', &word) && read_place(word, out);
+}
+
+// Another lane of this process keeps this Pi-hole as well. The one that is named first stays; it
+// ends the session of the other, who then finds it here.
+static bool is_elder(const struct pihole_seat *seat, struct text agent, struct place *out)
+{
+    struct place own;
+    return seat->place && read_place(text_of(seat->place), &own) && place_of(agent, out) &&
+           text_equal(out->process, own.process) && out->number < own.number;
+}
+
+static void give_way(struct talk *talk, const struct place *elder)
+{
+    snprintf(talk->elder, sizeof talk->elder, "%.*s", TEXT_ARGS(elder->name));
+}
+
+static void take_leftover(struct talk *talk, const struct value *item, int64_t id)
+{
+    struct place elder;
+    struct text agent = value_text_at(item, "user_agent");
+    if (id < 0 || !is_ours(talk->seat, agent))
+        return;
+    if (is_elder(talk->seat, agent, &elder))
+        give_way(talk, &elder);
+    else if (talk->sweep_count < SWEEPS_MAX)
+        talk->sweeps[talk->sweep_count++] = id;
+}
+
 static void take_sessions(struct talk *talk, const struct value *sessions)
 {
     struct pihole_seat *seat = talk->seat;
@@ -99,9 +145,8 @@ static void take_sessions(struct talk *talk, const struct value *sessions)
         seat->seats_in_use += is_valid;
         if (is_current)
             seat->is_app = value_bool_at(item, "app", seat->is_app);
-        else if (is_valid && id >= 0 && talk->sweep_count < SWEEPS_MAX &&
-                 is_ours(seat, value_text_at(item, "user_agent")))
-            talk->sweeps[talk->sweep_count++] = id;
+        else if (is_valid)
+            take_leftover(talk, item, id);
     }
     seat->is_swept = !talk->sweep_count;
 }
@@ -123,6 +168,8 @@ void session_hear_sessions(struct talk *talk)
     if (talk->reply.kind == REPLY_OK && sessions && sessions->type == VALUE_LIST)
         take_sessions(talk, sessions);
     talk_go_on(talk);
+    if (*talk->elder)
+        talk->step = STEP_LEAVE;
 }
 
 void session_write_sweep(struct talk *talk)
@@ -147,4 +194,8 @@ void session_hear_leave(struct talk *talk)
 {
     seat_forget_session(talk->seat);
     talk->step = STEP_DONE;
+    if (*talk->elder)
+        talk_trouble(talk, TROUBLE_TWICE,
+                     "Pi-hole at %s is the same as %s: take one of the two out of the settings",
+                     talk->seat->base, talk->elder);
 }

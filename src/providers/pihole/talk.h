@@ -55,6 +55,7 @@ struct talk {
     // Session.
     int64_t sweeps[SWEEPS_MAX];
     size_t sweep_count;
+    char elder[LANE_NAME_MAX + 1]; // the lane that we give way to; "": none
     // Changes.
     struct item *items;       // of the job's changes
     struct change **selected; // that the revision is of

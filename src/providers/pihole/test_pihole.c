@@ -173,9 +173,11 @@ static void check_ask(struct world *world, const struct http_request *http, cons
         fail_msg("asked '%s', not '%s'", asked, row->ask);
     assert_true(http->is_single && http->max_idle_s == 4);
     assert_true(http->max_body_octets == REPLY_OCTETS_MAX);
-    assert_string_equal(http->user_agent, world->seat->is_visitor
-                                              ? "signpost/" SIGNPOST_VERSION " (" OWNER " visits)"
-                                              : "signpost/" SIGNPOST_VERSION " (" OWNER ")");
+    assert_string_equal(
+        http->user_agent,
+        arena_printf(world->arena, "signpost/" SIGNPOST_VERSION " %s%s(" OWNER "%s)",
+                     world->seat->place ? world->seat->place : "", world->seat->place ? " " : "",
+                     world->seat->is_visitor ? " visits" : ""));
 }
 
 static void answer(struct world *world, void *talk, const struct row *row)
@@ -697,6 +699,52 @@ static void the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us(void **sta
     assert_int_equal(value_int_at(world.job.answer, "seatsInUse", 0), 4);
     assert_string_equal(world.sid, "sid+1=");
     assert_int_equal(world.sid_headers, 1);
+    world_done(&world);
+}
+
+#define LANE(id, is_current, place)                                                                \
+    "{\"id\":" #id ",\"current_session\":" is_current ",\"user_agent\":\"signpost/9 " place OWNER  \
+    ")\"}"
+
+static void a_lane_gives_way_to_an_earlier_one_of_its_process(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"place\":\"down.1#5f3a\"}");
+    for (int i = 0; i < 2; i++) {
+        PLAY(&world, JOB_HEALTH, LOGIN,
+             {"GET /api/auth/sessions", 200,
+              "{\"sessions\":[" LANE(0, "false", "up.0#5f3a (") "," LANE(1, "true",
+                                                                         "down.1#5f3a (") "]}"},
+             {"DELETE /api/auth", 204, ""});
+        check_trouble(&world, "PiholeNamedTwice", i ? 120000 : 60000,
+                      "Pi-hole at " BASE " is the same as up: take one of the two out");
+        assert_false(world.job.is_listed);
+    }
+    PLAY(&world, JOB_LEAVE, );
+    PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
+    assert_null(world.job.trouble);
+    world_done(&world);
+}
+
+static void sessions_of_later_lanes_and_of_other_processes_are_ended(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"place\":\"mid.1#5f3a\"}");
+    PLAY(
+        &world, JOB_HEALTH, LOGIN,
+        {"GET /api/auth/sessions", 200,
+         "{\"sessions\":[" LANE(0, "false", "down.2#5f3a (") "," LANE(1, "true", "mid.1#5f3a (") "," LANE(
+             2, "false",
+             "up.0#77aa (") "," LANE(3, "false",
+                                     "mid.1#5f3a (") "," LANE(4, "false",
+                                                              "(") "," LANE(5, "false",
+                                                                            "up.x#5f3a (") "]}"},
+        {"DELETE /api/auth/session/5", 204, ""}, {"DELETE /api/auth/session/4", 204, ""},
+        {"DELETE /api/auth/session/3", 204, ""}, {"DELETE /api/auth/session/2", 204, ""},
+        {"DELETE /api/auth/session/0", 204, ""}, PREFLIGHT, READ("", ""));
+    assert_null(world.job.trouble);
     world_done(&world);
 }
 
@@ -1639,6 +1687,8 @@ int main(void)
         cmocka_unit_test(fingerprints_tell_content_and_address_but_no_ttl_of_hosts),
         cmocka_unit_test(the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us),
         cmocka_unit_test(a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others),
+        cmocka_unit_test(a_lane_gives_way_to_an_earlier_one_of_its_process),
+        cmocka_unit_test(sessions_of_later_lanes_and_of_other_processes_are_ended),
         cmocka_unit_test(a_refused_list_of_sessions_stops_nothing),
         cmocka_unit_test(without_a_password_there_is_no_session),
         cmocka_unit_test(the_last_talk_gives_the_seat_back),

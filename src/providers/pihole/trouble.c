@@ -22,6 +22,7 @@ static const struct clock {
     [TROUBLE_CONTENDED] = {"PiholeUnreachable", FAULT_AGAIN, 30000, 300000, 0},
     [TROUBLE_PASSWORD] = {"PiholeRefusesUs", FAULT_AUTH, 30000, 300000, 0},
     [TROUBLE_PIN] = {"PiholeRefusesUs", FAULT_AUTH, 30000, 300000, 0},
+    [TROUBLE_TWICE] = {"PiholeNamedTwice", FAULT_AUTH, 60000, 300000, 0},
     [TROUBLE_BLOCKED] = {"PiholeReadOnly", FAULT_AUTH, 60000, 60000, 0},
     [TROUBLE_RATE] = {"PiholeRefusesUs", FAULT_LIMIT, 2000, 60000, 5000},
     [TROUBLE_SEATS] = {"PiholeSeatsExceeded", FAULT_LIMIT, 60000, 60000, 0},

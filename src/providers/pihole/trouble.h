@@ -14,7 +14,8 @@ enum trouble_kind {
     TROUBLE_FAILED,
     TROUBLE_CONTENDED, // what we write does not stay as written
     TROUBLE_PASSWORD,
-    TROUBLE_PIN, // another key than the one that was learned
+    TROUBLE_PIN,   // another key than the one that was learned
+    TROUBLE_TWICE, // another lane of ours keeps the same Pi-hole
     TROUBLE_BLOCKED,
     TROUBLE_RATE,
     TROUBLE_SEATS,
