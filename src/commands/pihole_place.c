@@ -9,6 +9,7 @@
 #include "io/disk.h"
 
 enum {
+    FILE_OCTETS_MAX = 1 << 20,
     LOOK_MS = 10000,
     STALLED_MS = 15000,
 };
@@ -24,6 +25,7 @@ struct pihole_place {
     struct loop *loop;
     struct followed *items;
     size_t count;
+    struct buffer file;       // the file that names them, as it was seen last
     struct disk_watch *watch; // NULL: inotify is not to be had
     struct loop_timer timer;
 };
@@ -87,9 +89,31 @@ static bool look_at(const struct pihole_place *place, struct followed *followed)
     return true;
 }
 
+static bool read_file(const struct pihole_place *place, struct buffer *out)
+{
+    struct error ignored;
+    return place->options.file && disk_read(out, place->options.file, FILE_OCTETS_MAX, &ignored);
+}
+
+// Lanes that come and go need a new start: whose names would go with one is not for a slip of an
+// editor to decide.
+static void look_at_file(struct pihole_place *place)
+{
+    AUTO_BUFFER content = {0};
+    if (!read_file(place, &content) || !content.len ||
+        text_equal(buffer_text(&content), buffer_text(&place->file)))
+        return;
+    buffer_clear(&place->file);
+    buffer_add(&place->file, content.at, content.len);
+    log_line(place->options.process->log, LOG_WARN,
+             "the file of Pi-holes has changed: restart to take it",
+             LOG_TEXT("file", place->options.file), LOG_END);
+}
+
 static void look(struct pihole_place *place)
 {
     bool is_news = false;
+    look_at_file(place);
     for (size_t i = 0; i < place->count; i++)
         is_news |= look_at(place, &place->items[i]);
     if (is_news)
@@ -107,6 +131,8 @@ static void watch_folder(const struct pihole_place *place, const char *file)
 
 static void watch_folders(const struct pihole_place *place)
 {
+    if (place->watch)
+        watch_folder(place, place->options.file);
     for (size_t i = 0; place->watch && i < place->count; i++) {
         watch_folder(place, place->items[i].target->token_file);
         watch_folder(place, place->items[i].target->ca_file);
@@ -221,6 +247,7 @@ struct pihole_place *pihole_place_new(const struct pihole_place_options *options
     }
     if (!place->count)
         return place;
+    (void)read_file(place, &place->file);
     place->watch = disk_watch_new(place->loop, changed, place, &ignored);
     place->timer = (struct loop_timer){.call = tick, .context = place};
     watch_folders(place);
@@ -234,6 +261,7 @@ void pihole_place_free(struct pihole_place *place)
         return;
     loop_timer_cancel(place->loop, &place->timer);
     disk_watch_free(place->watch);
+    buffer_done(&place->file);
     free(place->items);
     free(place);
 }

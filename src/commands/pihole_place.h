@@ -12,6 +12,7 @@ struct pihole_place_options {
     const struct process_world *process;
     struct engine *engine;
     struct pihole_targets *targets; // tokens and certificates in it are replaced
+    const char *file;               // that names the targets; NULL: none. Looked at, not followed
     struct arena *arena;            // for the life of the process
     bool is_required;               // a Pi-hole that cannot be worked with makes the whole unready
 };

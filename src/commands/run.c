@@ -107,6 +107,7 @@ static void follow_piholes(struct run_process *run)
         .process = &run->process,
         .engine = run->engine,
         .targets = run->setup.piholes,
+        .file = option_text(run->invocation, "pihole-targets"),
         .arena = run->invocation->arena,
         .is_required = setup_is_required(&run->setup, &ingress_controller),
     };

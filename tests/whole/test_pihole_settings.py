@@ -2,6 +2,7 @@
 that are made of them."""
 
 import json
+import signal
 
 import pytest
 import yaml
@@ -254,6 +255,28 @@ def test_a_url_of_the_page_gets_a_hint(programs, tmp_path):
         running.wait(lambda: f"; leave {page} out of its URL"
                      in running.ask("/readyz/pihole-default?verbose")[1], "a hint")
         assert running.program.stop() == 0
+
+
+def test_a_file_of_piholes_that_changes_asks_for_a_restart(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    (tmp_path / "up.token").write_text(pihole.password + "\n")
+    targets = tmp_path / "piholes.yaml"
+    text = f"targets:\n- {{name: up, url: '{pihole.url}', tokenFile: up.token}}\n"
+    targets.write_text(text)
+    running = Running(programs, tmp_path, PIHOLE_TARGETS=str(targets), DEFAULT_TARGET_IP="status")
+    running.wait(lambda: running.ask("/readyz/pihole-up")[0] == 200, "it is let in")
+    following = tmp_path / "next"
+    following.write_text(text + "- {name: down, url: 'http://127.0.0.1:9', noPassword: true}\n")
+    following.rename(targets)
+
+    def told():
+        return running.program.lines("the file of Pi-holes has changed: restart to take it")
+    running.wait(told, "it is told")
+    assert [(row["level"], row["file"]) for row in told()] == [("WARN", str(targets))]
+    running.program.signal(signal.SIGHUP)
+    running.wait(lambda: running.program.lines("reading credentials"), "it looks again")
+    assert len(told()) == 1
+    assert "pihole-down" not in running.ask("/readyz?verbose")[1]
 
 
 def test_what_is_not_checked_is_said_at_the_start(programs, tmp_path):

@@ -104,8 +104,9 @@ static bool read_place(struct text text, struct place *out)
 // "signpost/0.1.0 NAME.NUMBER#PROCESS (OWNER)"
 static bool place_of(struct text agent, struct place *out)
 {
+    struct text product;
     struct text word;
-    return text_cut(&agent, ' ', &word) && text_cut(&agent, ' ', &word) && read_place(word, out);
+    return text_cut(&agent, ' ', &product) && text_cut(&agent, ' ', &word) && read_place(word, out);
 }
 
 // Another lane of this process keeps this Pi-hole as well. The one that is named first stays; it
