@@ -7,6 +7,8 @@
 #include "base/digest.h"
 #include "base/must.h"
 
+enum { PROGRESS_MS = 5000 };
+
 // ---- names in flight ----------------------------------------------------------------------------
 
 struct wanted_name {
@@ -100,7 +102,7 @@ static struct flight *flight_new(struct lane *lane, struct seat *seat, enum job_
     flight->lane = lane;
     flight->seat = seat;
     flight->seat->refs++;
-    flight->begun_ms = loop_mono_ms(lane->engine->loop);
+    flight->begun_ms = flight->told_ms = loop_mono_ms(lane->engine->loop);
     if (trace)
         snprintf(flight->trace, sizeof flight->trace, "%s", trace);
     else
@@ -542,12 +544,21 @@ static struct moment moment_of(const struct engine *engine)
                            .random = engine->options.world->random};
 }
 
+static void tell_progress(struct flight *flight, int64_t now_ms)
+{
+    if (!flight->job.writes.open || now_ms - flight->told_ms < PROGRESS_MS)
+        return;
+    flight->told_ms = now_ms;
+    words_tell_progress(flight->lane, &flight->job);
+}
+
 static void flight_hear(struct flight *flight, const struct heard *heard)
 {
     struct moment moment = moment_of(flight->engine);
     flight->http = NULL;
     flight->dns = NULL;
     flight->seat->provider->hear(flight->talk, &moment, heard);
+    tell_progress(flight, moment.mono_ms);
     flight_step(flight);
 }
 

@@ -330,6 +330,7 @@ struct flight {
     struct dns_call *dns;
     struct loop_timer timer;
     int64_t begun_ms;
+    int64_t told_ms; // its progress
     struct seat *seat;
     uint32_t *claims; // per change; NO_ID where it is a wish
     struct wish **wishes;
@@ -728,6 +729,7 @@ void told_tell(struct engine *engine, const struct told *told, const struct obje
 // `object`: NULL: it is not known.
 void words_tell_change(const struct lane *lane, const struct controller *controller,
                        const struct object *object, const struct change *change);
+void words_tell_progress(const struct lane *lane, const struct job *job);
 void words_tell_held(const struct lane *lane);
 void words_tell_stall(const struct lane *lane, const struct error *error);
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);

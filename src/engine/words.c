@@ -112,15 +112,6 @@ void words_tell_change(const struct lane *lane, const struct controller *control
         tell_failed(lane, words, object, change);
 }
 
-void words_tell_held(const struct lane *lane)
-{
-    log_line(lane->engine->log, LOG_WARN,
-             "records are kept although nothing wants them any more: they are too many to go at "
-             "once. signpost plan lists them, signpost plan apply lets them go",
-             LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
-             LOG_INT("held", (int64_t)lane->held), LOG_INT("owned", (int64_t)lane->owned), LOG_END);
-}
-
 static const struct change_words *words_of(const struct lane *lane)
 {
     if (lane->controller == NO_CONTROLLER)
@@ -132,6 +123,22 @@ static struct log_attr lane_attr(const struct lane *lane)
 {
     const struct change_words *words = words_of(lane);
     return words ? LOG_TEXT(words->lane, lane_word(words, lane)) : LOG_TEXT("lane", lane->name);
+}
+
+void words_tell_progress(const struct lane *lane, const struct job *job)
+{
+    log_line(lane->engine->log, LOG_INFO, "records are written one by one", lane_attr(lane),
+             LOG_INT("done", (int64_t)job->writes.done), LOG_INT("open", (int64_t)job->writes.open),
+             LOG_END);
+}
+
+void words_tell_held(const struct lane *lane)
+{
+    log_line(lane->engine->log, LOG_WARN,
+             "records are kept although nothing wants them any more: they are too many to go at "
+             "once. signpost plan lists them, signpost plan apply lets them go",
+             LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
+             LOG_INT("held", (int64_t)lane->held), LOG_INT("owned", (int64_t)lane->owned), LOG_END);
 }
 
 void words_tell_stall(const struct lane *lane, const struct error *error)

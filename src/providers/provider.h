@@ -86,6 +86,12 @@ struct job {
     // outcome stay due; the lane rests for its retry_ms, and tells it (reason "": not yet). With
     // is_listed only writing is troubled: changes are tried all the same.
     const struct error *trouble;
+    // JOB_CHANGES that takes a request for each record: how many were sent, and how many are still
+    // to be. Told in the log when it takes long.
+    struct {
+        size_t done;
+        size_t open;
+    } writes;
     const struct ledger_view *ledger; // provider's has_ledger; else NULL
     // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
     // ASK_DONE; then `is_listed` is set: these were all.

@@ -257,6 +257,13 @@ static void draw(struct talk *talk, size_t count)
     talk->has_written = talk->has_all = talk->has_added = false;
 }
 
+void changes_note_progress(struct talk *talk)
+{
+    size_t count = revision_write_count(talk->revision);
+    talk->job->writes.done++;
+    talk->job->writes.open = count > talk->at ? count - talk->at : 0;
+}
+
 static void write_next(struct talk *talk)
 {
     bool is_legacy = talk->seat->dialect == DIALECT_LEGACY;

@@ -219,6 +219,7 @@ static void taken(struct talk *talk, bool is_removal)
     talk->has_written = true;
     talk->has_added |= !is_removal;
     talk->at++;
+    changes_note_progress(talk);
     if (is_removal)
         gather_lost(talk, name);
     if (talk->restore_count)

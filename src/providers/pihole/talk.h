@@ -128,6 +128,7 @@ bool change_is_open(const struct change *change);
 // The list has been read: draws what to write, or ends the talk.
 void changes_draw(struct talk *talk);
 void changes_mark_sent(struct talk *talk);
+void changes_note_progress(struct talk *talk); // one more was taken, of those up to talk->at
 // All that the revision wanted stands.
 void changes_stand(struct talk *talk);
 // From now on nothing is adopted.

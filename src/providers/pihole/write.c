@@ -58,6 +58,7 @@ static void taken(struct talk *talk, enum revision_verb verb)
     talk->has_written = true;
     talk->written++;
     talk->has_all = ++talk->at == revision_write_count(talk->revision);
+    changes_note_progress(talk);
     if (is_patch && has_come_true(talk))
         changes_stand(talk);
     else if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
