@@ -183,6 +183,15 @@ const char *setup_lease_namespace(const struct setup *setup)
     return given ? given : setup->place.own_namespace;
 }
 
+// Whose is what stands in a Pi-hole? The Lease knows.
+static void add_reader(struct cluster_options *options, const struct setup *setup)
+{
+    if (!setup->piholes)
+        return;
+    options->lease_namespace = setup_lease_namespace(setup);
+    options->lease_name = option_text(setup->invocation, "leader-elect-resource-name");
+}
+
 static void add_writer(struct cluster_options *options, const struct setup *setup)
 {
     const struct invocation *invocation = setup->invocation;
@@ -231,7 +240,9 @@ static struct store *open_cluster(struct setup *setup, const struct setup_store 
         .context = how->context,
     };
     CLEANUP(arena) struct arena *arena = arena_new();
-    if (!how->is_reading) {
+    if (how->is_reading) {
+        add_reader(&options, setup);
+    } else {
         add_writer(&options, setup);
         options.rights = setup_rights(setup, how, arena);
     }

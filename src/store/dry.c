@@ -380,6 +380,11 @@ static const char *dry_owner_id(const struct store *store)
     return store_owner_id(of_const(store)->below);
 }
 
+static const char *dry_owner_fault(const struct store *store)
+{
+    return store_owner_fault(of_const(store)->below);
+}
+
 static const struct store_ops dry_ops = {
     .start = dry_start,
     .get = dry_get,
@@ -401,6 +406,7 @@ static const struct store_ops dry_ops = {
     .unreadable = dry_unreadable,
     .is_full = dry_is_full,
     .owner_id = dry_owner_id,
+    .owner_fault = dry_owner_fault,
 };
 
 struct store *dry_new(const struct world *world, struct store *below,

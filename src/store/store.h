@@ -153,6 +153,7 @@ struct store_ops {
     void (*leave)(struct store *store, void (*left)(void *context), void *context);
     void (*write_metrics)(const struct store *store, struct buffer *out);
     const char *(*owner_id)(const struct store *store);
+    const char *(*owner_fault)(const struct store *store);
 };
 
 struct cache;
@@ -297,6 +298,12 @@ static inline void store_leave(struct store *store, void (*left)(void *context),
 static inline const char *store_owner_id(const struct store *store)
 {
     return store->ops->owner_id ? store->ops->owner_id(store) : NULL;
+}
+// Why a store that is only read will not learn it: the right that is missing, and what to do
+// instead. NULL: nothing is in the way. Borrowed from the store.
+static inline const char *store_owner_fault(const struct store *store)
+{
+    return store->ops->owner_fault ? store->ops->owner_fault(store) : NULL;
 }
 static inline void store_write_metrics(const struct store *store, struct buffer *out)
 {

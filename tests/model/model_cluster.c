@@ -79,7 +79,8 @@ struct store *model_cluster_new(const struct world *world, const struct store_ki
 struct store *model_cluster_reader(const struct world *world, const struct store_kind *kinds,
                                    size_t kind_count)
 {
-    struct cluster_options options = {.kind_count = kind_count, .is_reading = true};
+    struct cluster_options options = {
+        .kind_count = kind_count, .is_reading = true, .lease_name = LEASE};
     return open_cluster(world, kinds, &options, NULL);
 }
 

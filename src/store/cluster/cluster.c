@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "store/cluster/access.h"
 #include "store/cluster/inside.h"
+#include "store/cluster/owner_look.h"
 
 enum { FLUSH_MS = 2000 };
 
@@ -69,6 +70,41 @@ static void tell_by_name(void *context)
             cluster->sink.synced(cluster->sink.context, cluster->types[i].kind, true, "");
 }
 
+static void follow(struct cluster *cluster)
+{
+    if (cluster->access)
+        access_start(cluster->access);
+    for (size_t i = 0; i < cluster->feed_count; i++)
+        watch_start(cluster->feeds[i].watch);
+    held_start(cluster);
+    loop_timer_set(cluster->world.loop, &cluster->started_timer, 0);
+}
+
+static void owner_came(void *context, const char *owner_id, const struct error *err)
+{
+    struct cluster *cluster = context;
+    if (owner_id)
+        cluster->owner_id = mem_copy_text(owner_id);
+    else
+        cluster->owner_fault = *err;
+    follow(cluster);
+}
+
+// What is ours elsewhere has to be known before the first object is told.
+static void look_for_owner(struct cluster *cluster)
+{
+    cluster->owner_look = owner_look_new(&(struct owner_look_options){
+        .world = &cluster->world,
+        .log = cluster->log,
+        .api = cluster->api,
+        .namespace_ = cluster->lease_namespace,
+        .name = cluster->lease_name,
+        .namespaces = cluster->scope,
+        .done = owner_came,
+        .context = cluster,
+    });
+}
+
 static bool cluster_start(struct store *store, const struct store_sink *sink, struct error *err)
 {
     struct cluster *cluster = of(store);
@@ -77,12 +113,10 @@ static bool cluster_start(struct store *store, const struct store_sink *sink, st
     cluster->is_started = true;
     if (cluster->lease)
         lease_start(cluster->lease);
-    if (cluster->access)
-        access_start(cluster->access);
-    for (size_t i = 0; i < cluster->feed_count; i++)
-        watch_start(cluster->feeds[i].watch);
-    held_start(cluster);
-    loop_timer_set(cluster->world.loop, &cluster->started_timer, 0);
+    if (cluster->lease_name && !cluster->owner_id)
+        look_for_owner(cluster);
+    else
+        follow(cluster);
     return true;
 }
 
@@ -209,6 +243,7 @@ static void cluster_free(struct store *store)
     for (size_t i = 0; i < cluster->feed_count; i++)
         feed_done(&cluster->feeds[i]);
     lease_free(cluster->lease);
+    owner_look_free(cluster->owner_look);
     notes_free(cluster->notes);
     access_free(cluster->access);
     api_free(cluster->api);
@@ -223,6 +258,8 @@ static void cluster_free(struct store *store)
     free(cluster->own_namespace);
     free(cluster->holder);
     free(cluster->owner_id);
+    free(cluster->lease_name);
+    free(cluster->lease_namespace);
     free(cluster->address);
     free(cluster->scope);
     free(cluster);
@@ -339,11 +376,17 @@ static void cluster_write_metrics(const struct store *store, struct buffer *out)
     notes_write_metrics(cluster->notes, out);
 }
 
-// A reader has no lease, but may have been told.
+// A reader has no lease, but was told, or has looked.
 static const char *cluster_owner_id(const struct store *store)
 {
     const struct cluster *cluster = of_const(store);
     return cluster->lease ? lease_owner_id(cluster->lease) : cluster->owner_id;
+}
+
+static const char *cluster_owner_fault(const struct store *store)
+{
+    const struct cluster *cluster = of_const(store);
+    return cluster->owner_fault.fault == FAULT_NONE ? NULL : cluster->owner_fault.text;
 }
 
 static const struct store_ops cluster_ops = {
@@ -370,6 +413,7 @@ static const struct store_ops cluster_ops = {
     .leave = cluster_leave,
     .write_metrics = cluster_write_metrics,
     .owner_id = cluster_owner_id,
+    .owner_fault = cluster_owner_fault,
 };
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -464,6 +508,15 @@ static void open_lease(struct cluster *cluster, const struct cluster_options *op
     cluster->lease = lease_new(&lease, &sink);
 }
 
+// Of a reader: where the owner id is kept.
+static void keep_lease_name(struct cluster *cluster, const struct cluster_options *options)
+{
+    if (!options->lease_name)
+        return;
+    cluster->lease_name = mem_copy_text(options->lease_name);
+    cluster->lease_namespace = mem_copy_text(options->lease_namespace);
+}
+
 static void open_access(struct cluster *cluster, const struct cluster_options *options)
 {
     const struct access_options access = {
@@ -503,6 +556,8 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     keep_kinds(cluster, options->kinds, options->kind_count);
     if (!options->is_reading)
         open_lease(cluster, options);
+    else
+        keep_lease_name(cluster, options);
     open_access(cluster, options);
     open_feeds(cluster);
     return &cluster->store;

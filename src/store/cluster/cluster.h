@@ -24,7 +24,9 @@ struct cluster_options {
     const char *instance;          // name of this process, for events and the Lease: the pod's
     const struct store_kind *kinds;
     size_t kind_count;
-    bool is_reading; // nothing is written, and it never leads: what belongs to the Lease is unused
+    // Nothing is written, and it never leads. Of what belongs to the Lease its name counts: the
+    // owner id is looked for there; NULL: it is not needed.
+    bool is_reading;
     const char *lease_name;
     int64_t lease_duration_ms;
     int64_t lease_renew_deadline_ms;

@@ -79,7 +79,9 @@ struct cluster {
     bool is_started;
     struct api *api;
     struct lease *lease;
-    char *owner_id; // as given, or NULL
+    char *owner_id;                // as given; of a reader, as the Lease has it; or NULL
+    struct owner_look *owner_look; // of a reader, until it is known
+    struct error owner_fault;      // why it is not
     struct notes *notes;
     struct access *access; // or NULL
     struct watch_memory memory;
@@ -98,6 +100,8 @@ struct cluster {
     char *own_namespace;
     char *address;
     char *holder;
+    char *lease_name; // of a reader that asks for the owner id; or NULL
+    char *lease_namespace;
     char *scope;                 // namespaces, joined
     void (*left)(void *context); // who leaves is told
     void *left_context;

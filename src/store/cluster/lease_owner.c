@@ -1,13 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "store/cluster/lease_private.h"
 
 // A server that has just started refuses what it allows once it has read its roles.
-enum { FORBIDDEN = 403, HASH_SHOWN = 4, REFUSED_MAX_MS = 10000 };
+enum { FORBIDDEN = 403, REFUSED_MAX_MS = 10000 };
 
 static void keep(char out[OWNER_ID_MAX + 1], struct text id)
 {
@@ -77,17 +76,6 @@ void lease_owner_notice(struct lease *lease)
 
 // ---- deriving -----------------------------------------------------------------------------------
 
-static void derive(struct lease *lease, struct text uid)
-{
-    AUTO_BUFFER basis = {0};
-    uint8_t hash[DIGEST_MAX];
-    char hex[2 * HASH_SHOWN + 1];
-    buffer_printf(&basis, "%.*s/%s", TEXT_ARGS(uid), lease->namespaces);
-    digest_of(DIGEST_SHA256, buffer_text(&basis), hash);
-    hex_encode(hash, HASH_SHOWN, hex);
-    keep(lease->derived, text_of(hex));
-}
-
 static void refuse(struct lease *lease, const struct error *refusal)
 {
     struct error err = *refusal;
@@ -114,7 +102,7 @@ void lease_owner_hear(struct lease *lease, const struct api_reply *reply)
         reply->is_ok ? value_read_json(arena, reply->body, &value_manifest_limits, &err) : NULL;
     struct text uid = value_text_at(tree, "metadata.uid");
     if (uid.len) {
-        derive(lease, uid);
+        owner_id_derive(uid, lease->namespaces, lease->derived);
         return;
     }
     if (is_refused_for_good(lease, reply)) {
