@@ -280,6 +280,8 @@ static bool check_classes(struct live *live, struct error *err)
     if (!rehearse_without_piholes(&rehearsal, &live->proposal, err))
         return false;
     live->owner_id = rehearsal.owner_id;
+    if (rehearsal.owner_fault)
+        write_line(live, "warn", "owner id", rehearsal.owner_fault);
     for (size_t i = 0; i < live->proposal.obstacle_count; i++) {
         const struct proposal_obstacle *obstacle = &live->proposal.obstacles[i];
         AUTO_BUFFER what = {0};

@@ -32,6 +32,10 @@ static int tell(const struct invocation *invocation, const struct proposal *prop
     struct error err;
     if (!put(invocation, proposal, &err))
         return command_fail(1, "%s", err.text);
+    const struct proposal_trouble *unread = proposal_unread(proposal, NULL);
+    if (unread)
+        return command_fail(2, "not all could be read: %s: %s", unread->class_name,
+                            unread->message);
     return proposal->count && option_flag(invocation, "exit-code") ? 1 : 0;
 }
 
@@ -76,8 +80,11 @@ const struct command plan_command = {
         "that it would send: + create, ~ update, - delete, with the class, the object for which it "
         "is, and the order that never varies. What is known to stand at a server is what the "
         "status remembers; no server is asked, so a plan works while one is down, and what a "
-        "server would refuse is not known. Nothing is written, no lock and no lease is taken: it "
-        "may be run beside `signpost run`, where it shows what is not done yet.\n"
+        "server would refuse is not known. A Pi-hole is asked what stands there, as a visitor "
+        "beside whoever keeps it: so it is known which names are somebody's and stay as they are, "
+        "and of one that does not answer nothing is shown but why. Nothing is written, no lock and "
+        "no lease is taken: it may be run beside `signpost run`, where it shows what is not done "
+        "yet.\n"
         "\n"
         "The last line has the counts and the checksum, by which `signpost plan apply` does "
         "exactly this plan. The same objects give the same checksum, whenever and wherever the "
@@ -89,7 +96,10 @@ const struct command plan_command = {
         "\"values\" and where the type has them \"priority\", \"weight\", \"port\"; \"blocked\", "
         "objects that are not Ready and would not be after these changes, with \"reason\", "
         "\"message\" and \"object\"; \"refused\", documents that cannot be read, as "
-        "\"file:line:column: text\"; \"counts\"; and \"checksum\", the SHA-256 of the list of "
+        "\"file:line:column: text\"; \"troubles\", Pi-holes that cannot be worked with now, with "
+        "\"class\", \"server\", \"reason\", \"message\" and \"unread\", whether nothing is known "
+        "of "
+        "changes there; \"counts\"; and \"checksum\", the SHA-256 of the list of "
         "changes in canonical JSON: without blanks, as it is printed.\n"
         "\n"
         "Exit code 0: done; 1: there are changes, with --exit-code; 2: not all could be read.",
@@ -99,6 +109,7 @@ const struct command plan_command = {
     .groups = {{place_options, PLACE_OPTION_COUNT},
                {setup_options, SETUP_OPTION_COUNT},
                {pihole_options, PIHOLE_OPTION_COUNT},
+               {lease_options, LEASE_OPTION_COUNT},
                {plan_rows, COUNT_OF(plan_rows)},
                {quiet_log_options, LOG_OPTION_COUNT}},
     .has_settings = true,

@@ -113,7 +113,7 @@ static bool compare(struct apply *apply, const struct proposal *now)
     for (size_t i = 0; i < apply->plan.count; i++) {
         struct carry_result *result = &apply->carry.results[i];
         const struct proposal_change *change = &apply->plan.changes[i];
-        bool is_open = proposal_match(now, change) != NULL;
+        bool is_open = proposal_match(now, change) || proposal_unread(now, change->lane);
         *result = (struct carry_result){.end = is_open ? CARRY_WAITING : CARRY_DONE};
         if (is_open)
             result->text = obstacle_of(apply, now, change);

@@ -56,10 +56,21 @@ static void give_up(struct crew *crew, const char *text)
 
 // ---- changes ------------------------------------------------------------------------------------
 
+// What somebody else's keeps out goes, and is planned so.
+static const struct proposal_change *find_giving_way(const struct proposal *plan,
+                                                     const struct engine_change *change)
+{
+    struct engine_change going = *change;
+    going.act = ENGINE_DELETE;
+    return proposal_find(plan, &going);
+}
+
 static struct carry_result *result_of(const struct crew *crew, const struct engine_change *change)
 {
     const struct proposal *plan = crew->carry->plan;
     const struct proposal_change *found = proposal_find(plan, change);
+    if (!found)
+        found = find_giving_way(plan, change);
     return found ? &crew->carry->results[found - plan->changes] : NULL;
 }
 
@@ -75,7 +86,10 @@ static void ended(void *context, const struct engine_change *change, const struc
     if (!result)
         return;
     *result = (struct carry_result){.end = CARRY_DONE};
-    if (!outcome->is_done)
+    const struct proposal_change *planned =
+        &crew->carry->plan->changes[result - crew->carry->results];
+    bool is_gone = planned->act == ENGINE_DELETE && outcome->replaced;
+    if (!outcome->is_done && !is_gone)
         *result = (struct carry_result){
             .end = CARRY_FAILED,
             .text = arena_copy_text(crew->carry->plan->arena, outcome->error->text),

@@ -9,6 +9,7 @@ void proposal_done(struct proposal *proposal)
 {
     free(proposal->changes);
     free(proposal->obstacles);
+    free(proposal->troubles);
     free(proposal->refused);
     *proposal = (struct proposal){.arena = proposal->arena};
 }
@@ -62,6 +63,21 @@ void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstac
         .object = keep(proposal, object_name(obstacle->object)),
         .reason = arena_copy_text(proposal->arena, obstacle->reason),
         .message = arena_copy_text(proposal->arena, obstacle->message),
+    };
+}
+
+void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble)
+{
+    const struct error *error = trouble->error;
+    const char *lane = arena_copy_text(proposal->arena, trouble->lane);
+    mem_reserve(&proposal->troubles, &proposal->trouble_capacity, proposal->trouble_count + 1);
+    proposal->troubles[proposal->trouble_count++] = (struct proposal_trouble){
+        .class_name = class_of(lane),
+        .server = arena_copy_text(proposal->arena, trouble->server),
+        .reason = error ? arena_copy_text(proposal->arena, error->reason) : "",
+        .message = error ? arena_copy_text(proposal->arena, error->text)
+                         : "it did not answer within --timeout",
+        .is_unread = trouble->is_unread,
     };
 }
 
@@ -141,6 +157,14 @@ static int compare_obstacles(const void *left, const void *right)
     return compare_objects(a->kind, a->namespace_, a->object, b->kind, b->namespace_, b->object);
 }
 
+static int compare_troubles(const void *left, const void *right)
+{
+    const struct proposal_trouble *a = left;
+    const struct proposal_trouble *b = right;
+    int order = b->is_unread - a->is_unread;
+    return order ? order : strcmp(a->class_name, b->class_name);
+}
+
 // What would be sent twice counts as it was sent first.
 static void drop_doubles(struct proposal *proposal)
 {
@@ -162,6 +186,9 @@ void proposal_close(struct proposal *proposal)
     if (proposal->obstacle_count)
         qsort(proposal->obstacles, proposal->obstacle_count, sizeof *proposal->obstacles,
               compare_obstacles);
+    if (proposal->trouble_count)
+        qsort(proposal->troubles, proposal->trouble_count, sizeof *proposal->troubles,
+              compare_troubles);
     drop_doubles(proposal);
     for (size_t i = 0; i < proposal->count; i++)
         proposal->counts[proposal->changes[i].act]++;
@@ -196,4 +223,14 @@ const struct proposal_change *proposal_find(const struct proposal *proposal,
     const struct proposal_change *found = proposal_match(proposal, wanted.changes);
     proposal_done(&wanted);
     return found;
+}
+
+const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *lane)
+{
+    for (size_t i = 0; i < proposal->trouble_count; i++) {
+        const struct proposal_trouble *trouble = &proposal->troubles[i];
+        if (trouble->is_unread && (!lane || !strcmp(trouble->class_name, class_of(lane))))
+            return trouble;
+    }
+    return NULL;
 }

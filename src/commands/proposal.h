@@ -31,6 +31,15 @@ struct proposal_obstacle {
     const char *message;
 };
 
+// A backend that cannot be worked with now.
+struct proposal_trouble {
+    const char *class_name; // as of a change
+    const char *server;
+    const char *reason; // "" where there is none
+    const char *message;
+    bool is_unread; // what would be changed there is not known
+};
+
 enum { PROPOSAL_SUM_MAX = 64, PROPOSAL_ACTS = 3 };
 
 // Texts live in the arena. {.arena = arena} is ready for use.
@@ -42,6 +51,9 @@ struct proposal {
     struct proposal_obstacle *obstacles;
     size_t obstacle_count;
     size_t obstacle_capacity;
+    struct proposal_trouble *troubles;
+    size_t trouble_count;
+    size_t trouble_capacity;
     const char **refused; // documents: "web.yaml:7:3: ..."
     size_t refused_count;
     size_t refused_capacity;
@@ -52,6 +64,7 @@ struct proposal {
 void proposal_done(struct proposal *proposal);
 void proposal_add(struct proposal *proposal, const struct engine_change *change);
 void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle);
+void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble);
 void proposal_add_refused(struct proposal *proposal, const char *text);
 // All is added: puts it in order, counts, and takes the SHA-256 of its changes as JSON.
 void proposal_close(struct proposal *proposal);
@@ -62,6 +75,8 @@ const struct proposal_change *proposal_match(const struct proposal *proposal,
 // same object, or NULL. Whether it is thought to create or to update does not matter.
 const struct proposal_change *proposal_find(const struct proposal *proposal,
                                             const struct engine_change *change);
+// The first backend that could not be read (of that lane, when `lane` is not NULL), or NULL.
+const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *lane);
 
 // ---- as text (proposal_text.c) ------------------------------------------------------------------
 

@@ -67,6 +67,22 @@ void proposal_write_object(struct buffer *out, const struct kind *kind, const ch
     buffer_printf(out, "%s/%s%s%s", kind->name, namespace_, *namespace_ ? "/" : "", name);
 }
 
+// They come first.
+static size_t count_unread(const struct proposal *proposal)
+{
+    size_t count = 0;
+    while (count < proposal->trouble_count && proposal->troubles[count].is_unread)
+        count++;
+    return count;
+}
+
+static void write_trouble(struct buffer *out, const struct proposal_trouble *trouble)
+{
+    if (*trouble->reason)
+        buffer_printf(out, "%s: ", trouble->reason);
+    write_clean(out, text_of(trouble->message));
+}
+
 static void write_counts(struct buffer *out, const struct proposal *proposal)
 {
     buffer_printf(out, "%zu to create, %zu to update, %zu to delete",
@@ -76,6 +92,8 @@ static void write_counts(struct buffer *out, const struct proposal *proposal)
         buffer_printf(out, ", %zu blocked", proposal->obstacle_count);
     if (proposal->refused_count)
         buffer_printf(out, ", %zu refused", proposal->refused_count);
+    if (count_unread(proposal))
+        buffer_printf(out, ", %zu not read", count_unread(proposal));
 }
 
 // ---- for people ---------------------------------------------------------------------------------
@@ -120,7 +138,7 @@ static size_t columns_of(const struct proposal *proposal)
 static void add_obstacles(struct buffer *out, const struct proposal *proposal)
 {
     if (proposal->obstacle_count)
-        buffer_printf(out, "%snot ready, also after these changes:\n", proposal->count ? "\n" : "");
+        buffer_printf(out, "%snot ready, also after these changes:\n", out->len ? "\n" : "");
     for (size_t i = 0; i < proposal->obstacle_count; i++) {
         const struct proposal_obstacle *obstacle = &proposal->obstacles[i];
         buffer_add_text(out, "  ! ");
@@ -131,11 +149,26 @@ static void add_obstacles(struct buffer *out, const struct proposal *proposal)
     }
 }
 
+static void add_troubles(struct buffer *out, const struct proposal *proposal)
+{
+    size_t unread = count_unread(proposal);
+    for (size_t i = 0; i < proposal->trouble_count; i++) {
+        const struct proposal_trouble *trouble = &proposal->troubles[i];
+        if (i == 0 || i == unread)
+            buffer_printf(out, "%s%s:\n", out->len ? "\n" : "",
+                          trouble->is_unread ? "not read, so that nothing is known of changes there"
+                                             : "in trouble, so that changes there would wait");
+        buffer_printf(out, "  ! %s (%s)  ", trouble->class_name, trouble->server);
+        write_trouble(out, trouble);
+        buffer_add_char(out, '\n');
+    }
+}
+
 static void add_refused(struct buffer *out, const struct proposal *proposal)
 {
     if (proposal->refused_count)
         buffer_printf(out, "%srefused manifests; last good objects stay where there are any:\n",
-                      proposal->count || proposal->obstacle_count ? "\n" : "");
+                      out->len ? "\n" : "");
     for (size_t i = 0; i < proposal->refused_count; i++) {
         buffer_add_text(out, "  ");
         write_clean(out, text_of(proposal->refused[i]));
@@ -150,6 +183,7 @@ void proposal_write_text(struct buffer *out, const struct proposal *proposal)
         add_group(out, proposal, i);
         add_change(out, &proposal->changes[i], columns);
     }
+    add_troubles(out, proposal);
     add_obstacles(out, proposal);
     add_refused(out, proposal);
     if (out->len)
@@ -227,6 +261,22 @@ static struct value *make_obstacles(struct arena *arena, const struct proposal *
     return list;
 }
 
+static struct value *make_troubles(struct arena *arena, const struct proposal *proposal)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < proposal->trouble_count; i++) {
+        const struct proposal_trouble *trouble = &proposal->troubles[i];
+        struct value *map = value_make(arena, VALUE_MAP);
+        value_put_text(arena, map, "class", trouble->class_name);
+        value_put_text(arena, map, "server", trouble->server);
+        value_put_text(arena, map, "reason", trouble->reason);
+        value_put_text(arena, map, "message", trouble->message);
+        value_put_bool(arena, map, "unread", trouble->is_unread);
+        value_append(list, map);
+    }
+    return list;
+}
+
 static struct value *make_counts(struct arena *arena, const struct proposal *proposal)
 {
     struct value *map = value_make(arena, VALUE_MAP);
@@ -234,6 +284,7 @@ static struct value *make_counts(struct arena *arena, const struct proposal *pro
         value_put_int(arena, map, words[i], (int64_t)proposal->counts[i]);
     value_put_int(arena, map, "blocked", (int64_t)proposal->obstacle_count);
     value_put_int(arena, map, "refused", (int64_t)proposal->refused_count);
+    value_put_int(arena, map, "unread", (int64_t)count_unread(proposal));
     return map;
 }
 
@@ -253,6 +304,7 @@ void proposal_write_json(struct buffer *out, const struct proposal *proposal)
     value_set(root, TEXT("changes"), make_changes(arena, proposal));
     value_set(root, TEXT("blocked"), make_obstacles(arena, proposal));
     value_set(root, TEXT("refused"), refused);
+    value_set(root, TEXT("troubles"), make_troubles(arena, proposal));
     value_set(root, TEXT("counts"), make_counts(arena, proposal));
     value_put_text(arena, root, "checksum", proposal->checksum);
     value_write_json(out, root);
@@ -295,8 +347,23 @@ static void add_row(struct buffer *out, const struct proposal_change *change)
     buffer_add_text(out, " |\n");
 }
 
+static void add_trouble_points(struct buffer *out, const struct proposal *proposal)
+{
+    for (size_t i = 0; i < proposal->trouble_count; i++) {
+        const struct proposal_trouble *trouble = &proposal->troubles[i];
+        AUTO_BUFFER text = {0};
+        write_trouble(&text, trouble);
+        buffer_add_text(out, trouble->is_unread ? "- not read: " : "- in trouble: ");
+        write_cell(out, text_of(trouble->class_name));
+        buffer_add_text(out, ", ");
+        write_cell(out, buffer_text(&text));
+        buffer_add_char(out, '\n');
+    }
+}
+
 static void add_points(struct buffer *out, const struct proposal *proposal)
 {
+    add_trouble_points(out, proposal);
     for (size_t i = 0; i < proposal->obstacle_count; i++) {
         const struct proposal_obstacle *obstacle = &proposal->obstacles[i];
         AUTO_BUFFER object = {0};
@@ -312,7 +379,7 @@ static void add_points(struct buffer *out, const struct proposal *proposal)
         write_cell(out, text_of(proposal->refused[i]));
         buffer_add_char(out, '\n');
     }
-    if (proposal->obstacle_count || proposal->refused_count)
+    if (proposal->trouble_count || proposal->obstacle_count || proposal->refused_count)
         buffer_add_char(out, '\n');
 }
 

@@ -112,13 +112,18 @@ static void failed(void *context, const struct error *err)
     stage_end(stage);
 }
 
-// The first line that says more than that it takes time.
+// The first line that says more than that it takes time. Where all objects are read, a backend is
+// waited for, and the plan tells which.
 static void time_is_over(void *context)
 {
     struct stage *stage = context;
     struct store_check checks[CHECKS_MAX];
     if (stage->is_done) // servers have a time of their own
         return;
+    if (engine_is_synced(stage->engine)) {
+        rested(stage);
+        return;
+    }
     size_t count = engine_checks(stage->engine, checks, CHECKS_MAX);
     const struct store_check *worst = NULL;
     for (size_t i = 0; i < count; i++)
@@ -151,6 +156,11 @@ static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
     proposal_add_obstacle(context, obstacle);
 }
 
+static void add_trouble(void *context, const struct engine_trouble *trouble)
+{
+    proposal_add_trouble(context, trouble);
+}
+
 static void add_refused(void *context, const char *text)
 {
     proposal_add_refused(context, text);
@@ -159,12 +169,21 @@ static void add_refused(void *context, const char *text)
 static bool gather(const struct stage *stage, struct proposal *out, struct error *err)
 {
     const struct engine_plan_calls calls = {
-        .change = add_change, .obstacle = add_obstacle, .context = out};
+        .change = add_change, .obstacle = add_obstacle, .trouble = add_trouble, .context = out};
     engine_plan(stage->engine, &calls);
     if (!setup_each_refused(stage->rehearsal->setup, out->arena, add_refused, out, err))
         return false;
     proposal_close(out);
     return true;
+}
+
+// Without it all that is ours in a Pi-hole would be taken for another owner's.
+static bool knows_owner(const struct stage *stage, struct error *err)
+{
+    const struct pihole_targets *piholes = stage->rehearsal->setup->piholes;
+    const char *fault = store_owner_fault(stage->store);
+    return !fault || !piholes || piholes->is_left_alone ||
+           error_set(err, FAULT_AUTH, "", "%s", fault);
 }
 
 // ---- from beginning to end ----------------------------------------------------------------------
@@ -240,12 +259,15 @@ bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *e
     bool is_open = stage_open(&stage, err);
     if (is_open)
         loop_run(stage.loop);
-    bool is_ok = is_open && stage.is_done && gather(&stage, out, err);
+    bool is_ok = is_open && stage.is_done && knows_owner(&stage, err) && gather(&stage, out, err);
     const char *owner_id = is_ok ? store_owner_id(stage.store) : NULL;
     if (is_ok && rehearsal->look)
         rehearsal->look(rehearsal->context, stage.store->cache);
+    const char *owner_fault = is_ok ? store_owner_fault(stage.store) : NULL;
     if (owner_id)
         rehearsal->owner_id = arena_copy_text(out->arena, owner_id);
+    if (owner_fault)
+        rehearsal->owner_fault = arena_copy_text(out->arena, owner_fault);
     if (is_open && !stage.is_done && err)
         *err = stage.error;
     if (is_open)
@@ -258,11 +280,10 @@ bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *e
 bool rehearse_without_piholes(struct rehearsal *rehearsal, struct proposal *out, struct error *err)
 {
     struct pihole_targets *piholes = rehearsal->setup->piholes;
-    size_t count = piholes ? piholes->count : 0;
     if (piholes)
-        piholes->count = 0;
+        piholes->is_left_alone = true;
     bool is_read = rehearse(rehearsal, out, err);
     if (piholes)
-        piholes->count = count;
+        piholes->is_left_alone = false;
     return is_read;
 }

@@ -18,7 +18,8 @@ struct rehearsal {
     // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
     void *context;
-    const char *owner_id; // set: as the store has it, or NULL
+    const char *owner_id;    // set: as the store has it, or NULL
+    const char *owner_fault; // set: why it cannot be known, or NULL
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.
 bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err);

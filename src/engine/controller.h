@@ -340,6 +340,12 @@ struct verdict {
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];
     size_t line_count;
+    // Of a kind without conditions: what keeps the subject from being as it asks. reason NULL:
+    // nothing.
+    struct verdict_obstacle {
+        const char *reason;
+        const char *text;
+    } obstacle;
     int64_t wake_ms;    // Unix ms; 0: only when something changes
     struct error fault; // for metrics and the key's result; claims retry by themselves
     // Metrics: under which class and reason this key counts; NULL: under none. They may live as

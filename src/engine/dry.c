@@ -114,18 +114,28 @@ static const struct value *find_ready(const struct value *status)
     return NULL;
 }
 
-void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status)
+static void note_ready(struct obstacle *obstacle, const struct value *status)
 {
     const struct value *ready = find_ready(status);
+    if (!ready || text_is(value_text_at(ready, "status"), "True"))
+        return;
+    obstacle->reason = text_dup(value_text_at(ready, "reason"));
+    obstacle->message = text_dup(value_text_at(ready, "message"));
+}
+
+void dry_run_note(struct dry_run *run, uint32_t key, const struct verdict *verdict)
+{
     size_t before = run->obstacle_capacity;
     mem_reserve(&run->obstacles, &run->obstacle_capacity, (size_t)key + 1);
     for (size_t i = before; i < run->obstacle_capacity; i++)
         run->obstacles[i] = (struct obstacle){0};
     obstacle_clear(&run->obstacles[key]);
-    if (!ready || text_is(value_text_at(ready, "status"), "True"))
+    note_ready(&run->obstacles[key], verdict->status);
+    if (!verdict->obstacle.reason)
         return;
-    run->obstacles[key].reason = text_dup(value_text_at(ready, "reason"));
-    run->obstacles[key].message = text_dup(value_text_at(ready, "message"));
+    obstacle_clear(&run->obstacles[key]);
+    run->obstacles[key].reason = mem_copy_text(verdict->obstacle.reason);
+    run->obstacles[key].message = mem_copy_text(verdict->obstacle.text);
 }
 
 // ---- telling ------------------------------------------------------------------------------------
@@ -149,6 +159,28 @@ static void each_obstacle(const struct engine *engine, const struct engine_plan_
     }
 }
 
+static void tell_trouble(const struct lane *lane, const struct engine_plan_calls *calls)
+{
+    const struct lane_view *view = &lane->view;
+    const struct error *error = view->fault.fault != FAULT_NONE     ? &view->fault
+                                : view->trouble.fault != FAULT_NONE ? &view->trouble
+                                                                    : NULL;
+    bool is_unread = view->fault.fault != FAULT_NONE || lane_is_unread(lane);
+    if (!error && !is_unread)
+        return;
+    calls->trouble(calls->context, &(struct engine_trouble){.lane = lane->name,
+                                                            .server = lane->book,
+                                                            .error = error,
+                                                            .is_unread = is_unread});
+}
+
+static void each_trouble(const struct engine *engine, const struct engine_plan_calls *calls)
+{
+    for (const struct lane *lane = engine->lanes; lane && calls->trouble; lane = lane->next)
+        if (lane->provider && lane->provider->lists)
+            tell_trouble(lane, calls);
+}
+
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls)
 {
     const struct dry_run *run = engine->dry_run;
@@ -161,4 +193,5 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
                                                               .object = planned->object});
     }
     each_obstacle(engine, calls);
+    each_trouble(engine, calls);
 }

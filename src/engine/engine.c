@@ -495,7 +495,7 @@ static bool is_at_rest(const struct engine *engine)
         engine->is_turning || queue_depth(engine->queue))
         return false;
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane_has_sendable(lane) || serial_is_awaited(lane))
+        if (lane_is_unread(lane) && !lane_rests_in_trouble(lane))
             return false;
     for (uint32_t id = 0; id < engine->key_used; id++)
         if (!is_key_at_rest(&engine->keys[id]))

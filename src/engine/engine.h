@@ -50,7 +50,8 @@ struct engine_options {
     // What came of a change that was sent.
     void (*ended)(void *context, const struct engine_change *change, const struct outcome *outcome);
     // The first pass is decided, and nothing is due, in flight or being written: what is left waits
-    // for time to pass or for somebody. Told at the end of each such slice of work.
+    // for time to pass or for somebody, a backend that is in trouble among them. Told at the end of
+    // each such slice of work.
     void (*rested)(void *context);
     void *context;
 };
@@ -121,17 +122,25 @@ void engine_admit(struct engine *engine, const struct kind *kind, const struct v
 // An object that is not Ready, and would not be after all changes.
 struct engine_obstacle {
     const struct object *object;
-    const char *reason; // of its condition Ready
+    const char *reason; // of its condition Ready, or what its verdict calls its obstacle
     const char *message;
+};
+// A backend that has to be read before anything can be said of it.
+struct engine_trouble {
+    const char *lane;
+    const char *server;
+    const struct error *error; // NULL: it has not answered yet
+    bool is_unread;            // what would be changed there is not, or not all, known
 };
 // All of it is borrowed for the length of the call.
 struct engine_plan_calls {
     void (*change)(void *context, const struct engine_change *change);
     void (*obstacle)(void *context, const struct engine_obstacle *obstacle);
+    void (*trouble)(void *context, const struct engine_trouble *trouble); // may be NULL
     void *context;
 };
-// Of a dry run that rests: every change, in the order in which they would be sent first, one after
-// the other; a change that waits for another one is told behind it.
+// Of a dry run that rests, or has had its time: every change, in the order in which they would be
+// sent first, one after the other; a change that waits for another one is told behind it.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
 
 // ---- looking in ---------------------------------------------------------------------------------

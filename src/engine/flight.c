@@ -202,12 +202,46 @@ static void flight_imagine(struct flight *flight)
     for (size_t i = 0; i < flight->job.change_count; i++) {
         struct change *change = &flight->job.changes[i];
         change->outcome.is_done = true;
-        if (change->op == CHANGE_READ || (flight->wishes[i] && !flight->wishes[i]->is_stray))
+        if (change->op == CHANGE_READ || flight->wishes[i])
             continue;
         const struct engine_change planned = planned_change(flight, i);
         dry_run_add(flight->engine->dry_run, &planned);
     }
     flight_land(flight);
+}
+
+// What stands there is looked at, and the provider says what it would do.
+static void flight_try(struct flight *flight)
+{
+    flight->job.is_trial = true;
+    ahead_look(flight);
+    flight_talk(flight);
+}
+
+// Of ours something goes where somebody else's keeps it out, or says the same.
+static bool would_change(const struct change *change, enum engine_act *act)
+{
+    const struct outcome *outcome = &change->outcome;
+    bool stands = outcome->is_done && !outcome->is_foreign && change->op == CHANGE_SET;
+    if (change->op == CHANGE_READ)
+        return false;
+    if (!stands)
+        *act = ENGINE_DELETE;
+    else
+        *act = outcome->was_created ? ENGINE_CREATE : ENGINE_UPDATE;
+    return stands ? !outcome->is_unchanged : outcome->replaced != NULL;
+}
+
+static void plan_outcomes(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        enum engine_act act;
+        if (!would_change(&flight->job.changes[i], &act))
+            continue;
+        struct engine_change planned = planned_change(flight, i);
+        planned.act = act;
+        dry_run_add(flight->engine->dry_run, &planned);
+    }
 }
 
 void flight_begin(struct lane *lane, const struct batch *batch)
@@ -231,7 +265,10 @@ void flight_begin(struct lane *lane, const struct batch *batch)
             flight_add_claim(flight, i, batch->claims[i]);
     }
     if (flight->engine->dry_run) {
-        flight_imagine(flight);
+        if (lane->provider->lists)
+            flight_try(flight);
+        else
+            flight_imagine(flight);
         return;
     }
     if (!ahead_write(flight))
@@ -492,8 +529,10 @@ static void flight_land(struct flight *flight)
     count_flight(flight);
     flight_unlink(flight);
     ahead_settle(flight);
-    if (lane->provider->is_serial)
+    if (lane->provider->is_serial && (flight->job.trouble || !flight->job.is_trial))
         lane_hear_trouble(lane, flight->job.trouble, !flight->job.is_listed);
+    if (flight->job.is_trial)
+        plan_outcomes(flight);
     if (flight->job.kind == JOB_HEALTH) {
         if (flight->job.is_listed)
             listing_end(flight);

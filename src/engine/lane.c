@@ -75,6 +75,17 @@ bool lane_has_sendable(const struct lane *lane)
     return lane->seat && lane->first_wish;
 }
 
+bool lane_is_unread(const struct lane *lane)
+{
+    return lane_has_sendable(lane) || serial_is_awaited(lane);
+}
+
+bool lane_rests_in_trouble(const struct lane *lane)
+{
+    return lane->view.trouble.fault != FAULT_NONE &&
+           lane->blocked_until_ms > loop_mono_ms(lane->engine->loop);
+}
+
 // ---- pumping ------------------------------------------------------------------------------------
 
 // A name is taken for the batch at once, so that neither this batch nor another talk has it twice.

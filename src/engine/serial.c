@@ -33,7 +33,7 @@ static bool is_informed(const struct lane *lane)
 
 bool serial_is_awaited(const struct lane *lane)
 {
-    return lane->seat && lane->provider->lists && lane->has_question && !lane->view.answered_s;
+    return lane->seat && lane->provider->lists && lane->has_question && !lane->is_listed;
 }
 
 static int64_t ready_ms(const struct lane *lane, enum gathering_class class, int64_t now_ms)

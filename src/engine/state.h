@@ -631,7 +631,10 @@ void lane_release(struct lane *lane); // its owner is gone
 void lane_ask(struct lane *lane, const struct question *question);
 void lane_ask_anew(struct lane *lane); // soon, however good the last answer is for
 bool lane_can_send(const struct lane *lane, enum claim_intent intent);
-bool lane_has_sendable(const struct lane *lane);    // something due that it can send
+bool lane_has_sendable(const struct lane *lane); // something due that it can send
+bool lane_is_unread(const struct lane *lane);    // that, or what stands there is not known yet
+// It was told what is wrong with the backend, and waits before it tries again.
+bool lane_rests_in_trouble(const struct lane *lane);
 void lane_queue(struct lane *lane, uint32_t claim); // due now
 void lane_unqueue(struct lane *lane, uint32_t claim);
 void lane_pump(struct lane *lane);
@@ -697,8 +700,8 @@ void dry_run_free(struct dry_run *run); // NULL is fine
 // itself takes as sent.
 void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
-// What the last verdict of the key tells; `status` may be NULL.
-void dry_run_note(struct dry_run *run, uint32_t key, const struct value *status);
+// What the last verdict of the key tells.
+void dry_run_note(struct dry_run *run, uint32_t key, const struct verdict *verdict);
 // The change of a claim; `set` is borrowed.
 struct engine_change engine_change_of(const struct engine *engine, uint32_t claim,
                                       enum change_op op, const struct record_set *set);

@@ -631,7 +631,7 @@ void turn_take(struct engine *engine, uint32_t id)
     count_turn(engine, state, &verdict, begun_ms);
     tally_key(engine, id, &verdict);
     if (engine->dry_run)
-        dry_run_note(engine->dry_run, id, verdict.status);
+        dry_run_note(engine->dry_run, id, &verdict);
     if (engine->keys[id].is_gone && !verdict.claim_count && !verdict.lane) {
         turn_forget(engine, id);
         return;

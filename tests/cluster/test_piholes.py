@@ -1,10 +1,13 @@
 """Annotated Ingresses at a real API server become names that a Pi-hole answers."""
 
+import json
+
 import pytest
 
-from harness import holds, wait_until
+from clusters import rule
+from harness import holds, run, wait_until
 from operators import QUICK_LEASE, Operator
-from piholes import PEOPLE, TARGET, ingress_of, ours
+from piholes import PEOPLE, TARGET, ingress_of, names, ours
 
 
 @pytest.fixture
@@ -85,3 +88,52 @@ def test_a_leader_that_ends_leaves_its_seat_and_all_names(cluster, namespace, op
     replica.program.stop(20)
     assert pihole.counter("seats") == 0
     assert holds(lambda: pihole.resolve("app.home.lan") == {TARGET}, 0.5)
+
+
+# ---- looking at it from outside -----------------------------------------------------------------
+
+def command(operator, *words, account=None):
+    account = account or operator.account
+    return run(*words, "--kubeconfig", account.kubeconfig, "--namespaces", operator.namespace,
+               "--controllers", "ingress", timeout=60,
+               **{"POD_NAMESPACE": operator.namespace, **operator.environment})
+
+
+def plan(operator):
+    code, out, err = command(operator, "plan", "--output", "json")
+    assert code == 0, out + err
+    return {(row["action"], row["name"]) for row in json.loads(out)["changes"]}
+
+
+def test_a_plan_knows_whose_lines_they_are(cluster, namespace, operator, pihole):
+    """By the Lease, and before there is one as the first leader will."""
+    put(cluster, namespace, "app", *names(12))
+    put(cluster, namespace, "stay", "stay.home.lan")
+    assert plan(operator) == {("create", name) for name in [*names(12), "stay.home.lan"]}
+    assert operator.lease() is None
+    replica = operator.start()
+    wait_synced(cluster, namespace, "app", ",".join(names(12)))
+    wait_synced(cluster, namespace, "stay", "stay.home.lan")
+    replica.program.stop(20)
+    assert plan(operator) == set()
+    code, out, err = command(operator, "check", "--live")
+    assert code == 0 and "16 lines of hosts, 13 ours" in out, out + err
+    cluster.api.delete("Ingress", "app", namespace)
+    assert plan(operator) == {("delete", name) for name in names(12)}
+    assert not operator.holder()
+
+
+def test_who_may_not_read_the_owner_id_is_told_what_to_do(cluster, namespace, operator, pihole):
+    operator.start().program.stop(20)
+    account = cluster.account(namespace, "reader", rules=[
+        rule("ingresses", "get", "list", "watch", group="networking.k8s.io"),
+        rule("configmaps", "get", "list", group="")])
+    code, out, err = command(operator, "plan", account=account)
+    assert (code, out) == (2, "")
+    assert err == ('signpost: the owner id is not known: add verb get on '
+                   f'leases.coordination.k8s.io "signpost" in namespace {namespace}, or give '
+                   '--owner-id (SIGNPOST_OWNER_ID)\n')
+    operator.environment["SIGNPOST_OWNER_ID"] = "me"
+    code, out, err = command(operator, "plan", account=account)
+    assert code == 0, out + err
+    assert pihole.counter("changes") == 0

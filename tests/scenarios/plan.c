@@ -11,7 +11,7 @@
 
 // A dry run beside the Signpost of a scenario.
 
-enum { LINES_MAX = 64, PATIENCE_MS = 5000 };
+enum { LINES_MAX = 64, PATIENCE_MS = 10000 };
 
 struct dry_stage {
     struct stage *stage;
@@ -66,6 +66,15 @@ static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
     add_line(context, &line);
 }
 
+static void add_trouble(void *context, const struct engine_trouble *trouble)
+{
+    AUTO_BUFFER line = {0};
+    buffer_printf(&line, "? %s%s%s", trouble->lane, trouble->error ? " " : "",
+                  trouble->error ? trouble->error->reason : "");
+    buffer_add_text(&line, trouble->is_unread ? " unread" : "");
+    add_line(context, &line);
+}
+
 static int compare_lines(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -73,8 +82,10 @@ static int compare_lines(const void *a, const void *b)
 
 static void gather(struct dry_stage *dry, struct buffer *out)
 {
-    engine_plan(dry->engine, &(struct engine_plan_calls){
-                                 .change = add_change, .obstacle = add_obstacle, .context = dry});
+    engine_plan(dry->engine, &(struct engine_plan_calls){.change = add_change,
+                                                         .obstacle = add_obstacle,
+                                                         .trouble = add_trouble,
+                                                         .context = dry});
     if (dry->count)
         qsort(dry->lines, dry->count, sizeof *dry->lines, compare_lines);
     for (size_t i = 0; i < dry->count; i++) {
@@ -103,6 +114,17 @@ static void run_to_rest(struct dry_stage *dry)
         must(virtual_loop_step(loop));
 }
 
+// It does not end the session of the Signpost beside it.
+static void visit_piholes(const struct stage *stage, const void **settings,
+                          struct pihole_targets *visit)
+{
+    for (size_t i = 0; i < stage->controller_count; i++)
+        if (settings[i] == &stage->piholes.targets)
+            settings[i] = visit;
+    *visit = stage->piholes.targets;
+    visit->is_visit = true;
+}
+
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
 {
     const void *settings[STAGE_CONTROLLERS_MAX];
@@ -112,7 +134,9 @@ bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
         return false;
     struct store *store =
         dry_new(&stage->world, below, &(struct dry_waiter){.unsynced = unsynced, .context = &dry});
+    struct pihole_targets visit;
     stage_settings(stage, settings);
+    visit_piholes(stage, settings, &visit);
     dry.engine = engine_new(&(struct engine_options){.world = &stage->world,
                                                      .store = store,
                                                      .controllers = stage->controllers,

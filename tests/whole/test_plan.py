@@ -68,7 +68,7 @@ def test_a_new_record_would_be_created_also_while_its_server_is_down(unreachable
                    "subdomain": "web", "ttl": 300, "values": ["192.0.2.1", "192.0.2.2"],
                    "object": {"kind": "DNSRecord", "namespace": "default", "name": "web"}}
     assert document["counts"] == {"create": 1, "update": 0, "delete": 0, "blocked": 0,
-                                  "refused": 0}
+                                  "refused": 0, "unread": 0}
 
 
 def test_nothing_is_written_where_no_run_has_been(unreachable):

@@ -59,7 +59,8 @@ struct pihole_targets {
     struct pihole_addresses addresses; // DEFAULT_TARGET_IP
     bool adopts;
     bool has_finalizer;
-    bool is_visit; // they are only looked at, beside whoever keeps them
+    bool is_visit;      // they are only looked at, beside whoever keeps them
+    bool is_left_alone; // not even that: no lane is opened
     // What tells this process from others with its owner id; NULL: nothing has to. With it, two of
     // them that turn out to be one Pi-hole are noticed there.
     const char *process;

@@ -373,11 +373,19 @@ static void label(struct turn *turn)
                                                    : "Pending";
 }
 
-static void write_and_tell(struct turn *turn)
+static void tell_obstacle(struct turn *turn, const char *status)
+{
+    if (!status)
+        return;
+    const char *reason = turn->problems.items[0].reason;
+    turn->out->obstacle = (struct verdict_obstacle){reason, status + strlen(reason) + 2};
+}
+
+static void write_and_tell(struct turn *turn, const char *status)
 {
     bool has_gained = !turn->is_going && mark_names(turn);
     bool was_troubled = turn->source->ours.status.at;
-    if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, problems_status(&turn->problems)))
+    if (mark(turn, PIHOLE_STATUS, turn->source->ours.status, status))
         tell_problems(turn);
     if ((has_gained || was_troubled) && is_complete(turn))
         tell_synced(turn);
@@ -397,7 +405,9 @@ void turn_tell(struct turn *turn)
         return;
     add_outcomes(turn);
     label(turn);
+    const char *status = problems_status(&turn->problems);
+    tell_obstacle(turn, status);
     if (!has_under_way(turn))
-        write_and_tell(turn);
+        write_and_tell(turn, status);
     keep_marks(turn);
 }

@@ -297,7 +297,7 @@ void changes_draw(struct talk *talk)
     answer_reads(talk);
     size_t count = talk->is_bisecting ? select_suspects(talk) : select_open(talk);
     draw(talk, count);
-    if (revision_write_count(talk->revision))
+    if (revision_write_count(talk->revision) && !talk->job->is_trial)
         write_next(talk);
     else
         changes_stand(talk);

@@ -198,7 +198,8 @@ static enum step next_step(const struct talk *talk)
 void talk_go_on(struct talk *talk)
 {
     talk->step = next_step(talk);
-    if (talk->step == STEP_READ && talk->job->kind == JOB_CHANGES && seat_is_blocked(talk->seat))
+    if (talk->step == STEP_READ && talk->job->kind == JOB_CHANGES && !talk->job->is_trial &&
+        seat_is_blocked(talk->seat))
         preflight_trouble(talk);
 }
 
