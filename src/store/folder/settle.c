@@ -117,10 +117,23 @@ static void miss_child(struct folder *folder, const char *path)
         pass_miss(folder, id);
 }
 
+static void saw_folder(void *context, const char *path)
+{
+    struct folder *folder = context;
+    struct error err = {0};
+    if (!folder->watch || disk_watch_add(folder->watch, path, &err) || err.status == ENOENT)
+        return;
+    log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
+             LOG_TEXT("error", err.text), LOG_END);
+    disk_watch_free(steal(folder->watch));
+}
+
 void settle_child(void *context, const char *path, bool is_there)
 {
     struct folder *folder = context;
-    if (!is_there)
+    if (is_there)
+        saw_folder(folder, folder->children.folder);
+    else
         miss_child(folder, path + strlen(folder->state_dir) + 1);
     mem_reserve(&folder->changes, &folder->change_capacity, folder->change_count + 1);
     folder->changes[folder->change_count++] = mem_copy_text(path);
@@ -225,17 +238,6 @@ static enum step take_changes(struct folder *folder, int64_t until_ms)
 }
 
 // ---- scanning -----------------------------------------------------------------------------------
-
-static void saw_folder(void *context, const char *path)
-{
-    struct folder *folder = context;
-    struct error err = {0};
-    if (!folder->watch || disk_watch_add(folder->watch, path, &err) || err.status == ENOENT)
-        return;
-    log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
-             LOG_TEXT("error", err.text), LOG_END);
-    disk_watch_free(steal(folder->watch));
-}
 
 static void saw_manifest(void *context, const char *path, const struct disk_stat *found)
 {
