@@ -102,11 +102,20 @@ static void add_path(struct buffer *out, const struct made *made, const struct o
     buffer_add_text(out, ".yaml");
 }
 
-static bool write_tree(struct made *made, const char *path, const struct value *tree,
-                       struct error *err)
+static void write_comment(struct buffer *out, const struct kind *kind)
+{
+    buffer_add_text(out, "# Written by Signpost; ");
+    if (kind->edited)
+        buffer_printf(out, "edit nothing but %s.\n", kind->edited);
+    else
+        buffer_add_text(out, "do not edit.\n");
+}
+
+static bool write_tree(struct made *made, const struct kind *kind, const char *path,
+                       const struct value *tree, struct error *err)
 {
     AUTO_BUFFER text = {0};
-    buffer_add_text(&text, "# Written by Signpost; do not edit.\n");
+    write_comment(&text, kind);
     value_write_yaml(&text, tree, 0);
     if (!disk_make_folder(made->disk, made->folder, 0755, err) ||
         !disk_replace(made->disk, path, buffer_text(&text), 0644, true, err))
@@ -126,7 +135,7 @@ bool made_put(struct made *made, const struct store_put *put, struct error *err)
     if (value_count(put->kept) && !read_tree(arena, path.at, &now, err))
         return false;
     put_keep(arena, tree, put->kept, now);
-    return write_tree(made, path.at, tree, err);
+    return write_tree(made, put->key.kind, path.at, tree, err);
 }
 
 bool made_patch(struct made *made, const struct store_put *put, struct error *err)
@@ -138,7 +147,7 @@ bool made_patch(struct made *made, const struct store_put *put, struct error *er
     if (!read_tree(arena, path.at, &now, err))
         return false;
     struct value *tree = value_merge_patch(arena, now, put_tree(arena, &put->key, put->tree));
-    return write_tree(made, path.at, tree, err);
+    return write_tree(made, put->key.kind, path.at, tree, err);
 }
 
 bool made_has(const struct made *made, const struct object_ref_key *key)
