@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdbool.h>
+
 // What we may ask of an API server: one row of an RBAC rule, as const data. Whoever talks to a
 // server says in such a table what that takes; the rules that people apply are printed from the
 // same rows that are checked at the start.
@@ -26,5 +28,6 @@ struct kube_right {
     const char *const *verbs; // NULL-terminated
     enum kube_scope scope;
     const char *const *names; // only these objects (NULL-terminated); NULL: any
+    bool is_dispensable;      // we do without, if less comfortably
     const char *why;          // one sentence, as a comment in what is printed
 };

@@ -45,24 +45,41 @@ static bool joins(const struct invocation *invocation, const struct controller *
     return false;
 }
 
-static bool is_chosen(const struct invocation *invocation, const struct controller *controller,
-                      const char **names, size_t count)
+struct names {
+    const char **items;
+    size_t count;
+};
+
+static bool runs_by_itself(const struct invocation *invocation, const struct controller *controller,
+                           const struct names *names)
 {
-    if (count ? is_named(names, count, controller->name) : controller->is_default)
+    if (names->count ? is_named(names->items, names->count, controller->name)
+                     : controller->is_default)
         return true;
     return joins(invocation, controller);
 }
 
+static bool is_chosen(const struct invocation *invocation, const struct controller *controller,
+                      const struct names *names)
+{
+    if (runs_by_itself(invocation, controller, names))
+        return true;
+    for (size_t i = 0; controller->is_attendant && i < controller_count; i++)
+        if (controllers[i]->open && runs_by_itself(invocation, controllers[i], names))
+            return true;
+    return false;
+}
+
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err)
 {
-    const char **names;
-    size_t count = option_list(invocation, "controllers", &names);
-    for (size_t i = 0; i < count; i++)
-        if (!controller_find(names[i]))
-            return fail_unknown(invocation, names[i], err);
+    struct names names;
+    names.count = option_list(invocation, "controllers", &names.items);
+    for (size_t i = 0; i < names.count; i++)
+        if (!controller_find(names.items[i]))
+            return fail_unknown(invocation, names.items[i], err);
     *out = (struct chosen){0};
     for (size_t i = 0; i < controller_count && out->count < CHOSEN_MAX; i++)
-        if (is_chosen(invocation, controllers[i], names, count))
+        if (is_chosen(invocation, controllers[i], &names))
             add(out, invocation, controllers[i]);
     return true;
 }

@@ -102,7 +102,10 @@ bool setup_is_required(const struct setup *setup, const struct controller *contr
     for (size_t i = 0; i < count; i++)
         if (!strcmp(names[i], controller->name))
             return true;
-    return setup->controller_count == 1 && setup->controllers[0] == controller;
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (setup->controllers[i] != controller && !setup->controllers[i]->is_attendant)
+            return false;
+    return setup_reads(setup, controller->kind);
 }
 
 // ---- kinds --------------------------------------------------------------------------------------
@@ -120,8 +123,22 @@ static bool is_required(const struct setup *setup, const struct kind *kind)
 {
     for (size_t i = 0; i < setup->controller_count; i++)
         if (setup->controllers[i]->kind == kind)
-            return option_is_set(setup->invocation, "controllers");
+            return option_is_set(setup->invocation, "controllers") &&
+                   !setup->controllers[i]->is_attendant;
     return false;
+}
+
+static bool is_dispensable(const struct setup *setup, const struct kind *kind)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        if (!controller_reads(setup->controllers[i], kind))
+            continue;
+        if (!setup->controllers[i]->is_attendant)
+            return false;
+        is_any = true;
+    }
+    return is_any;
 }
 
 bool setup_reads(const struct setup *setup, const struct kind *kind)
@@ -148,6 +165,7 @@ static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
         rows[count++] = (struct store_kind){.kind = kinds[i],
                                             .finalizer = finalizer_of(setup, kinds[i]),
                                             .is_by_name = kinds[i]->is_secret,
+                                            .is_dispensable = is_dispensable(setup, kinds[i]),
                                             .is_required = is_required(setup, kinds[i])};
     }
     return count;

@@ -167,6 +167,7 @@ struct store_kind {
     const struct kind *kind;
     const char *finalizer; // or NULL
     bool is_by_name;       // only objects that store_want() names are held, if the store can choose
+    bool is_dispensable;   // where it may not be read either, there is nothing of it
     bool is_required;      // a server that does not have the kind is at fault; else it may come
 };
 

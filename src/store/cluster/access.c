@@ -93,7 +93,9 @@ static void add_right(struct access *access, const struct access_options *option
 
 static bool is_advice(const struct question *question)
 {
-    return question->right->scope == RIGHT_EVENTS || question->right->scope == RIGHT_REFERENCED;
+    const struct kube_right *right = question->right;
+    return right->scope == RIGHT_EVENTS || right->scope == RIGHT_REFERENCED ||
+           right->is_dispensable;
 }
 
 static void write_place(struct buffer *out, const struct question *question)

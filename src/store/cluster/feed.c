@@ -239,6 +239,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
                                     .object = on_object,
                                     .batch_end = on_batch_end,
                                     .missing = on_missing,
+                                    .forbidden = type->is_dispensable ? on_missing : NULL,
                                     .context = feed};
     feed->watch = watch_new(&options, &sink);
 }
