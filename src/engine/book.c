@@ -812,6 +812,13 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim_recall(engine, id, want);
 }
 
+// One that shares fares as its holder does.
+static const struct pending *pending_shown(const struct engine *engine, const struct claim *claim)
+{
+    bool is_shared = claim->loser_to != NO_ID && claim->state != RECEIPT_LOST;
+    return is_shared ? engine->claims[claim->loser_to].pending : claim->pending;
+}
+
 struct receipts_mark {
     size_t count;
     uint64_t mixed;
@@ -823,7 +830,8 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        uint32_t attempts = claim->pending ? claim->pending->attempts : 0;
+        const struct pending *pending = pending_shown(engine, claim);
+        uint32_t attempts = pending ? pending->attempts : 0;
         uint32_t parts[] = {id, claim_face(claim), claim->loser_to, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
         mark.count++;
@@ -923,6 +931,7 @@ static const struct record_set *found_of(struct arena *arena, const struct claim
 
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
+    const struct pending *pending = pending_shown(engine, claim);
     struct receipt receipt = {
         .book = engine->books[claim->book].url,
         .type = claim->type,
@@ -942,8 +951,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .settled_s = claim->settled_s,
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
-    if (claim->pending)
-        receipt_add_pending(engine, &receipt, claim->pending);
+    if (pending)
+        receipt_add_pending(engine, &receipt, pending);
     receipt.found = found_of(engine->arena, claim);
     if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
@@ -1015,6 +1024,17 @@ static int64_t retry_delay(const struct lane *lane, unsigned attempts, const str
     return delay < lane->retry_max_ms ? delay : lane->retry_max_ms;
 }
 
+// Those that share with it, too.
+static void wake_sharers(struct engine *engine, uint32_t id)
+{
+    uint32_t at = first_of_name(engine, &engine->claims[id]);
+    for (; at != NO_ID; at = engine->claims[at].next_of_name) {
+        const struct claim *claim = &engine->claims[at];
+        if (claim->loser_to == id && !claim->is_forgotten)
+            key_wake(engine, claim->key, QUEUE_USER);
+    }
+}
+
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace)
 {
     struct claim *claim = &engine->claims[id];
@@ -1031,6 +1051,7 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     if (pending->is_due)
         lane_unqueue(claim_lane(engine, claim), id);
     key_wake(engine, claim->key, QUEUE_USER);
+    wake_sharers(engine, id);
     engine_schedule(engine);
 }
 

@@ -13,16 +13,53 @@
 #include "scenarios/replica.h"
 
 // Two processes on one cluster and a Pi-hole, of which one leads: they die, stop and wake up, lose
-// sight of the API server; the Pi-hole restarts, loses replies, is killed; people write lines. What
-// must hold:
+// sight of the API server; the Pi-hole restarts, loses replies, is killed; people write lines, of
+// names of their own and of ours, and take them away. What must hold:
 //
 // - The Pi-hole never has two requests of theirs at once: its lists are not safe for that.
 // - What people wrote stands there all the time, in its order.
 // - In the end the names of the Ingresses stand there, nothing else of ours, and one seat is taken.
+// - Then the annotations of each Ingress name just what is there for it; also after single changes
+//   that nothing else happens beside.
+//
+// What is wanted in the end is worked out anew: the oldest Ingress has a name, others that want the
+// same share it, what people wrote of the same type counts more, an alias stands beside nothing.
 //
 // PIHOLE_STORY=7 plays that one alone, and tells what happens.
 
-enum { STORIES = 60, EVENTS = 30, REPLICAS = 2, NAMES = 6, ROUNDS = 5, REST_MS = 15 * 60 * 1000 };
+enum {
+    STORIES = 60,
+    EVENTS = 30,
+    LATE_EVENTS = 4,
+    REPLICAS = 2,
+    OBJECTS = 6,
+    NAMES = 4,
+    ROUNDS = 5,
+    REST_MS = 15 * 60 * 1000,
+};
+
+// Of what stands for a name; 0: nothing.
+enum sort { A, AAAA, ALIAS, SORTS };
+static const struct content {
+    const char *annotation;
+    unsigned sorts[SORTS];
+} contents[] = {
+    {"pihole.io/target-ip: 192.0.2.1", {[A] = 1}},
+    {"pihole.io/target-ip: 192.0.2.2", {[A] = 2}},
+    {"pihole.io/target-ip: \"192.0.2.1,fd00::1\"", {[A] = 1, [AAAA] = 1}},
+    {"pihole.io/target-ip: \"fd00::2\"", {[AAAA] = 2}},
+    {"pihole.io/target-cname: nas1.lan", {[ALIAS] = 1}},
+    {"pihole.io/target-cname: nas2.lan", {[ALIAS] = 2}},
+    {"pihole.io/target-ip: 192.0.2.600", {0}}, // what is published stays, until it is mended
+};
+enum { MISTAKE = COUNT_OF(contents) - 1 };
+
+struct wish {
+    bool is_there;
+    bool is_registered;
+    unsigned content;
+    bool names[NAMES];
+};
 
 struct story {
     uint64_t seed;
@@ -30,8 +67,9 @@ struct story {
     struct stage *stage;
     struct model_pihole *pihole;
     struct replica replicas[REPLICAS];
-    unsigned contents[NAMES]; // 0: no Ingress
-    unsigned lines;           // that people wrote
+    struct wish wishes[OBJECTS];
+    unsigned lines;       // that people wrote of names of their own
+    bool taken[2][NAMES]; // they have written a line of ours: by type, A or AAAA
 };
 
 static uint32_t draw(struct story *story, uint32_t below)
@@ -48,17 +86,33 @@ static int64_t now_ms(const struct story *story)
 static void breach(const struct story *story, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
+static void tell(const struct story *story)
+{
+    AUTO_BUFFER dump = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    stage_dump_requests(story->stage, &dump);
+    stage_dump(story->stage, &dump);
+    for (unsigned object = 0; object < OBJECTS; object++) {
+        struct object_ref_key key;
+        (void)stage_key(story->stage, arena, arena_printf(arena, "Ingress/default/web%u", object),
+                        &key);
+        const struct value *tree = stage_find(story->stage, arena, &key);
+        if (tree)
+            value_write_json(&dump, tree);
+        buffer_add_char(&dump, '\n');
+    }
+    fprintf(stderr, "%s%s", buffer_text(&story->stage->log_text).at, buffer_text(&dump).at);
+}
+
 static void breach(const struct story *story, const char *format, ...)
 {
     char text[1024];
     va_list args;
-    AUTO_BUFFER requests = {0};
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    stage_dump_requests(story->stage, &requests);
     if (getenv("PIHOLE_STORY"))
-        fprintf(stderr, "%s%s", buffer_text(&story->stage->log_text).at, buffer_text(&requests).at);
+        tell(story);
     fail_msg("story %" PRIu64 " at %" PRId64 " ms: %s", story->seed, now_ms(story), text);
     abort();
 }
@@ -73,33 +127,45 @@ static void advance(struct story *story, int64_t ms)
 
 // ---- what happens -------------------------------------------------------------------------------
 
-static void write_ingress(const struct story *story, unsigned name)
+static void write_ingress(const struct story *story, unsigned object)
 {
     char file[32];
-    char text[512];
     struct error err;
-    bool is_alias = story->contents[name] > 3;
-    snprintf(file, sizeof file, "web%u.yaml", name);
-    snprintf(text, sizeof text,
-             "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web%u\n"
-             "  annotations: {pihole.io/register: \"true\", pihole.io/target-%s%u%s}\n"
-             "spec:\n  rules: [{host: app%u.lan}]\n",
-             name, is_alias ? "cname: nas" : "ip: 192.0.2.", story->contents[name],
-             is_alias ? ".lan" : "", name);
-    assert_true(stage_write_file(story->stage, file, story->contents[name] ? text : NULL, &err));
+    AUTO_BUFFER text = {0};
+    const struct wish *wish = &story->wishes[object];
+    snprintf(file, sizeof file, "web%u.yaml", object);
+    buffer_printf(&text,
+                  "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web%u\n"
+                  "  annotations: {pihole.io/register: \"%s\", %s}\nspec:\n  rules:\n",
+                  object, wish->is_registered ? "true" : "false",
+                  contents[wish->content].annotation);
+    for (unsigned name = 0; name < NAMES; name++)
+        if (wish->names[name])
+            buffer_printf(&text, "  - host: app%u.lan\n", name);
+    assert_true(stage_write_file(story->stage, file, wish->is_there ? text.at : NULL, &err));
 }
 
-static void change_name(struct story *story)
+static void change_ingress(struct story *story)
 {
-    unsigned name = draw(story, NAMES);
-    story->contents[name] = draw(story, 6);
-    write_ingress(story, name);
+    unsigned object = draw(story, OBJECTS);
+    struct wish *wish = &story->wishes[object];
+    uint32_t what = wish->is_there ? draw(story, 8) : 7;
+    if (what == 0) {
+        wish->is_there = false;
+    } else if (what == 1) {
+        wish->is_registered = !wish->is_registered;
+    } else {
+        *wish = (struct wish){.is_there = true, .is_registered = true};
+        wish->content = draw(story, COUNT_OF(contents));
+        wish->names[draw(story, NAMES)] = wish->names[draw(story, NAMES)] = true;
+    }
+    write_ingress(story, object);
 }
 
 static void change_many(struct story *story)
 {
     for (int i = 0; i < 4; i++)
-        change_name(story);
+        change_ingress(story);
 }
 
 static void person_writes(struct story *story)
@@ -107,6 +173,20 @@ static void person_writes(struct story *story)
     char line[64];
     snprintf(line, sizeof line, "192.0.2.200 mine%u.lan", story->lines++);
     model_pihole_put(story->pihole, PIHOLE_HOSTS, line, true);
+}
+
+static void person_takes_name(struct story *story)
+{
+    char line[64];
+    uint32_t sort = draw(story, 2);
+    uint32_t name = draw(story, NAMES);
+    bool *is_taken = &story->taken[sort][name];
+    snprintf(line, sizeof line, sort == A ? "192.0.2.99 app%u.lan" : "fd00::99 app%u.lan", name);
+    *is_taken = !*is_taken;
+    if (*is_taken)
+        model_pihole_put(story->pihole, PIHOLE_HOSTS, line, true);
+    else
+        assert_true(model_pihole_take(story->pihole, PIHOLE_HOSTS, line));
 }
 
 static struct replica *any(struct story *story)
@@ -164,7 +244,7 @@ static void fail_request(struct story *story)
 {
     static const enum model_network_fault faults[] = {NETWORK_FAILS, NETWORK_LOSES,
                                                       NETWORK_SILENCE};
-    change_name(story);
+    change_ingress(story);
     model_backend_fault(story->stage->backend, draw(story, 4), faults[draw(story, 3)]);
     advance(story, 5000);
 }
@@ -189,9 +269,10 @@ static void trouble_pihole(struct story *story)
 static void take_event(struct story *story)
 {
     static void (*const events[])(struct story * story) = {
-        change_name, change_many,   change_many,  person_writes,  start,
-        start,       die,           stop,         wake,           wake,
-        lose_api,    stop_for_long, fail_request, trouble_pihole, trouble_pihole,
+        change_ingress, change_many, change_many,   person_writes, person_takes_name,
+        start,          start,       die,           stop,          wake,
+        wake,           lose_api,    stop_for_long, fail_request,  trouble_pihole,
+        trouble_pihole,
     };
     static const int64_t pauses_ms[] = {0, 1, 3, 30, 70, 800, 1500, 12000, 70000, 400000};
     events[draw(story, COUNT_OF(events))](story);
@@ -199,6 +280,17 @@ static void take_event(struct story *story)
 }
 
 // ---- how it ends --------------------------------------------------------------------------------
+
+static void mend_wishes(struct story *story)
+{
+    for (unsigned object = 0; object < OBJECTS; object++) {
+        struct wish *wish = &story->wishes[object];
+        if (!wish->is_there || wish->content != MISTAKE)
+            continue;
+        wish->content = 0;
+        write_ingress(story, object);
+    }
+}
 
 // Faults that were not met yet may still kill.
 static void heal(struct story *story)
@@ -208,12 +300,103 @@ static void heal(struct story *story)
     for (size_t i = 0; i < COUNT_OF(switches); i++)
         assert_true(
             model_pihole_set(story->pihole, now_ms(story), switches[i][0], switches[i][1], NULL));
+    mend_wishes(story);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < REPLICAS; i++) {
             replica_continue(&story->replicas[i]);
             replica_start(&story->replicas[i]);
         }
         advance(story, REST_MS);
+    }
+}
+
+// Ingresses as the store shows them.
+struct shown {
+    struct arena *arena;
+    struct value *trees[OBJECTS]; // NULL: it is not there
+    unsigned oldest_first[OBJECTS];
+};
+
+static const char *shown_text(const struct shown *shown, unsigned object, const char *path)
+{
+    struct text text = value_text_at(shown->trees[object], path);
+    return arena_copy(shown->arena, text.at, text.len);
+}
+
+static bool is_older(const struct shown *shown, unsigned left, unsigned right)
+{
+    static const char path[] = "metadata.creationTimestamp";
+    int order = strcmp(shown_text(shown, left, path), shown_text(shown, right, path));
+    return order ? order < 0 : left < right;
+}
+
+static void show(const struct story *story, struct shown *shown)
+{
+    shown->arena = arena_new();
+    for (unsigned object = 0; object < OBJECTS; object++) {
+        struct object_ref_key key;
+        const char *name = arena_printf(shown->arena, "Ingress/default/web%u", object);
+        assert_true(stage_key(story->stage, shown->arena, name, &key));
+        shown->trees[object] = stage_find(story->stage, shown->arena, &key);
+        if (!shown->trees[object] == story->wishes[object].is_there)
+            breach(story, "%s is there, or is not", name);
+        unsigned at = object;
+        for (; at > 0 && is_older(shown, object, shown->oldest_first[at - 1]); at--)
+            shown->oldest_first[at] = shown->oldest_first[at - 1];
+        shown->oldest_first[at] = object;
+    }
+}
+
+// Who has a name, by type.
+struct held {
+    unsigned sorts[SORTS];
+    unsigned holder[SORTS];
+    bool is_owned[OBJECTS];
+};
+
+static bool is_shut_out(const struct held *held, enum sort sort, unsigned object)
+{
+    for (enum sort other = A; other < SORTS; other++) {
+        bool excludes = other == sort || other == ALIAS || sort == ALIAS;
+        if (held->sorts[other] && excludes && held->holder[other] != object)
+            return true;
+    }
+    return false;
+}
+
+static bool is_peoples(const struct story *story, enum sort sort, unsigned name)
+{
+    if (sort == ALIAS)
+        return story->taken[A][name] || story->taken[AAAA][name];
+    return story->taken[sort][name];
+}
+
+static void hold(const struct story *story, struct held *held, unsigned name, unsigned object)
+{
+    const struct wish *wish = &story->wishes[object];
+    for (enum sort sort = A; sort < SORTS; sort++) {
+        unsigned wanted = contents[wish->content].sorts[sort];
+        if (!wanted)
+            continue;
+        bool is_free = !is_shut_out(held, sort, object);
+        if (is_free) {
+            held->sorts[sort] = wanted;
+            held->holder[sort] = object;
+        }
+        if ((is_free || held->sorts[sort] == wanted) && !is_peoples(story, sort, name))
+            held->is_owned[object] = true;
+    }
+}
+
+static void settle(const struct story *story, const struct shown *shown, unsigned name,
+                   struct held *held)
+{
+    memset(held, 0, sizeof *held);
+    for (size_t i = 0; i < OBJECTS; i++) {
+        unsigned object = shown->oldest_first[i];
+        const struct wish *wish = &story->wishes[object];
+        if (wish->is_there && wish->is_registered && wish->names[name])
+            hold(story, held, name, object);
     }
 }
 
@@ -225,33 +408,89 @@ static size_t times_there(const struct story *story, enum pihole_list list, cons
     return count;
 }
 
-static void expect_name(const struct story *story, unsigned name)
+static const char *line_of(const struct shown *shown, enum sort sort, unsigned content,
+                           unsigned name)
 {
-    char line[64];
-    unsigned content = story->contents[name];
-    bool is_alias = content > 3;
-    enum pihole_list other = is_alias ? PIHOLE_HOSTS : PIHOLE_CNAMES;
-    snprintf(line, sizeof line, "app%u.lan", name);
-    if (times_there(story, other, line))
-        breach(story, "%s is there as something else", line);
-    if (times_there(story, is_alias ? PIHOLE_CNAMES : PIHOLE_HOSTS, line) != (content > 0))
-        breach(story, "%s is not there as wanted", line);
-    if (is_alias)
-        snprintf(line, sizeof line, "app%u.lan,nas%u.lan", name, content);
-    else
-        snprintf(line, sizeof line, "192.0.2.%u app%u.lan # signpost:", content, name);
-    if (content && times_there(story, is_alias ? PIHOLE_CNAMES : PIHOLE_HOSTS, line) != 1)
-        breach(story, "%s is not there", line);
+    if (sort == ALIAS)
+        return arena_printf(shown->arena, "app%u.lan,nas%u.lan", name, content);
+    return arena_printf(shown->arena,
+                        "%s%u app%u.lan # signpost:", sort == A ? "192.0.2." : "fd00::", content,
+                        name);
 }
 
-static void expect_end(const struct story *story)
+static size_t expect_name(const struct story *story, const struct shown *shown,
+                          const struct held *held, unsigned name)
+{
+    size_t count = 0;
+    for (enum sort sort = A; sort < SORTS; sort++) {
+        const char *line = line_of(shown, sort, held->sorts[sort], name);
+        if (!held->sorts[sort] || is_peoples(story, sort, name))
+            continue;
+        if (times_there(story, sort == ALIAS ? PIHOLE_CNAMES : PIHOLE_HOSTS, line) != 1)
+            breach(story, "%s is not there", line);
+        count++;
+    }
+    return count;
+}
+
+static void expect_annotations(const struct story *story, const struct shown *shown,
+                               const struct held helds[NAMES])
+{
+    for (unsigned object = 0; object < OBJECTS; object++) {
+        AUTO_BUFFER wanted = {0};
+        const char *found = "";
+        const struct value *annotations =
+            value_at(shown->trees[object], "metadata.annotations", NULL);
+        for (unsigned name = 0; name < NAMES; name++)
+            if (helds[name].is_owned[object])
+                buffer_printf(&wanted, "%sapp%u.lan", wanted.len ? "," : "", name);
+        const struct value *listed = value_find(annotations, "pihole.io/managed-hosts");
+        if (listed)
+            found = arena_copy(shown->arena, listed->text.at, listed->text.len);
+        if (strcmp(found, buffer_text(&wanted).at))
+            breach(story, "web%u has %s in managed-hosts, not %s", object, found,
+                   buffer_text(&wanted).at);
+    }
+}
+
+static void expect_lists(const struct story *story)
+{
+    size_t count = 0;
+    struct shown shown;
+    struct held helds[NAMES];
+    show(story, &shown);
+    for (unsigned name = 0; name < NAMES; name++) {
+        settle(story, &shown, name, &helds[name]);
+        count += expect_name(story, &shown, &helds[name], name);
+    }
+    if (times_there(story, PIHOLE_HOSTS, "# signpost:") + times_there(story, PIHOLE_CNAMES, ",") !=
+        count)
+        breach(story, "something of ours is there besides");
+    expect_annotations(story, &shown, helds);
+    arena_free(shown.arena);
+}
+
+static void expect_one_seat(const struct story *story)
 {
     uint64_t seats = 0;
-    for (unsigned name = 0; name < NAMES; name++)
-        expect_name(story, name);
     assert_true(model_pihole_counter(story->pihole, now_ms(story), "seats", &seats));
     if (seats != 1)
         breach(story, "%" PRIu64 " seats are taken", seats);
+}
+
+static void expect_end(struct story *story)
+{
+    expect_lists(story);
+    expect_one_seat(story);
+    for (int i = 0; i < LATE_EVENTS; i++) {
+        if (draw(story, 3))
+            change_ingress(story);
+        else
+            person_takes_name(story);
+        mend_wishes(story);
+        advance(story, REST_MS);
+        expect_lists(story);
+    }
 }
 
 // ---- the story ----------------------------------------------------------------------------------
@@ -263,8 +502,10 @@ static void begin(struct story *story, uint64_t seed)
         "targets: [{name: home, url: http://pi.test, tokenEnv: secret}]\n";
     *story =
         (struct story){.seed = seed, .state = seed, .stage = stage_new(STAGE_CLUSTER, seed % 2)};
+    struct pihole_targets settings = pihole_targets_defaults;
+    settings.max_delete_percent = 100; // what goes while nobody looks is no accident here
     story->pihole = stage_add_pihole(story->stage, "home", "http://pi.test", "secret");
-    assert_true(stage_set_piholes(story->stage, &pihole_targets_defaults, piholes, &err));
+    assert_true(stage_set_piholes(story->stage, &settings, piholes, &err));
     for (size_t i = 0; i < REPLICAS; i++)
         replica_init(&story->replicas[i], story->stage, i);
     start(story);
@@ -281,11 +522,10 @@ static void end(struct story *story)
 static void the_lists_of_a_pihole_have_one_writer(void **state)
 {
     const char *only = getenv("PIHOLE_STORY");
+    uint64_t first = only ? strtoull(only, NULL, 10) : 0;
     (void)state;
-    for (uint64_t seed = 0; seed < STORIES; seed++) {
+    for (uint64_t seed = first; seed < (only ? first + 1 : STORIES); seed++) {
         struct story story;
-        if (only && strtoull(only, NULL, 10) != seed)
-            continue;
         begin(&story, seed);
         for (int i = 0; i < EVENTS; i++)
             take_event(&story);
