@@ -1,5 +1,6 @@
-"""docs/guide/on-a-cluster.md, done as it says on a real API server."""
+"""docs/guide/on-a-cluster.md and pihole-on-a-cluster.md, done as they say on a real API server."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -10,9 +11,11 @@ import build
 import guide
 import harness
 from harness import LOOPBACK, ROOT, SIGNPOST
+from pods import COMMAND
 
 PAGE = ROOT / "docs" / "guide" / "on-a-cluster.md"
 PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
+PIHOLE_PAGE = ROOT / "docs" / "guide" / "pihole-on-a-cluster.md"
 KEY = b"the provider's key, 32 octets ok"
 
 
@@ -48,6 +51,22 @@ def test_the_page_works_as_written(page, cluster):
     client = harness.Client(page.port(7100), KEY)
     assert client.get("A", "home.example", "www").status == 404
     assert cluster.api.get("Namespace", "signpost") is None
+
+
+def test_the_page_on_pihole_works_as_written(shell, pihole):
+    (shell.folder / "pihole.password").write_text(pihole.password + "\n")
+    pihole.people("192.168.1.9 box.home.lan")
+    pihole.put("192.168.1.50 old.home.lan")
+    page = guide.Guide(PIHOLE_PAGE, shell, (8081, 8090, 5353))
+    page.ports |= {"8090": str(pihole.port), "5353": str(pihole.dns_port)}
+    page.follow()
+    assert len([line for line in pihole.hosts if "# signpost:" in line]) == 3
+
+
+def test_a_container_without_arguments_runs():
+    """As the Deployments of others have none."""
+    file = next(block.text for block in guide.read(PAGE) if block.language == "dockerfile")
+    assert f"CMD {json.dumps(COMMAND)}\n" in file
 
 
 def test_the_image_has_the_libraries_that_the_program_needs():

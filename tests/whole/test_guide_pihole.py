@@ -1,5 +1,10 @@
 """The page of docs/guide on Pi-hole, done as it says."""
 
+import pathlib
+import re
+
+import pytest
+
 import guide
 import harness
 from piholes import Pihole
@@ -29,3 +34,54 @@ def test_the_file_of_several_piholes_is_one(tmp_path):
     code, _, err = harness.run("check", cwd=tmp_path, PIHOLE_TARGETS="piholes.yaml",
                                DEFAULT_TARGET_IP="192.168.1.50")
     assert (code, err) == (0, "")
+
+
+# ---- what check --live says ---------------------------------------------------------------------
+
+PIN = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+APP = "of the app"
+# As the page has them: (words and switches of the Pi-hole, what happens to it, our variables)
+OBSTACLES = [
+    ((), {}, None, {"PIHOLE_PASSWORD": "wrong"}),
+    ((), {"totp": "123456"}, None, {}),
+    ((), {"app_password": APP}, None, {"PIHOLE_PASSWORD": APP}),
+    ((), {}, lambda pihole: pihole.do("seat_others", count=16), {}),
+    ((), {"read_only": True}, None, {}),
+    ((), {"forced_hosts": True}, None, {}),
+    ((), {}, None, {"PIHOLE_PASSWORD": "", "PIHOLE_NO_PASSWORD": "true"}),
+    (("--tls",), {}, None, {}),
+    (("--tls",), {}, None, {"PIHOLE_TLS_PIN": PIN}),
+    ((), {}, None, {"PIHOLE_URL": "/admin"}),
+    ((), {}, lambda pihole: pihole.set(body="<html>a router"), {}),
+    ((), {}, lambda pihole: pihole.kill(), {}),
+    ((), {"hosts_local": True}, None, {}),
+]
+MESSAGES = [block.text.strip() for block in guide.read(PAGE) if block.language == "console"]
+
+
+def test_each_message_of_the_page_has_its_obstacle():
+    assert len(MESSAGES) == len(OBSTACLES)
+
+
+@pytest.mark.parametrize("message, obstacle", zip(MESSAGES, OBSTACLES))
+def test_the_messages_are_those_of_the_program(programs, tmp_path, message, obstacle):
+    words, switches, happens, variables = obstacle
+    pihole = Pihole(programs, tmp_path, *words, **switches).start()
+    if happens:
+        happens(pihole)
+    (tmp_path / "manifests").mkdir()
+    environment = {"PIHOLE_PASSWORD": pihole.password, "DEFAULT_TARGET_IP": "192.0.2.80",
+                   **variables, "PIHOLE_URL": pihole.url + variables.get("PIHOLE_URL", "")}
+    code, out, err = harness.run("check", "--live", "--dir", tmp_path / "manifests", **environment)
+    wanted = guide.pattern(message.replace("192.168.1.2", f"127.0.0.1:{pihole.port}"))
+    lines = [guide.plain(line) for line in out.splitlines()]
+    assert any(re.fullmatch(wanted, line) for line in lines), f"{wanted}\n{out}"
+    assert (code, err) == (1 if message.startswith("error") else 0, "")
+
+
+@pytest.mark.parametrize("text", [
+    "the file of Pi-holes has changed: restart to take it", "PiholeNamedTwice",
+    "no Pi-hole is kept: set PIHOLE_URL or PIHOLE_TARGETS"])
+def test_what_the_page_says_is_logged_is(text):
+    assert f"`{text}`" in PAGE.read_text()
+    assert text.encode() in pathlib.Path(harness.SIGNPOST).read_bytes()
