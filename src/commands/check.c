@@ -100,6 +100,22 @@ static void check_annotations(struct check *check, const struct document *docume
     }
 }
 
+static void advise_as(const struct controller *controller, const struct document *document,
+                      struct findings *findings)
+{
+    if (controller->kind == document->kind && controller->admit)
+        controller->admit(document->tree, findings);
+    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
+        advise_as(controller->companions[i], document, findings);
+}
+
+// Of what is meant for us in objects of others, as an admission review is.
+static void advise(const struct document *document, struct findings *findings)
+{
+    for (size_t i = 0; document->kind->is_advised && i < controller_count; i++)
+        advise_as(controllers[i], document, findings);
+}
+
 static void check_object(struct check *check, struct arena *arena, const struct document *document)
 {
     struct findings findings = {.arena = arena, .patterns = check->patterns};
@@ -111,8 +127,10 @@ static void check_object(struct check *check, struct arena *arena, const struct 
     }
     if (document->kind->validate)
         document->kind->validate(document->tree, &findings);
-    if (!findings_errors(&findings))
+    if (!findings_errors(&findings)) {
         zone_manifests_put(check->zones, document, check->path);
+        advise(document, &findings);
+    }
     add_findings(check, document, &findings, shapes);
     check_annotations(check, document);
 }
@@ -324,12 +342,7 @@ static const struct option check_rows[] = {
      .placeholder = "ADDR:PORT",
      .doc = "With --write: where the name is asked for; not given, at the address in the Pi-hole's "
             "URL, port 53."},
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "30s",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "With --live: how long reading all objects may take."},
+    TIMEOUT_OPTION("30s", "With --live: how long reading all objects may take."),
 };
 
 extern const struct command check_command;
@@ -344,7 +357,8 @@ const struct command check_command = {
         "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
         "\n"
         "Objects that others name and that are in none of the files are warned of. Zones and "
-        "Records are looked at together, as `signpost zone check` does.\n"
+        "Records are looked at together, as `signpost zone check` does. Annotations pihole.io/* "
+        "that are wrong or not known are warned of, as admission does.\n"
         "\n"
         "--live adds questions that change nothing: GET /health at the server of each DNSClass, at "
         "each Pi-hole a login, what would keep us from writing, and the lists as they stand; "

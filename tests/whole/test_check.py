@@ -344,3 +344,41 @@ def test_colours_are_for_terminals_without_no_color(tmp_path):
     assert "\x1b" not in on_terminal(tmp_path, NO_COLOR="1")
     assert "\x1b" not in on_terminal(tmp_path, TERM="dumb")
     assert "\x1b" not in run("check", ".", cwd=tmp_path)[1]
+
+
+def test_annotations_for_piholes_are_warned_of_where_they_stand(tmp_path):
+    write(tmp_path, "web.yaml", """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    nginx.io/whatever: x
+    pihole.io/register: "true"
+    pihole.io/target-ip: 192.0.2.500
+    pihole.io/intances: home
+    pihole.io/managed-hosts: www.home.lan
+spec:
+  rules: [{host: "*.home.lan"}, {host: www.home.lan}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: meant, annotations: {pihole.io/register: "yes"}}
+spec: {rules: [{host: yes.home.lan}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: other, annotations: {pihole.io/register: "true"}}
+spec: {rules: [{host: other.home.lan}]}
+""")
+    code, lines, summary = check(tmp_path)
+    assert code == 0
+    assert summary == "1 file, 3 objects: 0 errors, 4 warnings"
+    assert lines[1:3] == [
+        "web.yaml:9:5: warning: InvalidAnnotation: pihole.io/target-ip: 192.0.2.500: each number "
+        "is at most 255; published records stay",
+        "web.yaml:10:5: warning: pihole.io/intances is not known and does nothing; did you mean "
+        "pihole.io/instances?"]
+    assert lines[0].startswith("web.yaml:1:1: warning: InvalidHost: *.home.lan")
+    assert lines[3].startswith("web.yaml:17:39: warning: InvalidAnnotation: pihole.io/register")

@@ -1,3 +1,5 @@
+#include <stdarg.h>
+
 #include "base/digest.h"
 #include "controllers/ingress/ingress_controller.h"
 #include "controllers/ingress/turn.h"
@@ -62,18 +64,34 @@ static bool is_wish(struct text key)
     return false;
 }
 
-static void warn_of_unknown(const struct value *object, struct findings *findings)
+// Where it stands, for who reads a file.
+static void warn_at(struct findings *findings, const struct value *item, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void warn_at(struct findings *findings, const struct value *item, const char *format, ...)
 {
-    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
+    AUTO_BUFFER text = {0};
+    size_t count = findings->count;
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(&text, format, args);
+    va_end(args);
+    findings_add(findings, FINDING_WARNING, "", "%s", text.at);
+    if (findings->count == count || !item)
+        return;
+    findings->items[count].line = item->key_line;
+    findings->items[count].column = item->key_column;
+}
+
+static void warn_of_unknown(const struct value *annotations, struct findings *findings)
+{
     value_each (item, annotations && annotations->type == VALUE_MAP ? annotations : NULL) {
         if (!text_starts(item->key, PIHOLE_PREFIX) || is_ours(item->key) || is_wish(item->key))
             continue;
         AUTO_BUFFER clean = {0};
         const char *nearest = text_nearest(item->key, pihole_wish_names, PIHOLE_WISHES);
         text_clean(&clean, item->key, sizeof PIHOLE_PREFIX + 63);
-        findings_add(findings, FINDING_WARNING, "", "%s is not known and does nothing%s%s%s",
-                     clean.at, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                     nearest ? "?" : "");
+        warn_at(findings, item, "%s is not known and does nothing%s%s%s", clean.at,
+                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     }
 }
 
@@ -84,6 +102,7 @@ static void admit(const struct value *object, struct findings *findings)
     struct source source;
     struct wants wants;
     struct problems problems = {.arena = findings->arena};
+    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
     pack_init(&writer);
     ingress_kind.pack_spec(object, &writer);
     ingress_unpack(findings->arena, buffer_text(&writer.out), &spec);
@@ -92,10 +111,12 @@ static void admit(const struct value *object, struct findings *findings)
                value_text_at(object, "metadata.namespace"), &wants, &problems);
     for (size_t i = 0; i < problems.count; i++) {
         const struct problem *problem = &problems.items[i];
-        findings_add(findings, FINDING_WARNING, "", "%s: %s", problem->reason, problem->text);
+        const struct value *item =
+            problem->annotation ? value_find(annotations, problem->annotation) : NULL;
+        warn_at(findings, item, "%s: %s", problem->reason, problem->text);
     }
     pack_done(&writer);
-    warn_of_unknown(object, findings);
+    warn_of_unknown(annotations, findings);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------
