@@ -8,6 +8,7 @@
 #include "commands/pihole_visit.h"
 #include "commands/print.h"
 #include "commands/rehearsal.h"
+#include "commands/writer.h"
 #include "kinds/ingress/ingress_kind.h"
 #include "store/cache.h"
 
@@ -236,10 +237,8 @@ static int import_run(struct invocation *invocation)
 {
     struct import import = {.invocation = invocation, .arena = invocation->arena};
     struct error err;
-    if (!setup_init(&import.setup, invocation, &err) || !writer_options_check(invocation, &err)) {
-        setup_done(&import.setup);
+    if (!writer_setup_init(&import.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    }
     int code = import_or_release(&import);
     adoptions_done(&import.adoptions);
     free(import.kept);
@@ -258,12 +257,7 @@ static const struct option import_rows[] = {
      .placeholder = "NAME",
      .doc = "Instead: remove all that is ours from the Pi-hole of that name, which is not to be "
             "kept any more. Nothing may run that keeps it; the lock or the Lease is taken, too."},
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "30s",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "How long reading all objects may take, and each Pi-hole."},
+    TIMEOUT_OPTION("30s", "How long reading all objects may take, and each Pi-hole."),
 };
 
 extern const struct command import_pihole_command;

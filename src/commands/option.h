@@ -44,6 +44,13 @@ struct option_group {
 
 enum { OPTION_GROUPS_MAX = 10 };
 
+// --timeout of a command.
+#define TIMEOUT_OPTION(fallback_, doc_)                                                            \
+    {                                                                                              \
+        .name = "timeout", .type = OPTION_DURATION, .fallback = (fallback_),                       \
+        .placeholder = "DURATION", .min = 1, .doc = (doc_)                                         \
+    }
+
 struct invocation;
 struct command {
     const char *name;       // one word, or two ("plan apply")

@@ -142,12 +142,8 @@ static void watch_folders(const struct pihole_place *place)
 static void changed(void *context, bool is_lost)
 {
     struct pihole_place *place = context;
-    size_t count;
     (void)is_lost;
-    char **paths = disk_watch_take(place->watch, &count);
-    for (size_t i = 0; i < count; i++)
-        free(paths[i]);
-    free(paths);
+    disk_watch_forget(place->watch);
     look(place);
     watch_folders(place);
 }

@@ -63,12 +63,7 @@ static const struct option plan_rows[] = {
      .choices = form_names,
      .doc = "For people, as one JSON document, or as a table for a merge request."},
     {.name = "exit-code", .type = OPTION_FLAG, .doc = "Exit code 1 when there are changes."},
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "30s",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "How long reading all objects may take."},
+    TIMEOUT_OPTION("30s", "How long reading all objects may take."),
 };
 
 extern const struct command plan_command;

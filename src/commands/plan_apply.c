@@ -8,6 +8,7 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
+#include "commands/writer.h"
 
 enum { LOOK_MS = 500, REST_FACTOR = 4 };
 
@@ -197,10 +198,8 @@ static int apply_run(struct invocation *invocation)
     const char *checksum = option_text(invocation, "checksum");
     if (!checksum)
         return command_fail(2, "give --checksum SUM, as `signpost plan` prints it");
-    if (!setup_init(&apply.setup, invocation, &err) || !writer_options_check(invocation, &err)) {
-        setup_done(&apply.setup);
+    if (!writer_setup_init(&apply.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    }
     apply.loop = loop_new();
     int code = apply_run_opened(&apply, checksum);
     proposal_done(&apply.plan);
@@ -214,12 +213,7 @@ static const struct option apply_rows[] = {
      .type = OPTION_TEXT,
      .placeholder = "SUM",
      .doc = "Of the plan that is to be carried out, as `signpost plan` prints it."},
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "5m",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "How long all of it may take."},
+    TIMEOUT_OPTION("5m", "How long all of it may take."),
 };
 
 extern const struct command plan_apply_command;

@@ -697,12 +697,7 @@ static int status_run(struct invocation *invocation)
 static const char *const outputs[] = {"text", "json", NULL};
 
 static const struct option status_rows[] = {
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "30s",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "How long a cluster may take to list its objects."},
+    TIMEOUT_OPTION("30s", "How long a cluster may take to list its objects."),
     {.name = "watch",
      .type = OPTION_FLAG,
      .doc = "On a folder: go on until Ctrl-C: redraw on a terminal, else print what changes. With "

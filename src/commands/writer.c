@@ -21,6 +21,16 @@ struct writer {
     struct error error; // why it did not come to its end; no text: it did
 };
 
+bool writer_setup_init(struct setup *setup, const struct invocation *invocation, struct error *err)
+{
+    if (!setup_init(setup, invocation, err))
+        return false;
+    bool is_good = writer_options_check(invocation, err);
+    if (!is_good)
+        setup_done(setup);
+    return is_good;
+}
+
 // ---- leaving ------------------------------------------------------------------------------------
 
 static void left(void *context)

@@ -6,6 +6,9 @@
 // Who writes to a backend by hand takes the lock of the folder or the Lease of the cluster first,
 // as `signpost run` does, so that nobody else does meanwhile.
 
+// Begins with setup_init(); the options of writers are checked, too.
+bool writer_setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
+
 struct writer;
 struct writer_calls {
     // We lead: begin. writer_end() when all is done.

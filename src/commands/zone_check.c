@@ -166,12 +166,7 @@ static const struct option check_rows[] = {
      .type = OPTION_FLAG,
      .doc = "List instead what the programs of Kubizone could not decode (reason KubizoneDecode): "
             "one such object stops them for all."},
-    {.name = "timeout",
-     .type = OPTION_DURATION,
-     .fallback = "30s",
-     .placeholder = "DURATION",
-     .min = 1,
-     .doc = "How long a cluster may take to list its objects."},
+    TIMEOUT_OPTION("30s", "How long a cluster may take to list its objects."),
     {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
     {.name = "output",
      .letter = 'o',

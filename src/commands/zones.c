@@ -262,12 +262,8 @@ static void watch_folders(struct zones_place *place)
 static void changed(void *context, bool is_lost)
 {
     struct zones_place *place = context;
-    size_t count;
     (void)is_lost;
-    char **paths = disk_watch_take(place->watch, &count);
-    for (size_t i = 0; i < count; i++)
-        free(paths[i]);
-    free(paths);
+    disk_watch_forget(place->watch);
     look(place);
     watch_folders(place);
 }

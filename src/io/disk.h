@@ -132,4 +132,6 @@ bool disk_watch_add(struct disk_watch *watch, const char *folder, struct error *
 // once and in byte order; caller frees each and the array (NULL when *count is 0). *count is 0 when
 // none did; changes from before an is_lost are not listed.
 char **disk_watch_take(struct disk_watch *watch, size_t *count);
+// For who looks at everything anyhow.
+void disk_watch_forget(struct disk_watch *watch);
 void disk_watch_free(struct disk_watch *watch);

@@ -276,6 +276,15 @@ char **disk_watch_take(struct disk_watch *watch, size_t *count)
     return paths;
 }
 
+void disk_watch_forget(struct disk_watch *watch)
+{
+    size_t count;
+    char **paths = disk_watch_take(watch, &count);
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
 void disk_watch_free(struct disk_watch *watch)
 {
     if (!watch)

@@ -110,11 +110,7 @@ static void watch_again(struct cert_files *files)
 static void changed(void *context, bool is_lost)
 {
     struct cert_files *files = context;
-    size_t count;
-    char **paths = disk_watch_take(files->watch, &count);
-    for (size_t i = 0; i < count; i++)
-        free(paths[i]);
-    free(paths);
+    disk_watch_forget(files->watch);
     if (is_lost)
         watch_again(files);
     cert_files_look(files);
