@@ -125,6 +125,8 @@ struct lane_view {
     const struct secret *secret; // what it signs with; or NULL. Only for comparing
     uint64_t basis;              // as its owner gave it
     const char *note;            // from the last talk, e.g. "server still uses the previous secret"
+    bool is_listed;              // of a backend that lists: what stands there is known
+    const char *held;            // checksum of the removals that the guard holds back; NULL: none
 };
 
 enum receipt_state {
@@ -252,6 +254,20 @@ struct lane_want {
     struct error fault;     // not NONE: unusable for SETs, and why
 };
 
+// Removals that the guard of a lane holds back (dns/guard.h): of record sets of ours there that
+// nothing claims any more.
+struct lane_hold {
+    const char *lane;
+    const char *checksum;          // dns/plan_sum.h, of the lane's name
+    const struct record_set *sets; // by name, then by type
+    size_t count;
+};
+// These may go: somebody has approved exactly what has this checksum.
+struct approval {
+    const char *lane;
+    const char *checksum;
+};
+
 // A talk that claims no record: asked through the key's own lane.
 struct question {
     const char *name;    // "health"
@@ -328,6 +344,7 @@ struct verdict {
     size_t claim_capacity;
     const struct lane_want *lane;
     const struct question *question;
+    const struct approval *approval;
     struct publication publication;
     bool wants_whole; // the next turn begins with the whole object, read from the store
     const struct object_want *object;
@@ -423,6 +440,11 @@ struct controller {
     // and what is asked there. False: there are no more. May be NULL.
     bool (*open)(const void *settings, size_t at, struct arena *arena, struct lane_want *want,
                  struct question *question);
+    // What a guard holds back, as an object of this kind that asks people for their approval: to
+    // be made by the engine if it is not there. `there`: the one of that name. False: nothing is to
+    // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
+    bool (*hold)(const struct lane_hold *hold, const struct object *there, struct arena *arena,
+                 struct child_want *out);
     const struct change_words *words; // or NULL: changes make no lines of their own
     const struct overview *overview;  // then it has no memos of its own; or NULL
     // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
@@ -431,7 +453,10 @@ struct controller {
     // NULL-terminated, or NULL. Those that name the same overview share it.
     const struct controller *const *companions;
     bool keeps_ledgers; // its lanes may be of providers that have one
-    bool is_default;    // runs unless --controllers says otherwise
+    // It serves those that open lanes: it runs where one of them does, and they do without where
+    // its kind is missing or may not be read.
+    bool is_attendant;
+    bool is_default; // runs unless --controllers says otherwise
     // Options of which any makes it run beside the others as soon as it is given; NULL-terminated,
     // or NULL.
     const char *const *joins_with;

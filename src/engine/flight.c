@@ -460,13 +460,6 @@ static const struct controller *controller_of(const struct engine *engine, size_
                                                      : NULL;
 }
 
-static void count_stray(const struct flight *flight, size_t at)
-{
-    const struct outcome *outcome = &flight->job.changes[at].outcome;
-    if (outcome->is_done && !outcome->was_absent && !flight->engine->options.may_send)
-        guard_count(&flight->lane->guard, loop_mono_ms(flight->engine->loop), 1);
-}
-
 static void tell_stray(const struct flight *flight, size_t at, const struct outcome *outcome)
 {
     const struct engine_options *options = &flight->engine->options;
@@ -485,10 +478,10 @@ static void give_wish(struct flight *flight, size_t at)
     struct outcome outcome = change->outcome;
     if (is_put_back(&outcome))
         outcome.error = flight->job.trouble;
-    if (wish->is_stray)
+    if (wish->is_stray) {
         tell_stray(flight, at, &outcome);
-    if (wish->is_stray)
-        count_stray(flight, at);
+        holds_ended(flight->lane, wish, &outcome);
+    }
     wish_answer(wish, &outcome);
 }
 

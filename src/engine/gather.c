@@ -381,9 +381,14 @@ static void wake_claimants(struct engine *engine, const struct lane *lane)
 
 void gather_wake_lane(const struct lane *lane)
 {
-    struct engine *engine = lane->engine;
     if (lane->controller != NO_CONTROLLER)
-        wake_claimants(engine, lane);
+        wake_claimants(lane->engine, lane);
+    gather_wake_watchers(lane);
+}
+
+void gather_wake_watchers(const struct lane *lane)
+{
+    struct engine *engine = lane->engine;
     for (size_t c = 0; c < engine->options.controller_count; c++) {
         struct controller_state *state = &engine->controllers[c];
         if (state->controller->lanes)

@@ -253,7 +253,7 @@ static void lane_close_seat(struct lane *lane)
         seat_unref(lane->seat);
     }
     lane->seat = NULL;
-    lane->is_listed = false;
+    lane->view.is_listed = false;
 }
 
 // Where nobody has led yet, nothing is ours.
@@ -370,6 +370,7 @@ static void lane_set_book(struct lane *lane, const char *book)
         lane->was_well = false;
     free(lane->book);
     lane->book = mem_copy_text(book);
+    holds_forget(lane);
     lane->opened_ms = loop_mono_ms(lane->engine->loop);
     lane->is_learning = lane->learn_ms > 0;
     lane->view.answer = NULL;
@@ -645,7 +646,7 @@ static void lane_seat_late(struct lane *lane)
 void lanes_lead(struct engine *engine, bool is_leading)
 {
     for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        lane->is_listed = false;
+        lane->view.is_listed = false;
         if (!is_leading) {
             if (lane->ledger)
                 ledger_keeper_close(lane->ledger);
@@ -706,6 +707,7 @@ static void lane_free(struct lane *lane)
     seat_unref(lane->seat);
     seat_unref(lane->leaving);
     ledger_keeper_free(lane->ledger);
+    hold_free(lane->hold);
     loop_timer_cancel(loop, &lane->timer);
     loop_timer_cancel(loop, &lane->question_timer);
     loop_timer_cancel(loop, &lane->linger_timer);

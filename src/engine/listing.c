@@ -23,6 +23,7 @@ struct listing {
     size_t count;
     size_t owned;
     struct stray *strays;
+    size_t stray_count;
 };
 
 struct listing *listing_new(struct engine *engine)
@@ -64,6 +65,7 @@ static void stray_add(struct listing *listing, const struct record_set *set)
     struct stray *stray = arena_new_of(listing->arena, struct stray);
     *stray = (struct stray){listing->strays, record_set_copy(listing->arena, set)};
     listing->strays = stray;
+    listing->stray_count++;
 }
 
 void listing_hold(void *context, const struct holding *holding)
@@ -155,38 +157,35 @@ static bool stray_may_go(const struct lane *lane, const struct record_set *set)
     return !options->may_send || options->may_send(options->context, &change);
 }
 
-// What a plan names may go: in a dry run it is shown, and approved it is sent.
-static bool is_guarded(const struct engine *engine)
+static void remove_strays(struct lane *lane, const struct listing *listing)
 {
-    return !engine->dry_run && !engine->options.may_send;
+    bool is_approved = hold_is_approved(lane->hold);
+    for (const struct stray *stray = listing->strays; stray; stray = stray->next)
+        if (stray_may_go(lane, &stray->set))
+            wish_add_stray(lane, &stray->set, is_approved);
 }
 
-static void guard_strays(struct lane *lane, const struct listing *listing)
+static void judge_strays(struct lane *lane, const struct listing *listing)
 {
+    struct record_set *sets =
+        arena_new_array(listing->arena, struct record_set, listing->stray_count + 1);
     size_t count = 0;
-    size_t held = lane->held;
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
-        count++;
-    bool is_allowed =
-        !is_guarded(lane->engine) ||
-        guard_allows(&lane->guard, loop_mono_ms(lane->engine->loop), lane->owned, count);
-    lane->held = is_allowed ? 0 : count;
-    if (lane->held && lane->held != held)
-        words_tell_held(lane);
+        sets[count++] = stray->set;
+    if (holds_judge(lane, sets, count))
+        remove_strays(lane, listing);
 }
 
 void listing_end(struct flight *flight)
 {
     struct lane *lane = flight->lane;
-    lane->is_fresh = !lane->is_listed;
-    lane->is_listed = true;
+    lane->is_fresh = !lane->view.is_listed;
+    lane->view.is_listed = true;
+    if (lane->is_fresh)
+        gather_wake_watchers(lane);
     lane->owned = flight->listing->owned;
     tell_claims(flight);
     wishes_drop_strays(lane);
-    guard_strays(lane, flight->listing);
-    for (const struct stray *stray = flight->listing->strays; stray && !lane->held;
-         stray = stray->next)
-        if (stray_may_go(lane, &stray->set))
-            wish_add_stray(lane, &stray->set);
+    judge_strays(lane, flight->listing);
     sweep_ledger(flight);
 }

@@ -249,7 +249,7 @@ static void write_held(struct engine *engine, struct buffer *out)
                               "Records that a guard keeps although nothing wants them any more.");
         is_any = true;
         buffer_printf(out, "signpost_guard_held{backend=\"%s\",zone=\".\"} %zu\n", lane->name,
-                      lane->held);
+                      hold_count(lane->hold));
     }
 }
 

@@ -33,7 +33,7 @@ static bool is_informed(const struct lane *lane)
 
 bool serial_is_awaited(const struct lane *lane)
 {
-    return lane->seat && lane->provider->lists && lane->has_question && !lane->is_listed;
+    return lane->seat && lane->provider->lists && lane->has_question && !lane->view.is_listed;
 }
 
 static int64_t ready_ms(const struct lane *lane, enum gathering_class class, int64_t now_ms)
@@ -162,6 +162,6 @@ void serial_pump(struct lane *lane)
     if (say_good_bye(lane) || !lane->seat || !is_informed(lane) || !has_ledger(lane) ||
         ask(lane, now_ms))
         return;
-    if (!lane->provider->lists || lane->is_listed)
+    if (!lane->provider->lists || lane->view.is_listed)
         send_changes(lane, now_ms);
 }

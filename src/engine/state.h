@@ -200,7 +200,8 @@ struct wish {
     struct flight *flight;
     struct loop_timer timer; // its deadline
     bool is_answered;
-    bool is_stray; // of what stands there as ours and nobody claims
+    bool is_stray;    // of what stands there as ours and nobody claims
+    bool is_approved; // by a person: the guard does not count it
     char trace[33];
 };
 
@@ -277,7 +278,6 @@ struct lane {
     // of a provider that has one talk at a time
     size_t controller;    // whose settings name the lane; NO_CONTROLLER: none
     bool is_question_due; // asked as soon as nothing is in flight
-    bool is_listed;       // what stands there is known
     bool is_fresh;        // no change was sent since
     bool wants_owner;     // its seat waits for the owner id
     struct seat *leaving; // the seat before, that has its last talk to hold
@@ -286,8 +286,8 @@ struct lane {
     struct ledger_keeper *ledger; // or NULL
     struct flight *ahead;         // waits for the ledger to be stored
     size_t owned;                 // record sets of ours there, by the last list
-    size_t held;                  // of those: nobody claims them, and the guard keeps them
     struct guard guard;
+    struct hold *hold;       // what it holds back, and what of that was approved; or NULL
     int64_t trouble_told_ms; // mono
     unsigned troubles_untold;
     uint64_t repaired;
@@ -460,6 +460,8 @@ struct engine {
     struct write *writes; // store calls under way
     struct ledger_calls ledger_calls;
     struct child_write *child_writes;
+    uint16_t asking;     // number of the lane about whose hold people are being asked; 0: none
+    bool is_asking_anew; // what is under way makes room for it
     size_t writes_in_flight;
     size_t flights_in_air;
     void (*stopped)(void *context);
@@ -579,6 +581,8 @@ void gather_wake(struct engine *engine, const struct object *old, const struct o
 void gather_wake_identity(struct engine *engine, const struct object_ref_key *key);
 // Whoever looks at that lane.
 void gather_wake_lane(const struct lane *lane);
+// Whoever gathers that lane.
+void gather_wake_watchers(const struct lane *lane);
 // What the snapshot's subject gathers as a key of that controller.
 void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
@@ -676,6 +680,20 @@ const struct error *ahead_trouble(const struct lane *lane);
 // opened.c: lanes that stand in settings.
 void lanes_open(struct engine *engine);
 
+// holds.c: what of ours stands at a backend and nobody claims: it goes, unless that is too much at
+// once. Then a person is asked.
+// Of a whole list, in any order: may they go? They are held back else.
+bool holds_judge(struct lane *lane, const struct record_set *strays, size_t count);
+bool hold_is_approved(const struct hold *hold); // NULL: false
+size_t hold_count(const struct hold *hold);     // that are held back
+void hold_free(struct hold *hold);              // NULL is fine
+// A stray went, or did not.
+void holds_ended(struct lane *lane, const struct wish *wish, const struct outcome *outcome);
+void holds_forget(struct lane *lane); // it is another backend now
+void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
+// Objects that ask people are made.
+void holds_ask(struct engine *engine);
+
 // listing.c: what stands at a backend, against what is claimed there.
 struct listing *listing_new(struct engine *engine);
 void listing_free(struct listing *listing); // NULL is fine
@@ -734,6 +752,7 @@ void words_tell_change(const struct lane *lane, const struct controller *control
                        const struct object *object, const struct change *change);
 void words_tell_progress(const struct lane *lane, const struct job *job);
 void words_tell_held(const struct lane *lane);
+void words_tell_approved(const struct lane *lane);
 void words_tell_stall(const struct lane *lane, const struct error *error);
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
 
@@ -753,7 +772,7 @@ void wish_answer(struct wish *wish, const struct outcome *outcome); // frees it
 void wish_free(struct wish *wish);
 void wish_unlink(struct wish *wish); // from its lane's line
 // Removes what stands there as ours and nobody claims.
-void wish_add_stray(struct lane *lane, const struct record_set *set);
+void wish_add_stray(struct lane *lane, const struct record_set *set, bool is_approved);
 void wishes_drop_strays(struct lane *lane);
 // Somebody claims it by now.
 bool wish_is_void(const struct wish *wish);

@@ -632,6 +632,7 @@ void turn_take(struct engine *engine, uint32_t id)
     tally_key(engine, id, &verdict);
     if (engine->dry_run)
         dry_run_note(engine->dry_run, id, &verdict);
+    holds_approve(engine, verdict.approval);
     if (engine->keys[id].is_gone && !verdict.claim_count && !verdict.lane) {
         turn_forget(engine, id);
         return;
@@ -729,6 +730,7 @@ static void slice(void *context)
         for (struct lane *lane = engine->lanes; lane; lane = lane->next)
             lane_pump(lane);
     catalogs_update(engine);
+    holds_ask(engine);
     lanes_sweep(engine);
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);

@@ -63,7 +63,7 @@ static void stray_is_done(void *context, const struct wish_result *result)
     (void)result;
 }
 
-void wish_add_stray(struct lane *lane, const struct record_set *set)
+void wish_add_stray(struct lane *lane, const struct record_set *set, bool is_approved)
 {
     struct wish *wish = mem_new_of(struct wish);
     wish->op = CHANGE_REMOVE;
@@ -71,6 +71,7 @@ void wish_add_stray(struct lane *lane, const struct record_set *set)
     wish->content = content_new_set(set);
     wish->done = stray_is_done;
     wish->is_stray = true;
+    wish->is_approved = is_approved;
     engine_trace(lane->engine, wish->trace);
     wish_append(wish);
 }

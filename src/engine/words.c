@@ -138,7 +138,14 @@ void words_tell_held(const struct lane *lane)
              "records are kept although nothing wants them any more: they are too many to go at "
              "once. signpost plan lists them, signpost plan apply lets them go",
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
-             LOG_INT("held", (int64_t)lane->held), LOG_INT("owned", (int64_t)lane->owned), LOG_END);
+             LOG_INT("held", (int64_t)hold_count(lane->hold)),
+             LOG_INT("owned", (int64_t)lane->owned), LOG_END);
+}
+
+void words_tell_approved(const struct lane *lane)
+{
+    log_line(lane->engine->log, LOG_INFO, "records that were kept go: a person approved it",
+             lane_attr(lane), LOG_TEXT("checksum", lane->view.held), LOG_END);
 }
 
 void words_tell_stall(const struct lane *lane, const struct error *error)

@@ -188,6 +188,19 @@ bool model_server_annotate(struct model_server *server, const struct object_ref_
     return true;
 }
 
+bool model_server_edit(struct model_server *server, const struct object_ref_key *key,
+                       const char *path, const char *value)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct model_object *object = model_server_object(server, key);
+    if (!object)
+        return false;
+    struct value *tree = model_object_read(object, arena);
+    value_put_text(arena, tree, path, value);
+    write_as(server, object, "kubectl-edit", tree, arena);
+    return true;
+}
+
 bool model_server_judge(struct model_server *server, const struct object_ref_key *key,
                         const char *type, const char *condition)
 {

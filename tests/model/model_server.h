@@ -37,6 +37,9 @@ bool model_server_lose(struct model_server *server, const struct object_ref_key 
 // Someone else writes the annotation; NULL removes it.
 bool model_server_annotate(struct model_server *server, const struct object_ref_key *key,
                            const char *annotation, const char *value);
+// Someone else writes a text into a field of it ("spec.approve").
+bool model_server_edit(struct model_server *server, const struct object_ref_key *key,
+                       const char *path, const char *value);
 // Another controller adds a condition; false: there is no status yet.
 bool model_server_judge(struct model_server *server, const struct object_ref_key *key,
                         const char *type, const char *condition);

@@ -111,6 +111,15 @@ static bool do_annotate(struct play *play, const struct step *step, struct error
     return fail(err, "cannot annotate");
 }
 
+// edit KEY FIELD TEXT: somebody edits an object that we made.
+static bool do_edit(struct play *play, const struct step *step, struct error *err)
+{
+    struct object_ref_key key;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    return key_arg(play, arena, step, &key, err) &&
+           stage_edit(play->stage, &key, step_word(step, 2), step_word(step, 3), err);
+}
+
 // judge KEY TYPE STATUS: another controller adds a condition.
 static bool do_judge(struct play *play, const struct step *step, struct error *err)
 {
@@ -393,21 +402,37 @@ static const struct {
     const char *word;
     play_step *call;
 } verbs[] = {
-    {"api", play_api},         {"advance", do_advance},
-    {"annotate", do_annotate}, {"at", do_at},
-    {"compare", do_nothing},   {"disk", do_disk},
-    {"expect", do_expect},     {"file", do_file},
-    {"generate", do_generate}, {"jump", do_jump},
-    {"judge", do_judge},       {"kill", do_kill},
-    {"lead", play_lead},       {"lose", do_lose},
-    {"only", do_nothing},      {"pihole", play_pihole},
-    {"piholes", play_piholes}, {"remove", do_remove},
-    {"replace", do_replace},   {"restart", do_restart},
-    {"restore", do_restore},   {"secondary", play_secondary},
-    {"server", do_server},     {"setting", do_setting},
-    {"start", do_start},       {"stop", do_stop},
-    {"store", play_store},     {"torture", do_torture},
-    {"watch", play_watch},     {"zones", play_zones},
+    {"api", play_api},
+    {"advance", do_advance},
+    {"annotate", do_annotate},
+    {"at", do_at},
+    {"compare", do_nothing},
+    {"disk", do_disk},
+    {"edit", do_edit},
+    {"expect", do_expect},
+    {"file", do_file},
+    {"generate", do_generate},
+    {"jump", do_jump},
+    {"judge", do_judge},
+    {"kill", do_kill},
+    {"lead", play_lead},
+    {"lose", do_lose},
+    {"only", do_nothing},
+    {"pihole", play_pihole},
+    {"piholes", play_piholes},
+    {"remove", do_remove},
+    {"replace", do_replace},
+    {"restart", do_restart},
+    {"restore", do_restore},
+    {"secondary", play_secondary},
+    {"server", do_server},
+    {"setting", do_setting},
+    {"start", do_start},
+    {"stop", do_stop},
+    {"store", play_store},
+    {"torture", do_torture},
+    {"watch", play_watch},
+    {"zones", play_zones},
 };
 
 static struct step without_first_word(const struct step *step)

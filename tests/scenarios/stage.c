@@ -476,6 +476,33 @@ bool stage_write_file(struct stage *stage, const char *name, const char *content
     return true;
 }
 
+static bool edit_file(const struct stage *stage, const struct object_ref_key *key, const char *path,
+                      const char *value, struct error *err)
+{
+    AUTO_BUFFER file = {0};
+    AUTO_BUFFER text = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    buffer_printf(&file, "%s/.signpost/children/%s.%.*s.%.*s.yaml", stage->dir, key->kind->plural,
+                  TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+    if (!disk_read(&text, file.at, 1 << 20, err))
+        return false;
+    const struct value *list = read_all(arena, text.at);
+    struct value *tree = value_copy(arena, list->first);
+    value_put_text(arena, tree, path, value);
+    text.len = 0;
+    value_write_yaml(&text, tree, 0);
+    return disk_replace(disk_system(), file.at, buffer_text(&text), 0644, false, err);
+}
+
+bool stage_edit(struct stage *stage, const struct object_ref_key *key, const char *path,
+                const char *value, struct error *err)
+{
+    if (!stage->server)
+        return edit_file(stage, key, path, value, err);
+    return model_server_edit(stage->server, key, path, value) ||
+           error_set(err, FAULT_SPEC, "", "there is none");
+}
+
 // ---- servers ------------------------------------------------------------------------------------
 
 static const struct stage_server *find_server(const struct stage *stage, const char *name)

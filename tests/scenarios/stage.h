@@ -143,6 +143,9 @@ bool stage_set_piholes(struct stage *stage, const struct pihole_targets *setting
 const char *stage_owner(const struct stage *stage);
 
 // The file has this content from now on; NULL removes it.
+// Somebody edits a field of an object that Signpost made.
+bool stage_edit(struct stage *stage, const struct object_ref_key *key, const char *path,
+                const char *value, struct error *err);
 bool stage_write_file(struct stage *stage, const char *name, const char *content,
                       struct error *err);
 const char *stage_file(const struct stage *stage, const char *name); // NULL: none

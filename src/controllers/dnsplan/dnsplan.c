@@ -1,0 +1,289 @@
+#include "kinds/dnsplan/dnsplan.h"
+
+#include "controllers/dnsplan/dnsplan_controller.h"
+#include "dns/record_text.h"
+
+enum {
+    EXPIRE_S = 24 * 3600,
+    YOUNGER_MAX = 5, // then one that is over goes
+};
+
+// ---- the object ---------------------------------------------------------------------------------
+
+static struct text *lines_of(struct arena *arena, const struct record_set *set)
+{
+    struct text *lines = arena_new_array(arena, struct text, set->value_count + 1);
+    for (size_t i = 0; i < set->value_count; i++) {
+        struct text rdata = record_rdata_make(arena, set, i);
+        lines[i] = text_of(arena_printf(arena, "%u %.*s", set->ttl_s, TEXT_ARGS(rdata)));
+    }
+    return lines;
+}
+
+static struct dnsplan_change change_of(struct arena *arena, const struct record_set *set)
+{
+    struct dnsplan_change change = {
+        .act = DNSPLAN_DELETE,
+        .name = set->domain,
+        .type = text_of(record_type_name(set->type)),
+        .before = lines_of(arena, set),
+        .before_count = set->value_count,
+    };
+    if (!text_is(set->subdomain, "@"))
+        record_name_join(arena, set->domain, set->subdomain, &change.name, NULL);
+    return change;
+}
+
+static const struct value *make(struct arena *arena, const struct lane_hold *hold)
+{
+    size_t count = hold->count < DNSPLAN_CHANGES_MAX ? hold->count : DNSPLAN_CHANGES_MAX;
+    struct dnsplan_change *changes = arena_new_array(arena, struct dnsplan_change, count + 1);
+    for (size_t i = 0; i < count; i++)
+        changes[i] = change_of(arena, &hold->sets[i]);
+    const struct dnsplan plan = {
+        .class_name = text_of(hold->lane),
+        .zone = TEXT("."),
+        .checksum = text_of(hold->checksum),
+        .reason = DNSPLAN_GUARD,
+        .approve = TEXT(""),
+        .changes = changes,
+        .change_count = count,
+        .counts = {[DNSPLAN_DELETE] = hold->count},
+    };
+    return dnsplan_encode(arena, &plan);
+}
+
+static bool is_over(enum dnsplan_phase phase)
+{
+    return phase != DNSPLAN_PENDING && phase != DNSPLAN_APPROVED;
+}
+
+static void read_plan(const struct object *object, struct dnsplan *plan,
+                      struct dnsplan_status *status)
+{
+    dnsplan_unpack(object_spec(object), object_ours(object), plan, status);
+}
+
+// The same may be held again, days after somebody approved it: he did not approve that.
+static bool hold(const struct lane_hold *hold, const struct object *there, struct arena *arena,
+                 struct child_want *out)
+{
+    char name[DNSPLAN_NAME_MAX];
+    struct dnsplan plan;
+    struct dnsplan_status status;
+    dnsplan_name_write(text_of(hold->lane), text_of(hold->checksum), name);
+    *out = (struct child_want){
+        .key = {&dnsplan_kind, TEXT(""), text_of(arena_copy_text(arena, name))}};
+    if (!there) {
+        out->tree = make(arena, hold);
+        return true;
+    }
+    out->seen = there;
+    read_plan(there, &plan, &status);
+    return is_over(status.phase) && !there->deleted_s;
+}
+
+// ---- a turn -------------------------------------------------------------------------------------
+
+struct turn {
+    struct arena *arena;
+    const struct snapshot *snapshot;
+    const struct object *subject;
+    const struct lane_view *lane; // or NULL
+    struct dnsplan plan;
+    struct dnsplan_status before;
+};
+
+static void turn_open(struct turn *turn, const struct snapshot *snapshot)
+{
+    *turn = (struct turn){.arena = snapshot->arena,
+                          .snapshot = snapshot,
+                          .subject = snapshot->subject,
+                          .lane = snapshot->lane_count ? snapshot->lanes[0] : NULL};
+    read_plan(turn->subject, &turn->plan, &turn->before);
+}
+
+static bool is_held(const struct turn *turn)
+{
+    return turn->lane && turn->lane->held && text_is(turn->plan.checksum, turn->lane->held);
+}
+
+static bool is_past(const struct turn *turn)
+{
+    return turn->lane && turn->lane->is_listed && !is_held(turn);
+}
+
+static int64_t expires_ms(const struct turn *turn)
+{
+    return ((int64_t)turn->subject->created_s + EXPIRE_S) * 1000;
+}
+
+static enum dnsplan_phase next_phase(const struct turn *turn)
+{
+    enum dnsplan_phase phase = turn->before.phase;
+    if (is_over(phase))
+        return phase;
+    if (is_past(turn))
+        return phase == DNSPLAN_APPROVED ? DNSPLAN_APPLIED : DNSPLAN_SUPERSEDED;
+    if (phase == DNSPLAN_APPROVED || dnsplan_is_approved(&turn->plan))
+        return DNSPLAN_APPROVED;
+    return turn->snapshot->now_ms < expires_ms(turn) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;
+}
+
+static bool is_wrong(const struct turn *turn, enum dnsplan_phase phase)
+{
+    return phase == DNSPLAN_PENDING && turn->plan.approve.len;
+}
+
+static const char *message_of(const struct turn *turn, enum dnsplan_phase phase)
+{
+    static const char *const messages[DNSPLAN_PHASES] = {
+        [DNSPLAN_APPROVED] = "a person approved it; the records are being removed",
+        [DNSPLAN_APPLIED] = "a person approved it, and nothing of it is left to do",
+        [DNSPLAN_EXPIRED] = "nobody approved it within a day; if the records are still held, there "
+                            "is a new plan in a minute",
+        [DNSPLAN_SUPERSEDED] = "what is held is not this any more: it is wanted again, may go, or "
+                               "another plan has it",
+    };
+    if (phase != DNSPLAN_PENDING)
+        return messages[phase];
+    return arena_printf(turn->arena,
+                        "%snothing wants these records of %.*s any more, but they are too many to "
+                        "go at once; to let them go set spec.approve to %.*s, or run `signpost "
+                        "plan approve %.*s`",
+                        is_wrong(turn, phase) ? "spec.approve is not the checksum of this plan: "
+                                              : "",
+                        TEXT_ARGS(turn->plan.class_name), TEXT_ARGS(turn->plan.checksum),
+                        TEXT_ARGS(object_name(turn->subject)));
+}
+
+static enum reason reason_of(const struct turn *turn, enum dnsplan_phase phase)
+{
+    static const enum reason reasons[DNSPLAN_PHASES] = {
+        [DNSPLAN_PENDING] = REASON_HELD,          [DNSPLAN_APPROVED] = REASON_APPROVED,
+        [DNSPLAN_APPLIED] = REASON_APPLIED,       [DNSPLAN_EXPIRED] = REASON_EXPIRED,
+        [DNSPLAN_SUPERSEDED] = REASON_SUPERSEDED,
+    };
+    return is_wrong(turn, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
+}
+
+static void tell(struct turn *turn, enum dnsplan_phase phase, struct verdict *out)
+{
+    const struct condition *before = conditions_find(&turn->before.conditions, "Applied");
+    int64_t generation = turn->subject->generation;
+    struct dnsplan_status status = {.phase = phase, .observed_generation = generation};
+    enum reason reason = reason_of(turn, phase);
+    const char *message = message_of(turn, phase);
+    conditions_set(
+        &status.conditions, &turn->before.conditions,
+        (struct condition){.type = "Applied",
+                           .status = phase == DNSPLAN_APPLIED ? CONDITION_TRUE : CONDITION_FALSE,
+                           .reason = reason,
+                           .message = message,
+                           .observed_generation = generation},
+        turn->snapshot->now_ms / 1000);
+    out->status = dnsplan_status_encode(turn->arena, &status);
+    if (before && before->reason == reason)
+        return;
+    if (reason == REASON_HELD && !before)
+        verdict_note(out, true, EVENT_PLAN_PENDING, message);
+    else if (reason == REASON_WRONG_CHECKSUM)
+        verdict_note(out, true, EVENT_WRONG_CHECKSUM, message);
+    else if (reason == REASON_APPROVED)
+        verdict_note(out, false, EVENT_PLAN_APPROVED, message);
+    else if (reason == REASON_APPLIED)
+        verdict_note(out, false, EVENT_PLAN_APPLIED, message);
+}
+
+// Written first, so that whoever comes after a crash knows of it.
+static const struct approval *approval_of(const struct turn *turn)
+{
+    if (turn->before.phase != DNSPLAN_APPROVED || !is_held(turn))
+        return NULL;
+    struct approval *approval = arena_new_of(turn->arena, struct approval);
+    *approval = (struct approval){turn->lane->name, turn->lane->held};
+    return approval;
+}
+
+static bool is_superfluous(const struct turn *turn)
+{
+    const struct gathered *lane = &turn->snapshot->gathers[0];
+    size_t younger = 0;
+    for (size_t i = 0; i < lane->count; i++)
+        younger += object_compare_age(turn->subject, lane->objects[i]) < 0;
+    return is_over(turn->before.phase) && younger >= YOUNGER_MAX && !turn->subject->deleted_s;
+}
+
+static void drop(const struct turn *turn, struct verdict *out)
+{
+    struct child_want *child = arena_new_of(turn->arena, struct child_want);
+    *child = (struct child_want){
+        .key = {&dnsplan_kind, TEXT(""), object_name(turn->subject)},
+        .seen = turn->subject,
+    };
+    out->children = child;
+    out->child_count = 1;
+}
+
+static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+{
+    struct turn turn;
+    (void)memo;
+    if (!snapshot->subject)
+        return;
+    turn_open(&turn, snapshot);
+    if (is_superfluous(&turn)) {
+        drop(&turn, out);
+        return;
+    }
+    enum dnsplan_phase phase = next_phase(&turn);
+    out->approval = approval_of(&turn);
+    if (phase == DNSPLAN_PENDING)
+        out->wake_ms = expires_ms(&turn);
+    tell(&turn, phase, out);
+}
+
+// ---- the controller -----------------------------------------------------------------------------
+
+static void lane_of(const struct object *object, struct strings *out)
+{
+    struct dnsplan plan;
+    dnsplan_unpack(object_spec(object), (struct text){0}, &plan, NULL);
+    strings_add(out, "%.*s", TEXT_ARGS(plan.class_name));
+}
+
+static const struct gather gathers[] = {
+    {.name = "plans", .kind = &dnsplan_kind, .offers = lane_of, .wants = lane_of},
+};
+static const struct lane_gather lanes = {.wants = lane_of};
+
+static const char *const all[] = {"get", "list", "watch", "create", "delete", NULL};
+static const char *const patch[] = {"patch", NULL};
+static const struct kube_right rights[] = {
+    {.group = DNS_GROUP,
+     .resource = "dnsplans",
+     .verbs = all,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "To ask people about removals that the guard holds back, and to hear their word."},
+    {.group = DNS_GROUP,
+     .resource = "dnsplans/status",
+     .verbs = patch,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "What became of them."},
+    {0},
+};
+
+const struct controller dnsplan_controller = {
+    .name = "dnsplan",
+    .is_attendant = true,
+    .reads_ours = true,
+    .kind = &dnsplan_kind,
+    .gathers = gathers,
+    .gather_count = COUNT_OF(gathers),
+    .lanes = &lanes,
+    .hold = hold,
+    .decide = decide,
+    .rights = rights,
+};
