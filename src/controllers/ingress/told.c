@@ -8,6 +8,7 @@
 
 enum {
     PATIENCE_MS = 2000, // what is under way so long is told as it is
+    LIST_LATE_MS = 10000,
     NOTE_OCTETS = 1000,
 };
 
@@ -90,11 +91,46 @@ static void add_troubles(struct turn *turn)
     }
 }
 
+static void wake_by(struct turn *turn, int64_t wake_ms)
+{
+    if (!turn->out->wake_ms || wake_ms < turn->out->wake_ms)
+        turn->out->wake_ms = wake_ms;
+}
+
+static bool has_text(const struct value *list, struct text text)
+{
+    value_each (item, list)
+        if (text_equal(value_text(item), text))
+            return true;
+    return false;
+}
+
+// The list that was read last tells it, once it is of after the write.
+static void add_dangling(struct turn *turn, const struct claim_want *want)
+{
+    const struct receipt *receipt = receipt_of(turn, want);
+    const struct pihole_target *target = turn_target(turn, want->book);
+    const struct lane_view *lane = turn_lane(turn, target);
+    if (want->set.type != RECORD_CNAME || want->intent != CLAIM_SET || !lane || !receipt ||
+        receipt->state != RECEIPT_SETTLED || receipt->is_foreign)
+        return;
+    bool is_known = lane->answered_s > receipt->settled_s;
+    bool is_dangling = has_text(value_find(lane->answer, "unknownTargets"), want->set.values[0]);
+    if (is_known && is_dangling)
+        problems_add(&turn->problems, "TargetsMissing",
+                     "%.*s is in no list of Pi-hole %s: aliases of it may answer nothing",
+                     TEXT_ARGS(want->set.values[0]), target->name);
+    if (!is_known || is_dangling)
+        wake_by(turn, turn->in->now_ms + 1000 * turn->targets->verify_s + LIST_LATE_MS);
+}
+
 static void add_outcomes(struct turn *turn)
 {
     add_troubles(turn);
-    for (size_t i = 0; i < turn->out->claim_count; i++)
+    for (size_t i = 0; i < turn->out->claim_count; i++) {
         add_outcome(turn, &turn->out->claims[i]);
+        add_dangling(turn, &turn->out->claims[i]);
+    }
     problems_sort(&turn->problems);
 }
 
@@ -111,8 +147,7 @@ static bool is_under_way(struct turn *turn, const struct claim_want *want)
     int64_t until_ms = receipt->since_ms + PATIENCE_MS;
     if (!receipt->since_ms || until_ms <= turn->in->now_ms)
         return false;
-    if (!turn->out->wake_ms || until_ms < turn->out->wake_ms)
-        turn->out->wake_ms = until_ms;
+    wake_by(turn, until_ms);
     return true;
 }
 

@@ -4,18 +4,40 @@
 
 #define TAG "signpost:"
 
-enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000 };
+enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000, UNKNOWN_TARGETS_MAX = 1000 };
 
 struct census {
     struct job *job;
     struct seat_standing *standing;
+    const struct list *list;
+    struct value *unknown; // targets
 };
+
+static void add_text(struct arena *arena, struct value *list, struct text text)
+{
+    struct text copy = {arena_copy(arena, text.at, text.len), text.len};
+    value_append(list, value_make_text(arena, copy));
+}
+
+// Pi-hole answers an alias only where it knows the target itself.
+static void note_target(const struct census *census, const struct holding *holding)
+{
+    if (holding->set.type != RECORD_CNAME || !holding->is_ours)
+        return;
+    for (size_t i = 0; i < holding->set.value_count; i++) {
+        struct text target = holding->set.values[i];
+        if (!list_has_name(census->list, target) &&
+            value_count(census->unknown) < UNKNOWN_TARGETS_MAX)
+            add_text(census->job->arena, census->unknown, target);
+    }
+}
 
 static void count_holding(void *context, const struct holding *holding)
 {
     struct census *census = context;
     struct seat_standing *standing = census->standing;
     (holding->is_ours ? standing->ours : standing->others)[holding->set.type]++;
+    note_target(census, holding);
     if (census->job->holds)
         census->job->holds(census->job->context, holding);
 }
@@ -56,9 +78,8 @@ static struct value *other_owners(struct talk *talk)
 
 static void add_line(struct talk *talk, struct value *lines, struct text line)
 {
-    struct text copy = {arena_copy(talk->job->arena, line.at, line.len), line.len};
     if (value_count(lines) < TOLD_MAX)
-        value_append(lines, value_make_text(talk->job->arena, copy));
+        add_text(talk->job->arena, lines, line);
 }
 
 static void put_visit(struct talk *talk, struct value *answer)
@@ -94,7 +115,7 @@ static int64_t sum(const size_t counts[RECORD_TYPES])
     return (int64_t)all;
 }
 
-static const struct value *make_answer(struct talk *talk)
+static const struct value *make_answer(struct talk *talk, struct value *unknown)
 {
     struct arena *arena = talk->job->arena;
     const struct pihole_seat *seat = talk->seat;
@@ -110,6 +131,7 @@ static const struct value *make_answer(struct talk *talk)
     value_put_int(arena, answer, "records.owned", sum(seat->standing.ours));
     value_put_int(arena, answer, "records.foreign", sum(seat->standing.others));
     value_put(arena, answer, "otherOwners", other_owners(talk));
+    value_put(arena, answer, "unknownTargets", unknown);
     if (seat->is_visitor)
         put_visit(talk, answer);
     return answer;
@@ -118,13 +140,14 @@ static const struct value *make_answer(struct talk *talk)
 void health_tell(struct talk *talk)
 {
     struct job *job = talk->job;
-    struct census census = {job, &talk->seat->standing};
+    struct census census = {job, &talk->seat->standing, talk->list,
+                            value_make(job->arena, VALUE_LIST)};
     *census.standing = (struct seat_standing){0};
     strangers_note(&talk->seat->strangers, talk->list, NULL);
     list_tell(talk->list, count_holding, &census);
     job->is_listed = true;
     job->health = (struct outcome){.is_done = true};
-    job->answer = make_answer(talk);
+    job->answer = make_answer(talk, census.unknown);
     if (seat_is_blocked(talk->seat)) {
         preflight_trouble(talk);
         return;

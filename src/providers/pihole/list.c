@@ -45,6 +45,11 @@ static uint64_t hash_of(struct text text)
     return hash_octets(text.at, text.len);
 }
 
+bool list_has_name(const struct list *list, struct text name)
+{
+    return list_find_name(list, name) != LIST_NONE;
+}
+
 uint32_t list_find_name(const struct list *list, struct text name)
 {
     return table_find(&list->by_name, hash_of(name), &name);

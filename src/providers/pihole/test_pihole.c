@@ -1398,6 +1398,23 @@ static void a_question_is_one_get_and_tells_all_that_stands_there(void **state)
     assert_int_equal(value_int_at(answer, "records.owned", -1), 2);
     assert_int_equal(value_int_at(answer, "records.foreign", -1), 2);
     assert_int_equal(value_int_at(answer, "otherOwners.other", -1), 1);
+    assert_int_equal(value_count(value_find(answer, "unknownTargets")), 0);
+    world_done(&world);
+}
+
+static void targets_of_our_aliases_that_no_line_names_are_told(void **state)
+{
+    struct world world;
+    (void)state;
+    world_start(&world);
+    world.ledger = "www.lan,a.lan\nweb.lan,Gone.lan\nw3.lan,www.lan\n";
+    world.has_ledger = true;
+    PLAY(&world, JOB_HEALTH,
+         READ("\"192.168.1.9 x.lan A.lan\"",
+              "\"www.lan,a.lan\",\"web.lan,Gone.lan\",\"w3.lan,www.lan\",\"their.lan,lost.lan\""));
+    const struct value *unknown = value_find(world.job.answer, "unknownTargets");
+    assert_int_equal(value_count(unknown), 1);
+    assert_true(text_is(value_text(unknown->first), "gone.lan"));
     world_done(&world);
 }
 
@@ -1721,6 +1738,7 @@ int main(void)
         cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
         cmocka_unit_test(refused_connections_are_no_restart),
         cmocka_unit_test(a_question_is_one_get_and_tells_all_that_stands_there),
+        cmocka_unit_test(targets_of_our_aliases_that_no_line_names_are_told),
         cmocka_unit_test(metrics_tell_what_stands_there_and_what_was_done),
         cmocka_unit_test(what_is_no_list_is_no_answer),
         cmocka_unit_test(a_predecessors_line_is_adopted_at_the_first_sync_only),
