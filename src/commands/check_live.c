@@ -26,7 +26,8 @@ struct live {
     struct buffer text;
     bool has_error;
     struct proposal proposal;
-    const char *owner_id;  // of the store, or NULL
+    const char *owner_id; // of the store, or NULL
+    struct pihole_memory *memory;
     struct buffer ledgers; // of which Pi-holes there are pages: names, a line each
     // of a cluster
     struct process_world process;
@@ -197,12 +198,14 @@ static bool pihole_of_page(struct text page, struct text *name)
     return true;
 }
 
-static void take_page(void *context, struct text page)
+static void take_pages(void *context, const struct store_page *pages, size_t count)
 {
     struct live *live = context;
     struct text name;
-    if (pihole_of_page(page, &name))
-        buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(name));
+    pihole_memory_take(live->memory, pages, count);
+    for (size_t i = 0; i < count; i++)
+        if (pihole_of_page(pages[i].name, &name))
+            buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(name));
 }
 
 // What a Pi-hole that is kept no more held of ours stays there.
@@ -235,6 +238,7 @@ static bool check_piholes(struct live *live, struct error *err)
         .invocation = live->invocation,
         .targets = live->setup.piholes,
         .owner_id = given ? given : live->owner_id,
+        .memory = live->memory,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .told = tell_pihole,
         .context = live,
@@ -268,13 +272,21 @@ static bool try_piholes(struct live *live, struct error *err)
     return true;
 }
 
+static void open_memory(struct live *live)
+{
+    if (!live->setup.piholes)
+        return;
+    live->memory = arena_new_of(live->invocation->arena, struct pihole_memory);
+    live->memory->targets = live->setup.piholes;
+}
+
 static bool check_classes(struct live *live, struct error *err)
 {
     struct rehearsal rehearsal = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
-        .page = live->setup.piholes ? take_page : NULL,
+        .pages = live->memory ? take_pages : NULL,
         .context = live,
     };
     if (!rehearse_without_piholes(&rehearsal, &live->proposal, err))
@@ -300,6 +312,7 @@ int check_live(struct invocation *invocation)
     int code = 0;
     if (!setup_init(&live.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
+    open_memory(&live);
     bool is_read = (!live.setup.place.is_cluster || check_cluster(&live, &err)) &&
                    (live.has_error || check_classes(&live, &err)) && check_piholes(&live, &err) &&
                    try_piholes(&live, &err);
@@ -313,6 +326,8 @@ int check_live(struct invocation *invocation)
     proposal_done(&live.proposal);
     buffer_done(&live.text);
     buffer_done(&live.ledgers);
+    if (live.memory)
+        pihole_memory_done(live.memory);
     setup_done(&live.setup);
     return code;
 }

@@ -28,6 +28,7 @@ struct import {
     size_t kept_count;
     size_t kept_capacity;
     struct adoptions adoptions;
+    struct pihole_memory memory;
     struct buffer out;
     bool has_failed;
 };
@@ -136,6 +137,12 @@ static bool apply(struct import *import, struct error *err)
            pihole_adopt(&adopt, err);
 }
 
+static void remember(void *context, const struct store_page *pages, size_t count)
+{
+    struct import *import = context;
+    pihole_memory_take(&import->memory, pages, count);
+}
+
 static bool read_objects(struct import *import, const char **owner_id, struct error *err)
 {
     struct proposal proposal = {.arena = import->arena};
@@ -143,6 +150,7 @@ static bool read_objects(struct import *import, const char **owner_id, struct er
         .setup = &import->setup,
         .timeout_ms = option_ms(import->invocation, "timeout"),
         .look = look,
+        .pages = remember,
         .context = import,
     };
     bool is_read = rehearse_without_piholes(&rehearsal, &proposal, err);
@@ -161,6 +169,7 @@ static bool import_all(struct import *import, struct error *err)
         .invocation = import->invocation,
         .targets = import->setup.piholes,
         .owner_id = given ? given : owner_id,
+        .memory = &import->memory,
         .timeout_ms = option_ms(import->invocation, "timeout"),
         .seen = seen,
         .context = import,
@@ -239,8 +248,10 @@ static int import_run(struct invocation *invocation)
     struct error err;
     if (!writer_setup_init(&import.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
+    import.memory.targets = import.setup.piholes;
     int code = import_or_release(&import);
     adoptions_done(&import.adoptions);
+    pihole_memory_done(&import.memory);
     free(import.kept);
     buffer_done(&import.out);
     setup_done(&import.setup);

@@ -73,6 +73,8 @@ static void write_counts(struct buffer *out, const struct guest *guest, const st
     buffer_add_text(out, ", ");
     print_count(out, (size_t)value_int_at(answer, "lines.cnameRecords", 0), "line");
     buffer_add_text(out, " of cnameRecords");
+    if (guest->visit->owner_id && pihole_memory_view(guest->visit->memory, guest->target))
+        buffer_printf(out, ", %lld ours", (long long)value_int_at(answer, "visit.aliases", 0));
 }
 
 static void tell_answer(const struct guest *guest, const struct job *job)
@@ -88,6 +90,9 @@ static void tell_answer(const struct guest *guest, const struct job *job)
     if (value_bool_at(answer, "hostsRestart", false))
         tell(guest, "warn",
              "each change of hosts restarts its resolver: set dns.hostsLocal to false there");
+    if (value_bool_at(answer, "visit.believesAnyKey", false))
+        tell(guest, "warn",
+             "its TLS key is not known yet: the first that `signpost run` sees is believed");
     tell_left(guest, value_at(answer, "visit.left", NULL));
 }
 
@@ -135,7 +140,10 @@ static void look(struct guest *guest, const struct pihole_targets *targets)
     struct loop *loop = guest->process.world.loop;
     guest->talk =
         (struct pihole_talk){.world = &guest->process.world, .done = done, .context = guest};
-    guest->job = (struct job){.kind = JOB_HEALTH, .arena = arena, .trace = PIHOLE_NO_TRACE};
+    guest->job = (struct job){.kind = JOB_HEALTH,
+                              .arena = arena,
+                              .trace = PIHOLE_NO_TRACE,
+                              .ledger = pihole_memory_view(guest->visit->memory, guest->target)};
     if (!pihole_talk_open(&guest->talk, targets, guest->target, guest->visit->owner_id, &err)) {
         tell_fault(guest, err.text);
         return;
@@ -156,6 +164,8 @@ static bool visit_one(struct guest *guest, struct error *err)
         return false;
     if (guest->target->skips_verify && guest->visit->told)
         tell(guest, "warn", "its certificate is not checked");
+    if (pihole_memory_fault(guest->visit->memory, guest->target) && guest->visit->told)
+        tell(guest, "error", pihole_memory_fault(guest->visit->memory, guest->target));
     look(guest, &targets);
     process_world_done(&guest->process);
     return true;

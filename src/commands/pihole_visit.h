@@ -1,6 +1,7 @@
 #pragma once
 
 #include "commands/option.h"
+#include "commands/pihole_memory.h"
 #include "controllers/ingress/targets.h"
 
 // `check --live` at the Pi-holes: logs in as a visitor beside whoever keeps them, asks what would
@@ -9,8 +10,9 @@
 struct pihole_visit {
     const struct invocation *invocation;
     const struct pihole_targets *targets;
-    const char *owner_id; // whose marks are ours; NULL: nobody's yet
-    int64_t timeout_ms;   // for each of them
+    const char *owner_id;               // whose marks are ours; NULL: nobody's yet
+    const struct pihole_memory *memory; // NULL: nothing is remembered
+    int64_t timeout_ms;                 // for each of them
     // A line of what was found: level "ok", "warn" or "error".
     void (*told)(void *context, const char *level, const char *what, const char *text);
     // Instead: what came of the look at a target; the answer of a visitor, or why there is none.

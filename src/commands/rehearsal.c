@@ -69,8 +69,8 @@ static void pages_came(void *context, const struct store_reply *reply)
 {
     struct stage *stage = context;
     const struct rehearsal *rehearsal = stage->rehearsal;
-    for (size_t i = 0; reply->is_ok && i < reply->page_count; i++)
-        rehearsal->page(rehearsal->context, reply->pages[i].name);
+    if (reply->is_ok)
+        rehearsal->pages(rehearsal->context, reply->pages, reply->page_count);
     if (!--stage->asked_count)
         stage_end(stage);
 }
@@ -89,7 +89,7 @@ static void rested(void *context)
     stage->is_done = true;
     if (stage->rehearsal->health)
         cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
-    if (stage->rehearsal->page)
+    if (stage->rehearsal->pages)
         ask_pages(stage);
     if (!stage->asked_count)
         stage_end(stage);

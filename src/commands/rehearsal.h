@@ -13,8 +13,8 @@ struct rehearsal {
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
-    // The name of each page of a ledger of Pi-holes. May be NULL, as may the next.
-    void (*page)(void *context, struct text name);
+    // All pages of ledgers of Pi-holes. May be NULL, as may the next.
+    void (*pages)(void *context, const struct store_page *pages, size_t count);
     // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
     void *context;

@@ -20,7 +20,9 @@ def check(folder, pihole, *words, code=0, **environment):
     """What was told of Pi-holes: [(level, name, text)]."""
     folder = folder / "manifests"
     folder.mkdir(exist_ok=True)
-    status, out, err = run("check", "--live", "--dir", folder, *words, **{
+    if "--dir" not in words:
+        words = ("--dir", folder, *words)
+    status, out, err = run("check", "--live", *words, **{
         "PIHOLE_URL": pihole.url, "PIHOLE_PASSWORD": pihole.password,
         "DEFAULT_TARGET_IP": "192.0.2.80", **environment})
     assert (status, err) == (code, ""), out
@@ -34,7 +36,7 @@ def test_a_pihole_that_is_well_is_one_line_and_one_login(pihole, tmp_path):
     pihole.people("www.lan,nas.lan", list="cnames")
     assert check(tmp_path, pihole, "--owner-id", "me") == [
         ("ok", "default", "it lets us in, API v6, 1 seat in use; 2 lines of hosts, 0 ours, "
-                          "1 line of cnameRecords")]
+                          "1 line of cnameRecords, 0 ours")]
     counters = pihole.counters()
     assert (counters["logins"], counters["logouts"], counters["seats"]) == (1, 1, 0)
     assert (counters["puts"], counters["patches"], counters["changes"]) == (0, 0, 0)
@@ -48,18 +50,76 @@ def test_lines_of_other_owners_are_listed(pihole, tmp_path):
                                             "192.0.2.80 b.lan # signpost:gone")]
 
 
-def test_a_wrong_password_is_an_error(pihole, tmp_path):
-    rows = check(tmp_path, pihole, code=1, PIHOLE_PASSWORD="open sesame")
-    assert [row[0] for row in rows] == ["error"] and "password" in rows[0][2]
-    assert "sesame" not in str(rows)
-
-
 def test_a_pihole_that_is_down_is_an_error_and_keeps_no_other_from_being_asked(pihole, tmp_path):
     targets = tmp_path / "piholes.yaml"
     targets.write_text("targets:\n- {name: down, url: 'http://127.0.0.1:9', noPassword: true}\n")
     rows = check(tmp_path, pihole, code=1, PIHOLE_TARGETS=str(targets))
     assert [row[:2] for row in rows] == [("ok", "default"), ("error", "down")]
     assert "connect" in rows[1][2]
+
+
+@pytest.mark.parametrize("environment, text", [
+    ({"PIHOLE_PASSWORD": "open sesame"},
+     "refuses the password: give its own, or an app password (PIHOLE_PASSWORD or its tokenFile): "
+     "HTTP 401: password incorrect"),
+    ({"PIHOLE_NO_PASSWORD": "true"},
+     "has a password: give it, or an app password, and take PIHOLE_NO_PASSWORD or its noPassword "
+     "away: HTTP 401: password incorrect"),
+])
+def test_a_password_that_is_refused_names_the_setting(pihole, tmp_path, environment, text):
+    rows = check(tmp_path, pihole, code=1, **environment)
+    assert rows == [("error", "default", f"Pi-hole at {pihole.url} {text}")]
+
+
+@pytest.mark.parametrize("switches, password, text", [
+    ({"totp": "123456"}, None,
+     "asks for a second factor: make an app password on its page, give that one, and set "
+     "webserver.api.app_sudo to true"),
+    ({"app_password": "app pw"}, "app pw",
+     "lets this app password read only: set webserver.api.app_sudo to true there"),
+    ({"max_sessions": "0"}, None, "raise webserver.api.max_sessions"),
+    ({"forced_hosts": True, "forced_cnames": True}, None, "take FTLCONF_dns_hosts away there; the "
+     "same for dns.cnameRecords"),
+])
+def test_what_keeps_us_out_names_the_setting(new_pihole, tmp_path, switches, password, text):
+    pihole = new_pihole(**switches)
+    rows = check(tmp_path, pihole, code=1, PIHOLE_PASSWORD=password or pihole.password)
+    assert rows[-1][:2] == ("error", "default") and text in rows[-1][2]
+
+
+def test_a_certificate_that_nobody_vouches_for_names_the_settings(new_pihole, tmp_path):
+    pihole = new_pihole("--tls")
+    [(level, _, text)] = check(tmp_path, pihole, code=1)
+    assert level == "error"
+    assert "(PIHOLE_TLS_CA_FILE, PIHOLE_TLS_SERVER_NAME, PIHOLE_TLS_PIN or its tls)" in text
+    [(level, _, text)] = check(tmp_path, pihole, code=1,
+                               PIHOLE_TLS_PIN=f"sha256//{'A' * 43}=")
+    assert level == "error"
+    shown = re.search("it shows (sha256//[^ ]*), not sha256//A*=; if that is right, give it "
+                      "\\(PIHOLE_TLS_PIN or its tls.pin\\)", text)[1]
+    assert check(tmp_path, pihole, PIHOLE_TLS_PIN=shown)[0][0] == "ok"
+
+
+def test_a_key_that_run_has_learned_is_the_one_that_is_believed(new_pihole, ingresses_at, tmp_path):
+    pihole = new_pihole("--tls")
+    ingresses = ingresses_at(pihole, PIHOLE_TLS_PIN="learn")
+    words = ("--dir", ingresses.folder)
+    rows = check(tmp_path, pihole, *words, PIHOLE_TLS_PIN="learn")
+    assert [row[0] for row in rows] == ["ok", "warn"]
+    assert rows[1][2].startswith("its TLS key is not known yet")
+    ingresses.add("app", "app.home.lan")
+    ingresses.add("www", "www.home.lan", target_cname="nas.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    ingresses.wait_synced("www", "www.home.lan")
+    ingresses.program.stop()
+    [(level, _, text)] = check(tmp_path, pihole, *words, PIHOLE_TLS_PIN="learn")
+    assert level == "ok" and text.endswith("4 lines of hosts, 1 ours, 1 line of cnameRecords, 1 ours")
+    pihole.do("renew")
+    [(level, _, text)] = check(tmp_path, pihole, *words, code=1, PIHOLE_TLS_PIN="learn")
+    assert level == "error" and "has another TLS key than the one that is known" in text
+    code, out, err = run("plan", *words, **ingresses.environment)
+    assert code == 2 and "PiholeRefusesUs: Pi-hole at " in out, out + err
 
 
 @pytest.mark.parametrize("switch, text", [

@@ -99,6 +99,8 @@ static void put_visit(struct talk *talk, struct value *answer)
             add_line(talk, plain, line);
     }
     value_put_int(arena, answer, "visit.ours", ours);
+    value_put_bool(arena, answer, "visit.believesAnyKey", pin_is_open(talk));
+    value_put_int(arena, answer, "visit.aliases", (int64_t)talk->seat->standing.ours[RECORD_CNAME]);
     for (int part = 0; part < LIST_PARTS; part++)
         value_put_bool(arena, answer,
                        arena_printf(arena, "visit.forced.%s", list_part_key((enum list_part)part)),

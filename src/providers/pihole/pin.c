@@ -46,6 +46,12 @@ void pin_recall(struct talk *talk)
         parse(text_of(fact), &seat->learned);
 }
 
+bool pin_is_open(const struct talk *talk)
+{
+    const struct ledger_view *ledger = talk->job->ledger;
+    return talk->seat->learns_pin && !(ledger && ledger->recall(ledger->context, FACT));
+}
+
 void pin_fill(const struct pihole_seat *seat, struct http_tls *out)
 {
     bool is_learned = seat->learns_pin && *seat->learned.pin;
@@ -78,7 +84,8 @@ bool pin_hear(struct talk *talk)
     }
     pin_fill(talk->seat, &tls);
     talk_trouble(talk, TROUBLE_PIN,
-                 "Pi-hole at %s has another TLS key than the one that is %s: it shows %s, not %s",
+                 "Pi-hole at %s has another TLS key than the one that is %s: it shows %s, not %s; "
+                 "if that is right, give it (PIHOLE_TLS_PIN or its tls.pin)",
                  talk->seat->base, talk->seat->learns_pin ? "known" : "configured",
                  *http->peer.pin ? http->peer.pin : "an unknown one", tls.pin ? tls.pin : "");
     return false;

@@ -79,6 +79,13 @@ static int64_t retry_after_ms(const struct http_reply *http, int64_t now_s)
     return seconds > 0 && seconds <= RETRY_AFTER_MAX_S ? 1000 * seconds : 0;
 }
 
+// A refused login is told in its session.
+static struct text message_of(const struct value *tree)
+{
+    struct text message = value_text_at(tree, "error.message");
+    return message.len ? message : value_text_at(tree, "session.message");
+}
+
 void reply_read(struct reply *out, struct arena *arena, const struct http_reply *http,
                 int64_t now_s)
 {
@@ -91,7 +98,7 @@ void reply_read(struct reply *out, struct arena *arena, const struct http_reply 
         .status = http->failure == HTTP_OK ? http->status : 0,
         .tree = tree,
         .key = value_text_at(tree, "error.key"),
-        .message = value_text_at(tree, "error.message"),
+        .message = message_of(tree),
         .hint = value_text_at(tree, "error.hint"),
     };
     out->kind = kind_of(out, http);

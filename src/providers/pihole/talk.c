@@ -113,20 +113,24 @@ static const char *words_of(const struct talk *talk, enum trouble_kind kind)
     static const char has_no_seat[] =
         "has no API seat left: end sessions on its page, or raise webserver.api.max_sessions";
     static const char *const words[REPLY_KINDS] = {
-        [REPLY_UNAUTHORIZED] = "refuses the password: give its own, or an app password",
+        [REPLY_UNAUTHORIZED] = "refuses the password: give its own, or an app password "
+                               "(PIHOLE_PASSWORD or its tokenFile)",
         [REPLY_NEEDS_TOKEN] = asks_for_token,
         [REPLY_RATE] = "limits logins",
         [REPLY_SEATS] = has_no_seat,
         [REPLY_LIMIT] = "limits requests",
         [REPLY_DOWN] = "does not answer",
-        [REPLY_UNTRUSTED] = "has a certificate that is not trusted: give its CA, its name or a pin",
+        [REPLY_UNTRUSTED] =
+            "has a certificate that is not trusted: give its CA, its name or a pin "
+            "(PIHOLE_TLS_CA_FILE, PIHOLE_TLS_SERVER_NAME, PIHOLE_TLS_PIN or its tls)",
     };
     if (kind == TROUBLE_RESTARTING)
         return "restarts its resolver";
     if (kind == TROUBLE_PASSWORD && talk->has_logged_in)
         return "lets us in, and then refuses the session";
     if (kind == TROUBLE_PASSWORD && talk->seat->has_no_password)
-        return "has a password: give it, or an app password";
+        return "has a password: give it, or an app password, and take PIHOLE_NO_PASSWORD or its "
+               "noPassword away";
     return words[talk->reply.kind] ? words[talk->reply.kind] : "failed";
 }
 

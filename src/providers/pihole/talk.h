@@ -98,6 +98,8 @@ void talk_add_header(struct talk *talk, const char *name, const char *value);
 
 // pin.c
 void pin_recall(struct talk *talk);
+// It is to be learned, and nobody has: the next key is believed.
+bool pin_is_open(const struct talk *talk);
 void pin_fill(const struct pihole_seat *seat, struct http_tls *out);
 // False: the reply is not one to hear; ask again, or the talk has ended.
 bool pin_hear(struct talk *talk);
