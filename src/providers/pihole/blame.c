@@ -76,14 +76,9 @@ void blame_clear(struct talk *talk)
     follow(talk);
 }
 
-static void suspect(struct talk *talk)
+// One of these, unless they are fewer by now.
+static void suspect(struct talk *talk, struct change *const *changes, size_t count)
 {
-    size_t count;
-    struct change *const *changes = revision_changes(talk->revision, &count);
-    if (!count) { // our lines were to be packed in another way
-        talk_trouble_of_reply(talk);
-        return;
-    }
     if (talk->is_bisecting) {
         bisect_hear(&talk->bisect, false);
     } else {
@@ -96,6 +91,16 @@ static void suspect(struct talk *talk)
     follow(talk);
 }
 
+static void suspect_all(struct talk *talk)
+{
+    size_t count;
+    struct change *const *changes = revision_changes(talk->revision, &count);
+    if (count)
+        suspect(talk, changes, count);
+    else // our lines were to be packed in another way
+        talk_trouble_of_reply(talk);
+}
+
 // Pi-hole did not say which; does our own eye see it?
 static void search(struct talk *talk)
 {
@@ -106,7 +111,7 @@ static void search(struct talk *talk)
     if (!is_of_resolver && list_refused(talk->list, &part, &i, &why))
         block(talk, part, list_line(talk->list, part, i), text_of(why));
     else
-        suspect(talk);
+        suspect_all(talk);
 }
 
 static void leave_out(struct talk *talk, const struct blame *blame)
@@ -121,10 +126,14 @@ static void leave_out(struct talk *talk, const struct blame *blame)
     talk_go_on(talk);
 }
 
+// A line may be of several.
 static void set_apart(struct talk *talk, const struct blame *blame)
 {
-    for (size_t i = 0; i < blame->change_count; i++)
-        refuse(talk, blame->changes[i]);
+    if (blame->change_count > 1) {
+        suspect(talk, blame->changes, blame->change_count);
+        return;
+    }
+    refuse(talk, *blame->changes);
     talk->is_bisecting = false;
     talk_go_on(talk);
 }

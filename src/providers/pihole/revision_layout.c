@@ -4,7 +4,8 @@
 #include "providers/pihole/revision_private.h"
 
 // The lines of a list as revised. Ours stay where they are; new ones go to the end. When that is
-// too long for a PATCH, ours are packed: several names of one address a line.
+// too long for a PATCH, ours are packed: several names of one address a line. When that is too long
+// as well, those that are new are.
 
 // A name of ours, with its value: of the list as read, or brought by a change.
 struct item {
@@ -148,14 +149,16 @@ static void lay_ours(struct bench *bench, uint32_t at)
     items->count = bench->others.count = 0;
     take_apart(bench->revision, line, items, &bench->others);
     bool is_whole = items->count == line->entry_count;
-    bool is_kept = items->count && (items->count == 1 || bench->form == FORM_KEPT);
+    bool is_kept = items->count && (items->count == 1 || bench->form != FORM_UNPACKED);
     if (is_whole && is_kept)
         keep_line(bench->revision, &bench->layout, bench->part, at, true);
     else if (is_kept && items->count <= PACKED_NAMES)
         write_line(bench->revision, &bench->layout, items->at, items->count, at);
     else
         write_lines(bench->revision, &bench->layout, items, 0, at);
-    write_lines(bench->revision, &bench->layout, &bench->others, 0, items->count ? LIST_NONE : at);
+    if (bench->form != FORM_GROWN)
+        write_lines(bench->revision, &bench->layout, &bench->others, 0,
+                    items->count ? LIST_NONE : at);
 }
 
 static bool is_ours_now(const struct revision *revision, enum list_part part, uint32_t at)
@@ -219,20 +222,28 @@ static void lay_packed(struct bench *bench)
     }
 }
 
+// What the lines as read have no place for.
+static void add_new(struct bench *bench)
+{
+    for (size_t i = 0; i < bench->revision->pair_count; i++) {
+        const struct pair *pair = &bench->revision->pairs[i];
+        if (list_part_of(pair->type) == bench->part &&
+            (pair->entry == LIST_NONE || bench->form == FORM_GROWN))
+            add_item(&bench->items, item_of_pair(pair));
+    }
+}
+
 struct layout revision_layout(struct revision *revision, enum list_part part, enum layout_form form)
 {
+    bool packs = form == FORM_PACKED || form == FORM_GROWN;
     struct bench bench = {.revision = revision, .part = part, .form = form};
     bench.layout.json_len = 2;
     for (uint32_t at = 0; at < revision->list->parts[part].count; at++)
         lay_line(&bench, at);
     if (form != FORM_PACKED)
         bench.items.count = 0;
-    for (size_t i = 0; i < revision->pair_count; i++) {
-        const struct pair *pair = &revision->pairs[i];
-        if (list_part_of(pair->type) == part && pair->entry == LIST_NONE)
-            add_item(&bench.items, item_of_pair(pair));
-    }
-    if (form == FORM_PACKED)
+    add_new(&bench);
+    if (packs)
         lay_packed(&bench);
     else
         write_lines(revision, &bench.layout, &bench.items, 0, LIST_NONE);

@@ -78,6 +78,8 @@ void revision_plan_writes(struct revision *revision);
 bool revision_adopts(const struct revision *revision, enum list_part part, size_t line);
 size_t revision_body_len(const struct revision *revision, const bool parts[LIST_PARTS]);
 
-enum layout_form { FORM_KEPT, FORM_UNPACKED, FORM_PACKED };
+// KEPT: a line of ours stays as it is, new ones have one name. GROWN: what is new is packed, at the
+// end. UNPACKED, PACKED: so are all of ours.
+enum layout_form { FORM_KEPT, FORM_GROWN, FORM_UNPACKED, FORM_PACKED };
 struct layout revision_layout(struct revision *revision, enum list_part part,
                               enum layout_form form);

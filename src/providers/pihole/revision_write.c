@@ -83,15 +83,16 @@ static bool try_unpacked(struct revision *revision)
     return true;
 }
 
-static void try_packed(struct revision *revision)
+// By elements, if that is too long for a PATCH as well: as few as possible.
+static void pack(struct revision *revision)
 {
     struct layout layout = revision_layout(revision, LIST_HOSTS, FORM_PACKED);
-    if (layout_body_len(&layout, LIST_HOSTS) > REVISION_BODY_MAX) {
+    revision->is_packed = layout_body_len(&layout, LIST_HOSTS) <= REVISION_BODY_MAX;
+    if (!revision->is_packed) {
         free(layout.at);
-        return;
+        layout = revision_layout(revision, LIST_HOSTS, FORM_GROWN);
     }
     use_layout(revision, LIST_HOSTS, layout);
-    revision->is_packed = true;
 }
 
 void revision_lay_out(struct revision *revision)
@@ -104,7 +105,7 @@ void revision_lay_out(struct revision *revision)
     if (revision->parts[LIST_HOSTS].packed && try_unpacked(revision))
         return;
     if (!fits(revision, LIST_HOSTS))
-        try_packed(revision);
+        pack(revision);
 }
 
 // ---- its requests -------------------------------------------------------------------------------

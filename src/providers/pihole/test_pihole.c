@@ -1237,6 +1237,33 @@ static void without_an_index_the_culprit_is_found_by_halves(void **state)
     world_done(&world);
 }
 
+#define TRY(method, line)                                                                          \
+    method " /api/config/dns/hosts/192.168.1.50%20" line "%20%23%20signpost%3A1a2b3c4d"
+
+static void of_a_line_with_several_names_only_the_culprit_is_set_apart(void **state)
+{
+    struct world world;
+    struct change changes[] = {set_a("a.lan"), set_a("b.lan"), set_a("c.lan"), set_a("d.lan")};
+    (void)state;
+    world_start(&world);
+    const char *full = arena_printf(world.arena, "\"192.168.1.9 nas.lan # %065500d\"", 0);
+    const char *none = arena_printf(world.arena, DNS("%s", ""), full);
+    const char *some = arena_printf(world.arena, DNS("%s," A_LINE, ""), full);
+    const char *rest = "\"192.168.1.50 c.lan d.lan" TAG "\"";
+    const char *all = arena_printf(world.arena, DNS("%s," A_LINE ",%s", ""), full, rest);
+    PLAY_CHANGES(&world, changes, 4, {"GET /api/config/dns", 200, none},
+                 {TRY("PUT", "a.lan%20b.lan%20c.lan%20d.lan"), REFUSED("no")},
+                 {"GET /api/config/dns", 200, none}, {TRY("PUT", "a.lan%20b.lan"), REFUSED("no")},
+                 {"GET /api/config/dns", 200, none}, {TRY("PUT", "a.lan"), 201, TOOK},
+                 {"GET /api/config/dns", 200, some}, {"GET /api/config/dns", 200, some},
+                 {TRY("PUT", "c.lan%20d.lan"), 201, TOOK}, {"GET /api/config/dns", 200, all});
+    assert_null(world.job.trouble);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(changes[i].outcome.is_done, i != 1);
+    assert_string_equal(changes[1].outcome.error->reason, "RecordRefused");
+    world_done(&world);
+}
+
 static void a_refusal_that_is_no_changes_fault_ends_the_talk(void **state)
 {
     struct world world;
@@ -1730,6 +1757,7 @@ int main(void)
         cmocka_unit_test(an_entry_that_pihole_refuses_is_set_apart_and_the_rest_sent_at_once),
         cmocka_unit_test(a_line_of_others_that_pihole_refuses_blocks_all_but_removals),
         cmocka_unit_test(without_an_index_the_culprit_is_found_by_halves),
+        cmocka_unit_test(of_a_line_with_several_names_only_the_culprit_is_set_apart),
         cmocka_unit_test(a_refusal_that_is_no_changes_fault_ends_the_talk),
         cmocka_unit_test(writes_that_are_refused_as_a_whole_end_the_talk),
         cmocka_unit_test(a_value_that_turns_out_forced_keeps_only_its_list_out),

@@ -35,6 +35,7 @@ struct world {
     uint64_t seed;
     unsigned names;
     bool is_large;
+    bool is_full; // of somebody's lines: no PATCH is long enough
     struct bits bits[NAMES_MAX][TYPES];
     bool is_adopted[NAMES_MAX][TYPES];
     char ledger[NAMES_MAX][TYPES][600];
@@ -140,6 +141,15 @@ static void make_junk(struct world *world)
     snprintf(made->text, sizeof made->text, "%s", junk[draw(world, COUNT_OF(junk))]);
 }
 
+static void make_full(struct world *world)
+{
+    for (unsigned i = 0; i < 2000; i++) {
+        struct made *made = &world->made[LIST_HOSTS][world->made_count[LIST_HOSTS]++];
+        *made = (struct made){.is_ours = false};
+        snprintf(made->text, sizeof made->text, "10.9.9.9 somebodys-%05u.home.lan # by hand", i);
+    }
+}
+
 static void make_cname(struct world *world)
 {
     unsigned value = draw(world, VALUES), name = draw(world, world->names - 1);
@@ -175,6 +185,8 @@ static void make_lists(struct world *world)
         else
             make_hosts(world);
     }
+    if (world->is_full)
+        make_full(world);
     for (int part = 0; part < 2; part++) {
         for (size_t i = 0; i < world->made_count[part]; i++)
             world->pihole[part].at[world->pihole[part].count++] =
@@ -514,12 +526,13 @@ static void play(struct world *world)
     assert_int_equal(count, 0);
 }
 
-static void play_seed(uint64_t seed, bool is_large)
+static void play_seed(uint64_t seed, bool is_large, bool is_full)
 {
     struct world *world = mem_new_of(struct world);
     world->house = house_of(seed % 3 != 0);
     world->seed = seed;
     world->is_large = is_large;
+    world->is_full = is_full;
     world->house.way = (enum revision_way)(seed / 3 % 3);
     world->names = is_large ? NAMES_MAX : 12;
     world->house.ledger = (struct ledger_view){.find = world_find, .context = world};
@@ -537,14 +550,23 @@ static void random_batches_do_what_the_model_says(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 1500; seed++)
-        play_seed(seed, false);
+        play_seed(seed, false, false);
 }
 
 static void long_lists_too(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 18; seed++)
-        play_seed(seed, true);
+        play_seed(seed, true, false);
+}
+
+static void lists_that_no_patch_can_carry_too(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++)
+        play_seed(seed, false, true);
+    for (uint64_t seed = 1; seed <= 9; seed++)
+        play_seed(seed, true, true);
 }
 
 int main(void)
@@ -552,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_batches_do_what_the_model_says),
         cmocka_unit_test(long_lists_too),
+        cmocka_unit_test(lists_that_no_patch_can_carry_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

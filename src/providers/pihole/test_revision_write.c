@@ -236,6 +236,33 @@ static void what_no_patch_can_carry_goes_by_element(void **state)
     }
 }
 
+#define HOSTS_PATH "/api/config/dns/hosts/"
+#define TAG_PATH "%20%23%20signpost%3A1a2b3c4d\n"
+
+static void where_no_patch_can_carry_it_one_element_has_several_names(void **state)
+{
+    (void)state;
+    HOUSE(house, true);
+    const char *full = many(&house, "9.9.9.9 somebodys-host-@.home.lan\n", 2000);
+    const char *ours = "1.1.1.1 x y z" TAG "\n1.1.1.1 old" TAG "\n";
+    house_read(&house, arena_printf(house.arena, "%s%s", full, ours), "");
+    REVISE(&house, "A b 1.1.1.2", "A c 1.1.1.3", "A a 1.1.1.2", "A y 1.1.1.2", "A old 1.1.1.1");
+    assert_string_equal(requests(&house),
+                        "PUT " HOSTS_PATH "1.1.1.1%20x%20z" TAG_PATH //
+                        "PUT " HOSTS_PATH "1.1.1.2%20a%20b%20y" TAG_PATH "PUT " HOSTS_PATH
+                        "1.1.1.3%20c" TAG_PATH //
+                        "DELETE " HOSTS_PATH "1.1.1.1%20x%20y%20z" TAG_PATH);
+    // Another address of all: not a name is missing meanwhile.
+    REVISE(&house, "A x 1.1.1.2", "A y 1.1.1.2", "A z 1.1.1.2", "A old 1.1.1.2");
+    assert_string_equal(requests(&house), "PUT " HOSTS_PATH "1.1.1.2%20old%20x%20y%20z" TAG_PATH
+                                          "DELETE " HOSTS_PATH "1.1.1.1%20x%20y%20z" TAG_PATH
+                                          "DELETE " HOSTS_PATH "1.1.1.1%20old" TAG_PATH);
+    house.way = REVISION_BY_ELEMENT;
+    REVISE(&house, "A b 1.1.1.2", "A a 1.1.1.2");
+    assert_string_equal(requests(&house), "PUT " HOSTS_PATH "1.1.1.2%20b" TAG_PATH "PUT " HOSTS_PATH
+                                          "1.1.1.2%20a" TAG_PATH);
+}
+
 // ---- read back ----------------------------------------------------------------------------------
 
 static bool stands(struct house *house, const char *hosts, const char *cnames)
@@ -368,6 +395,7 @@ int main(void)
         cmocka_unit_test(ours_are_packed_when_that_makes_them_fit_and_unpacked_when_few),
         cmocka_unit_test(packed_lines_are_unpacked_where_there_is_room),
         cmocka_unit_test(what_no_patch_can_carry_goes_by_element),
+        cmocka_unit_test(where_no_patch_can_carry_it_one_element_has_several_names),
         cmocka_unit_test(what_is_read_back_is_compared_with_what_was_planned),
         cmocka_unit_test(a_refusal_is_blamed_on_the_changes_behind_the_line),
         cmocka_unit_test(a_hint_without_a_line_blames_nobody),
