@@ -62,7 +62,7 @@ static bool serve_names(struct pihole *pihole, int64_t now_ms, struct error *err
     uint64_t served = model_pihole_served(pihole->model, now_ms);
     AUTO_BUFFER hosts = {0};
     AUTO_BUFFER cnames = {0};
-    if (served == pihole->served)
+    if (served == pihole->served || now_ms < pihole->works_ms)
         return true;
     pihole->served = served;
     model_pihole_write_hosts(pihole->model, now_ms, &hosts);
@@ -80,12 +80,19 @@ static void sync_resolver(struct pihole *pihole, int64_t now_ms)
         fail(&err);
 }
 
+static int64_t next_ms_of(const struct pihole *pihole, int64_t now_ms)
+{
+    int64_t next_ms = model_pihole_next_ms(pihole->model, now_ms);
+    bool is_working = pihole->works_ms > now_ms;
+    return is_working && (next_ms < 0 || pihole->works_ms < next_ms) ? pihole->works_ms : next_ms;
+}
+
 void pihole_sync_now(struct pihole *pihole)
 {
     int64_t now_ms = loop_mono_ms(pihole->loop);
     bool is_open = sync_port(pihole, now_ms);
     sync_resolver(pihole, now_ms);
-    int64_t next_ms = model_pihole_next_ms(pihole->model, now_ms);
+    int64_t next_ms = next_ms_of(pihole, now_ms);
     if (!is_open)
         loop_timer_set(pihole->loop, &pihole->sync, BUSY_PORT_MS);
     else if (next_ms >= 0)

@@ -20,7 +20,8 @@ struct pihole {
     uint64_t life;     // as the model counts them
     uint64_t served;   // what the resolver was given last
     int64_t read_ms;   // when lists were read that nobody has written over since; 0: they were
-    bool is_real_time; // work takes as long as with the real one
+    bool is_real_time; // work takes as long as with the real one,
+    int64_t works_ms;  // until then, and what came of it is served from then on
     struct loop_timer sync;
     char *certificate_pem;
     char *ca_pem;

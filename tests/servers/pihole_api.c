@@ -54,6 +54,14 @@ static void note_read(struct pihole *pihole, const struct wire_request *request)
         pihole->read_ms = is_read ? loop_mono_ms(pihole->loop) : 0;
 }
 
+static void note_work(struct pihole *pihole, const struct pihole_reply *reply)
+{
+    int64_t until_ms = loop_mono_ms(pihole->loop) + reply->delay_ms;
+    bool works = pihole->is_real_time && reply->fate == PIHOLE_ANSWERS;
+    if (works && until_ms > pihole->works_ms)
+        pihole->works_ms = until_ms;
+}
+
 static void depart(struct flight *flight)
 {
     const struct pihole_reply *reply = &flight->reply;
@@ -84,6 +92,7 @@ static void asked(void *context, struct wire_client *client, const struct wire_r
     printf("%s %.*s %zu: %d\n", request->method, TEXT_ARGS(request->target), request->body.len,
            flight->reply.fate == PIHOLE_ANSWERS ? flight->reply.status : -1);
     note_read(pihole, request);
+    note_work(pihole, &flight->reply);
     pihole_sync_soon(pihole);
     depart(flight);
 }
