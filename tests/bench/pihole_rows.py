@@ -23,6 +23,7 @@ from piholes import SILENCE_S, TARGET, Ingresses, Pihole, Prober, names
 
 PERSON = "192.168.1.9 nas.home.lan # by hand"
 MEMORY = pathlib.Path("/dev/shm")
+ALONE = ("--controllers", "ingress")
 
 
 @contextlib.contextmanager
@@ -237,13 +238,13 @@ def add_seats(table, folder):
 # ---- on a cluster -------------------------------------------------------------------------------
 
 class Stand:
-    """An operator for Ingresses of one namespace, and their Pi-hole."""
+    """An operator for Ingresses of one namespace and nothing else, and their Pi-hole."""
 
     def __init__(self, cluster, programs, pihole):
         self.cluster = cluster
         self.pihole = pihole
         self.namespace = cluster.new_namespace()
-        words = ("--pihole-url", pihole.url, "--default-target-ip", TARGET)
+        words = (*ALONE, "--pihole-url", pihole.url, "--default-target-ip", TARGET)
         environment = {"PIHOLE_URL": pihole.url, "PIHOLE_API_TOKEN": pihole.password,
                        "DEFAULT_TARGET_IP": TARGET}
         account = cluster.operator(self.namespace, *words)
@@ -252,7 +253,7 @@ class Stand:
 
     def start(self, *words):
         begin = time.time()
-        self.replica = self.operator.start(*words)
+        self.replica = self.operator.start(*ALONE, *words)
         return 1000 * (time.time() - begin)
 
     def stop(self):
