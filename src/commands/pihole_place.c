@@ -16,8 +16,7 @@ enum {
 
 struct followed {
     struct pihole_target *target;
-    struct error fault;     // of what was read last; no text: there was none
-    int64_t quiet_since_ms; // 0: there is no trouble that may pass by itself
+    struct error fault; // of what was read last; no text: there was none
 };
 
 struct pihole_place {

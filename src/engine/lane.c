@@ -538,7 +538,13 @@ void lane_ask_anew(struct lane *lane)
                        due_ms > now_ms ? due_ms - now_ms : 0);
 }
 
-void lane_answered(struct lane *lane, const struct job *job)
+// Too early to tell, and the answer before may hold.
+static bool is_no_answer(const struct lane *lane, const struct job *job)
+{
+    return lane->view.answered_s && job->trouble && !*job->trouble->reason;
+}
+
+static void take_answer(struct lane *lane, const struct job *job)
 {
     struct arena *arena = arena_new();
     bool was_ok = lane->view.answered_s ? lane->view.is_answer_ok : lane->was_well;
@@ -563,6 +569,12 @@ void lane_answered(struct lane *lane, const struct job *job)
         key_wake(lane->engine, lane->owner, QUEUE_USER);
     if (is_learned)
         gather_wake_lane(lane);
+}
+
+void lane_answered(struct lane *lane, const struct job *job)
+{
+    if (!is_no_answer(lane, job))
+        take_answer(lane, job);
     if (lane->has_question)
         loop_timer_set(lane->engine->loop, &lane->question_timer,
                        lane->asked_ms ? lane->good_for_ms : 0);

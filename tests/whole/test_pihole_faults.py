@@ -1,11 +1,17 @@
 """Signpost and a Pi-hole that fails, refuses or is slow: what is told, and what comes of it."""
 
+import contextlib
+import datetime
 import json
 import pathlib
+import re
+import socket
+import threading
+import time
 
 import pytest
 
-from harness import fetch, metric, run
+from harness import LOOPBACK, fetch, metric, run, wait_until
 from piholes import TARGET, names, ours
 
 
@@ -60,6 +66,27 @@ def test_a_long_restart_is_waited_for_without_a_word(new_pihole, ingresses_at):
     pihole.wait_resolves("app.home.lan", [TARGET], seconds=20)
     pihole.wait_resolves("www.home.lan", ["192.0.2.9"])
     ingresses.wait_synced("app", "app.home.lan")
+    assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
+
+
+def moment(row):
+    return datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp()
+
+
+def test_a_restart_leaves_it_ready_for_15_seconds(new_pihole, ingresses_at):
+    pihole = new_pihole(restart_api_ms=22000, restart_dns_ms=1000)
+    ingresses = ingresses_at(pihole).start()
+    ingresses.wait(ingresses.is_well, "it is well")
+    ingresses.add("www", "www.home.lan", target_cname="nas.home.lan")
+    pihole.wait(lambda: not pihole.state()["open"], "it restarts")
+    ingresses.add("app", "app.home.lan")
+    told = wait_until(lambda: ingresses.program.lines("the backend is waited for"), "it is noticed",
+                      20, [ingresses.program])
+    assert ingresses.is_well()
+    ingresses.wait(lambda: not ingresses.is_well(), "that takes too long", 30)
+    assert time.time() - moment(told[0]) >= 15, ingresses.checks()
+    assert "[-]pihole-default failed: does not answer; it may be restarting" in ingresses.checks()
+    ingresses.wait(ingresses.is_well, "it is back", 60)
     assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
 
 
@@ -283,6 +310,64 @@ def test_the_password_is_shown_nowhere(ingresses, pihole):
              fetch(ingresses.metrics_port, "/metrics")[1],
              *(path.read_text() for path in ingresses.folder.rglob("*") if path.is_file())]
     assert not [text for text in shown if pihole.password in text]
+
+
+class Tap:
+    """Stands between Signpost and a Pi-hole, and keeps what the Pi-hole says."""
+
+    def __init__(self, pihole):
+        self.pihole = pihole
+        self.said = b""
+        self.door = socket.create_server((LOOPBACK, 0))
+        self.url = f"http://{LOOPBACK}:{self.door.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self.door.accept()[0]
+                try:
+                    server = socket.create_connection((LOOPBACK, self.pihole.port))
+                except OSError:
+                    client.close()
+                    continue
+                for pair in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=self.pump, args=pair, daemon=True).start()
+
+    def pump(self, source, target, is_kept):
+        with contextlib.suppress(OSError):
+            while octets := source.recv(65536):
+                self.said += octets if is_kept else b""
+                target.sendall(octets)
+            target.shutdown(socket.SHUT_WR)
+
+    def sids(self):
+        return set(re.findall(r'"sid":"([^"]+)"', self.said.decode(errors="replace")))
+
+    def close(self):
+        self.door.close()
+
+
+def test_passwords_and_session_ids_stand_in_no_log(ingresses_at, pihole):
+    with contextlib.closing(Tap(pihole)) as tap:
+        ingresses = ingresses_at(pihole, PIHOLE_URL=tap.url, LOG_LEVEL="debug")
+        ingresses.add("app", "app.home.lan")
+        ingresses.start()
+        pihole.wait_resolves("app.home.lan", [TARGET])
+        pihole.do("forget_sessions")
+        ingresses.add("more", "more.home.lan")
+        pihole.wait_resolves("more.home.lan", [TARGET])
+        pihole.kill()
+        ingresses.add("last", "last.home.lan")
+        ingresses.wait(lambda: ingresses.program.lines("pihole api error"), "an error is told", 20)
+        pihole.set(up=True)
+        pihole.wait_resolves("last.home.lan", [TARGET], seconds=20)
+        assert ingresses.program.stop() == 0
+        assert len(tap.sids()) >= 2
+        assert ingresses.program.lines("talk begins")
+        for secret in (pihole.password, *tap.sids()):
+            assert secret not in ingresses.program.log()
+            assert json.dumps(secret)[1:-1] not in ingresses.program.log()
 
 
 def test_its_own_ca_and_name_are_trusted(new_pihole, ingresses_at, tmp_path):

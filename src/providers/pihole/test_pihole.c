@@ -1345,6 +1345,37 @@ static void a_body_that_was_dropped_is_written_element_by_element(void **state)
     world_done(&world);
 }
 
+static void the_list_is_read_again_after_64_elements(void **state)
+{
+    enum { COUNT = 150 };
+    struct world world;
+    struct change changes[COUNT];
+    struct row rows[COUNT + 4] = {READ("", "")};
+    AUTO_BUFFER list = {0};
+    size_t at = 1;
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"write\":\"element\"}");
+    PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
+    for (int i = 0; i < COUNT; i++) {
+        changes[i] = set_a(arena_printf(world.arena, "n%d.lan", i));
+        const char *put = "PUT /api/config/dns/hosts/192.168.1.50%20n";
+        rows[at++] = (struct row){
+            arena_printf(world.arena, "%s%d.lan%%20%%23%%20signpost%%3A" OWNER, put, i), 201, TOOK};
+        buffer_printf(&list, "%s\"192.168.1.50 n%d.lan" TAG "\"", i ? "," : "", i);
+        if ((i + 1) % 64 == 0 || i + 1 == COUNT)
+            rows[at++] = (struct row){
+                "GET /api/config/dns", 200,
+                arena_printf(world.arena,
+                             "{\"config\":{\"dns\":{\"hosts\":[%s],\"cnameRecords\":[]}}}",
+                             list.at)};
+    }
+    world.job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = COUNT};
+    play_job(&world, rows, at);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(changes[i].outcome.is_done && changes[i].outcome.was_created);
+    world_done(&world);
+}
+
 // ---- silence ------------------------------------------------------------------------------------
 
 static void silence_soon_after_a_restarting_write_is_no_error(void **state)
@@ -1762,6 +1793,7 @@ int main(void)
         cmocka_unit_test(writes_that_are_refused_as_a_whole_end_the_talk),
         cmocka_unit_test(a_value_that_turns_out_forced_keeps_only_its_list_out),
         cmocka_unit_test(a_body_that_was_dropped_is_written_element_by_element),
+        cmocka_unit_test(the_list_is_read_again_after_64_elements),
         cmocka_unit_test(silence_soon_after_a_restarting_write_is_no_error),
         cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
         cmocka_unit_test(refused_connections_are_no_restart),
