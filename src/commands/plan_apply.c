@@ -5,10 +5,13 @@
 #include "commands/commands.h"
 #include "commands/pihole.h"
 #include "commands/plan_carry.h"
+#include "commands/plan_consent.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
 #include "commands/writer.h"
+#include "dns/plan_sum.h"
+#include "kinds/dnsplan/dnsplan.h"
 
 enum { LOOK_MS = 500, REST_FACTOR = 4 };
 
@@ -139,7 +142,47 @@ static void pause_after(const struct apply *apply, int64_t looked_ms)
     loop_timer_cancel(apply->loop, &timer);
 }
 
-// Whoever leads carries everything out at once: nothing has to be asked of it, but its outcome.
+static void approve(const struct apply *apply, const char *name, const char *checksum)
+{
+    struct error err;
+    struct consent consent = {.arena = apply->plan.arena,
+                              .place = &apply->setup.place,
+                              .name = name,
+                              .checksum = checksum};
+    if (plan_consent(&consent, &err) && !consent.was_given)
+        fprintf(stderr, "signpost: approved DNSPlan %s\n", name);
+}
+
+// Removals at one backend that no object asks for: those it may hold back.
+static void approve_lane(const struct apply *apply, const char *lane)
+{
+    char name[DNSPLAN_NAME_MAX];
+    char checksum[PLAN_SUM_MAX];
+    const struct proposal *plan = &apply->plan;
+    struct plan_sum_change *changes =
+        arena_new_array(plan->arena, struct plan_sum_change, plan->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct proposal_change *change = &plan->changes[i];
+        if (change->act == ENGINE_DELETE && !change->kind && !strcmp(change->lane, lane))
+            changes[count++] = (struct plan_sum_change){.before = &change->set};
+    }
+    plan_sum_write(lane, changes, count, checksum);
+    dnsplan_name_write(text_of(lane), text_of(checksum), name);
+    if (count)
+        approve(apply, name, checksum);
+}
+
+static void approve_held(const struct apply *apply)
+{
+    const struct proposal *plan = &apply->plan;
+    for (size_t i = 0; i < plan->count; i++)
+        if (!i || strcmp(plan->changes[i - 1].lane, plan->changes[i].lane) != 0)
+            approve_lane(apply, plan->changes[i].lane);
+}
+
+// Whoever leads carries everything out by itself, but for what its guard holds back: that it is
+// told.
 static int wait_for_holder(struct apply *apply)
 {
     struct error err;
@@ -158,6 +201,7 @@ static int wait_for_holder(struct apply *apply)
         is_known = true;
         if (is_over || !left_ms(apply))
             return tell(apply);
+        approve_held(apply);
         pause_after(apply, loop_mono_ms(apply->loop) - begun_ms);
     }
 }
@@ -227,9 +271,10 @@ const struct command plan_apply_command = {
         "no other, writes status, and says of each change what came of it. A change that fails is "
         "not sent again.\n"
         "\n"
-        "Where a running Signpost leads, that one does all of it at once and of its own accord: "
-        "then this command waits until nothing of the plan is left to do, and tells what is left "
-        "at --timeout.\n"
+        "Where a running Signpost leads, that one does all of it by itself: then this command "
+        "waits "
+        "until nothing of the plan is left to do, and tells what is left at --timeout. Removals "
+        "that its guard holds back it lets go, as `signpost plan approve` does.\n"
         "\n"
         "Exit code 0: all done; 1: something failed or was not sent, or the plan is another one; "
         "2: not all could be read.",

@@ -8,6 +8,7 @@
 #include "commands/view_zones.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
+#include "kinds/dnsplan/dnsplan.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
@@ -66,6 +67,14 @@ static void describe_class(struct view *view, struct view_row *row, const struct
     row->what = copy(view, buffer_text(&out));
 }
 
+static void describe_plan(struct view *view, struct view_row *row, const struct value *tree)
+{
+    struct text lane = value_text_at(tree, "spec.class");
+    row->what =
+        arena_printf(view->arena, "%lld removals at %.*s",
+                     (long long)value_int_at(tree, "spec.counts.delete", 0), TEXT_ARGS(lane));
+}
+
 // The rest is known when its zone is.
 static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
 {
@@ -79,6 +88,7 @@ static const struct {
     void (*describe)(struct view *view, struct view_row *row, const struct value *tree);
 } describers[] = {{&dnsrecord_kind, describe_dnsrecord},
                   {&dnsclass_kind, describe_class},
+                  {&dnsplan_kind, describe_plan},
                   {&record_kind, describe_record},
                   {&zone_kind, view_describe_zone}};
 
@@ -106,13 +116,10 @@ static const struct rung {
     const char *type;
     const char *wanted;
 } rungs[] = {
-    {&zone_kind, "Accepted", "True"},
-    {&zone_kind, "Ready", "True"},
-    {&zone_kind, "Programmed", "True"},
-    {&record_kind, "Accepted", "True"},
-    {&record_kind, "Conflicted", "False"},
-    {&record_kind, "Programmed", "True"},
-    {NULL, "Ready", "True"},
+    {&zone_kind, "Accepted", "True"},      {&zone_kind, "Ready", "True"},
+    {&zone_kind, "Programmed", "True"},    {&record_kind, "Accepted", "True"},
+    {&record_kind, "Conflicted", "False"}, {&record_kind, "Programmed", "True"},
+    {&dnsplan_kind, "Applied", "True"},    {NULL, "Ready", "True"},
 };
 
 static const struct value *find_condition(const struct value *tree, const char *type)
@@ -256,12 +263,24 @@ static void take_fault(struct view *view, const struct folder_entry *entry)
     view->broken[view->broken_count++] = arena_copy_text(view->arena, entry->path);
 }
 
+// Nobody has to do anything about it any more.
+static bool is_over(const struct folder_entry *entry)
+{
+    static const char *const phases[] = {"Applied", "Expired", "Superseded"};
+    struct text phase = value_text_at(entry->tree, "status.phase");
+    for (size_t i = 0; entry->kind == &dnsplan_kind && i < COUNT_OF(phases); i++)
+        if (text_is(phase, phases[i]))
+            return true;
+    return false;
+}
+
 void view_add(struct view *view, const struct folder_entry *entry)
 {
     if (entry->fault)
         take_fault(view, entry);
-    if (entry->kind && entry->tree && !entry->is_duplicate && entry->kind->has_status &&
-        !entry->kind->is_foreign && value_text_at(entry->tree, "metadata.name").len)
+    if (!is_over(entry) && entry->kind && entry->tree && !entry->is_duplicate &&
+        entry->kind->has_status && !entry->kind->is_foreign &&
+        value_text_at(entry->tree, "metadata.name").len)
         add_row(view, entry);
 }
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import api
+
 from clusters import rule
 from harness import holds, run, wait_until
 from operators import QUICK_LEASE, Operator
@@ -33,6 +35,21 @@ def wait_synced(cluster, namespace, name, hosts):
     return cluster.api.wait("Ingress", name, namespace,
                             lambda found: annotations_of(found).get("managed-hosts") == hosts,
                             f"{name} has {hosts}")
+
+
+def plans_of(cluster, phase):
+    return [plan for plan in cluster.api.list("DNSPlan")
+            if plan.get("status", {}).get("phase") == phase]
+
+
+def approve(cluster, plan, checksum):
+    cluster.api.merge("DNSPlan", plan["metadata"]["name"], None, {"spec": {"approve": checksum}})
+
+
+def wait_plan(cluster, plan, reason):
+    cluster.api.wait("DNSPlan", plan["metadata"]["name"], None,
+                     lambda found: api.condition(found, "Applied")["reason"] == reason,
+                     f"the plan is told {reason}")
 
 
 def test_an_ingress_resolves_and_goes_with_it(cluster, namespace, operator, pihole):
@@ -137,3 +154,31 @@ def test_who_may_not_read_the_owner_id_is_told_what_to_do(cluster, namespace, op
     code, out, err = command(operator, "plan", account=account)
     assert code == 0, out + err
     assert pihole.counter("changes") == 0
+
+
+def test_whoever_puts_the_checksum_into_the_plan_lets_the_records_go(
+        cluster, namespace, operator, pihole):
+    """Made with just the rights that are printed."""
+    names = [f"n{number}" for number in range(12)]
+    replica = operator.start(*QUICK_LEASE)
+    for name in names:
+        put(cluster, namespace, name, f"{name}.home.lan")
+    pihole.wait(lambda: len(ours(pihole)) == 12, "all names are there", 40)
+    replica.program.kill()
+    for name in names:
+        cluster.api.delete("Ingress", name, namespace)
+    operator.start(*QUICK_LEASE)
+    plan = wait_until(lambda: plans_of(cluster, "Pending"), "somebody is asked", 40)[0]
+    assert len(ours(pihole)) == 12
+    assert plan["spec"]["counts"] == {"create": 0, "update": 0, "delete": 12}
+    assert {change["operation"] for change in plan["spec"]["changes"]} == {"Delete"}
+    assert plan["metadata"]["name"] == f"pihole-default-{plan['spec']['checksum'][:8]}"
+    approve(cluster, plan, "0" * 64)
+    wait_plan(cluster, plan, "WrongChecksum")
+    assert len(ours(pihole)) == 12
+    code, out, err = run("plan", "approve", "--kubeconfig", cluster.admin_kubeconfig,
+                         plan["metadata"]["name"])
+    assert code == 0, out + err
+    wait_plan(cluster, plan, "Applied")
+    assert pihole.hosts == PEOPLE
+    cluster.api.delete("DNSPlan", plan["metadata"]["name"])

@@ -224,7 +224,7 @@ def test_bash_completes_commands():
 
 
 def test_bash_completes_the_second_word_of_a_command():
-    assert complete("plan", "ap") == ["apply"]
+    assert complete("plan", "ap") == ["apply", "approve"]
     assert complete("plan", "apply", "--che") == ["--checksum"]
 
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "commands/place.h"
+
+// A person's word on a DNSPlan: its checksum is put into its spec.approve, as if somebody edited
+// the object. Whoever leads hears it; nothing is locked for it.
+
+struct consent {
+    struct arena *arena;
+    const struct place *place; // found, and with the options of one
+    const char *name;          // of the DNSPlan
+    const char *checksum;      // that it has to have; NULL: whatever it has
+    // Once it is given:
+    const char *given; // the checksum
+    const char *lane;  // whose records go
+    int64_t removals;  // how many
+    bool was_given;    // before
+};
+// Fails where there is none of that name (status 404), where it is over, or has another checksum.
+bool plan_consent(struct consent *consent, struct error *err);
