@@ -724,7 +724,10 @@ const struct command status_command = {
     .doc =
         "Reads the manifests and the status files beside them, or the objects of a cluster; "
         "`signpost run` need not be running, and is not asked. Below a Zone stands what each of "
-        "its servers answers. Kinds that a cluster does not let one read are left out, and told "
+        "its servers answers. Of an Ingress whose names go to Pi-holes its annotations tell: which "
+        "names it wants, in which of them, and what keeps one out; `signpost check --live` looks "
+        "at the Pi-holes themselves. Kinds that a cluster does not let one read are left out, and "
+        "told "
         "so. Exit code 0: all objects are Ready, nothing is refused, and with --ask every answer "
         "is as declared.",
     .examples = "signpost status --dir ./manifests\n"

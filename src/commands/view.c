@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/url.h"
+#include "commands/view_names.h"
 #include "commands/view_zones.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
@@ -97,7 +98,7 @@ bool view_describes(const struct kind *kind)
     for (size_t i = 0; i < COUNT_OF(describers); i++)
         if (describers[i].kind == kind)
             return true;
-    return false;
+    return kind->is_advised;
 }
 
 static void describe(struct view *view, struct view_row *row, const struct value *tree)
@@ -236,9 +237,13 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .order = view->count,
         .tree = entry->tree,
     };
-    describe(view, &row, entry->tree);
-    read_status(view, &row, entry->tree);
-    read_warning(view, &row, entry->tree);
+    if (entry->kind->is_advised) {
+        view_describe_names(view, &row, entry->tree);
+    } else {
+        describe(view, &row, entry->tree);
+        read_status(view, &row, entry->tree);
+        read_warning(view, &row, entry->tree);
+    }
     read_spec(&row, entry->tree);
     bool is_kept = entry->is_gone && is_broken(view, row.path);
     if (entry->is_gone && !is_kept)
@@ -274,12 +279,25 @@ static bool is_over(const struct folder_entry *entry)
     return false;
 }
 
+// It went at once, held by nothing.
+static bool is_past(const struct folder_entry *entry)
+{
+    return entry->is_gone && !value_text_at(entry->tree, "metadata.deletionTimestamp").len;
+}
+
+static bool is_ours(const struct folder_entry *entry)
+{
+    const struct kind *kind = entry->kind;
+    if (kind->has_status && !kind->is_foreign)
+        return !is_over(entry);
+    return view_has_names(kind, entry->tree) && !is_past(entry);
+}
+
 void view_add(struct view *view, const struct folder_entry *entry)
 {
     if (entry->fault)
         take_fault(view, entry);
-    if (!is_over(entry) && entry->kind && entry->tree && !entry->is_duplicate &&
-        entry->kind->has_status && !entry->kind->is_foreign &&
+    if (entry->kind && entry->tree && !entry->is_duplicate && is_ours(entry) &&
         value_text_at(entry->tree, "metadata.name").len)
         add_row(view, entry);
 }

@@ -1,0 +1,75 @@
+"""`signpost status` of Ingresses whose names go to Pi-holes."""
+
+import json
+
+from harness import run
+
+
+def rows(ingresses, code):
+    status, out, err = run("status", "--dir", ingresses.folder, "--output", "json")
+    assert (status, err) == (code, ""), out
+    return {row["name"]: row for row in json.loads(out)["objects"]}
+
+
+def test_an_ingress_is_shown_with_its_names_and_what_became_of_them(ingresses, pihole):
+    ingresses.add("app", "App.home.lan", "www.home.lan")
+    ingresses.write("other.yaml", "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+                    "metadata: {name: other}\nspec: {rules: [{host: other.lan}]}\n")
+    row = rows(ingresses, code=1)["app"]
+    assert (row["ready"], row["reason"], row["right"]) == ("-", "-", False)
+    assert "`signpost run` has not acted on it yet" in row["message"]
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan", "www.home.lan")
+    [(name, row)] = rows(ingresses, code=0).items()
+    assert (name, row["kind"], row["what"]) == ("app", "Ingress", "app.home.lan, www.home.lan")
+    assert (row["ready"], row["reason"], row["message"], row["right"]) == (
+        "True", "Synced", "2 names are in place", True)
+    ingresses.add("taken", "nas.home.lan", "tv2.home.lan", instances="default, nowhere")
+    ingresses.wait_told("taken", "InvalidAnnotation")
+    row = rows(ingresses, code=1)["taken"]
+    assert row["what"] == "nas.home.lan, tv2.home.lan in default, nowhere"
+    assert (row["ready"], row["reason"], row["right"]) == ("False", "InvalidAnnotation", False)
+    assert "NameTaken: nas.home.lan: " in row["message"]
+    status, out, _ = run("status", "--dir", ingresses.folder)
+    assert status == 1 and out.splitlines()[-1] == "2 objects: 1 ready, 1 not"
+
+
+def test_what_was_edited_while_nobody_ran_is_pending(ingresses, pihole):
+    ingresses.add("app", "app.home.lan", "www.home.lan")
+    ingresses.add("gone", "gone.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan", "www.home.lan")
+    ingresses.wait_synced("gone", "gone.home.lan")
+    ingresses.program.stop()
+    ingresses.add("app", "app.home.lan")
+    ingresses.drop("gone")
+    found = rows(ingresses, code=1)
+    assert found["app"]["message"] == "edited since; `signpost run` has not acted on it yet"
+    assert "gone" not in found
+    ingresses.add("app", "app.home.lan", "www.home.lan", "new.home.lan")
+    assert rows(ingresses, code=1)["app"]["message"].startswith("new.home.lan is not ours: ")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan", "www.home.lan", "new.home.lan")
+    assert set(rows(ingresses, code=0)) == {"app"}
+
+
+def test_one_that_waits_with_its_deletion_says_why(ingresses_at, pihole):
+    ingresses = ingresses_at(pihole, PIHOLE_FINALIZER="true")
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    pihole.kill()
+    ingresses.drop("app")
+    ingresses.wait(lambda: "PiholeUnreachable" in run("status", "--dir", ingresses.folder)[1],
+                   "it says why")
+    row = rows(ingresses, code=1)["app"]
+    assert (row["ready"], row["reason"]) == ("False", "PiholeUnreachable")
+    assert row["message"].startswith("being deleted; default: Pi-hole at ")
+
+
+def test_a_name_outside_of_ascii_is_shown_as_it_is_published(ingresses):
+    ingresses.add("idn", "b\u00fccher.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("idn", "xn--bcher-kva.home.lan")
+    row = rows(ingresses, code=0)["idn"]
+    assert (row["what"], row["right"]) == ("xn--bcher-kva.home.lan", True)
