@@ -30,6 +30,7 @@ struct import {
     struct adoptions adoptions;
     struct pihole_memory memory;
     struct buffer out;
+    size_t left_count; // of a Pi-hole that is given up
     bool has_failed;
 };
 
@@ -89,6 +90,17 @@ static void tell_adoption(struct import *import, const struct pihole_target *tar
     adoptions_add(&import->adoptions, import->arena, target, name, address);
 }
 
+static void tell_alias(struct import *import, const struct pihole_target *target, struct text line)
+{
+    struct text rest = line, name;
+    const struct kept *kept =
+        text_cut(&rest, ',', &name) ? find_kept(import, text_trim(name)) : NULL;
+    if (!kept)
+        return;
+    buffer_printf(&import->out, "  adopt  %.*s (%s)\n", TEXT_ARGS(line), kept->object);
+    adoptions_add_alias(&import->adoptions, import->arena, target, line);
+}
+
 static void tell_left(struct import *import, const struct value *left)
 {
     size_t count = 0;
@@ -111,6 +123,8 @@ static void seen(void *context, const struct pihole_target *target, const struct
     }
     value_each (line, value_at(answer, "visit.plain", NULL))
         tell_adoption(import, target, line->text);
+    value_each (line, value_at(answer, "visit.plainAliases", NULL))
+        tell_alias(import, target, line->text);
     tell_left(import, value_at(answer, "visit.left", NULL));
 }
 
@@ -211,6 +225,25 @@ static void released(void *context, const struct record_set *set, const char *fa
     import->has_failed = import->has_failed || fault;
 }
 
+static void left_there(void *context, const struct record_set *set)
+{
+    struct import *import = context;
+    if (import->left_count++ < LEFT_SHOWN)
+        buffer_printf(&import->out, "left     %.*s %s\n", TEXT_ARGS(set->domain),
+                      record_type_name(set->type));
+}
+
+// What was kept of this Pi-hole may have been lost, or nothing of the kind was ever ours.
+static void tell_left_there(struct import *import)
+{
+    if (import->left_count > LEFT_SHOWN)
+        buffer_printf(&import->out, "and %zu more\n", import->left_count - LEFT_SHOWN);
+    if (import->left_count)
+        buffer_add_text(&import->out,
+                        "no ledger tells whether what is left was ours: if it was, remove it on "
+                        "Pi-hole's page\n");
+}
+
 static int release_one(struct import *import, const char *name)
 {
     struct error err, out;
@@ -219,6 +252,7 @@ static int release_one(struct import *import, const char *name)
         .target = pihole_targets_find(import->setup.piholes, text_of(name)),
         .timeout_ms = option_ms(import->invocation, "timeout"),
         .told = released,
+        .left = left_there,
         .context = import,
     };
     if (!release.target) {
@@ -227,6 +261,7 @@ static int release_one(struct import *import, const char *name)
         return command_fail(2, "%s", err.text);
     }
     bool is_done = pihole_release(&release, &err);
+    tell_left_there(import);
     if (import->out.len && !print_out(&import->out, &out))
         return command_fail(1, "%s", out.text);
     if (!is_done)
@@ -261,7 +296,8 @@ static int import_run(struct invocation *invocation)
 static const struct option import_rows[] = {
     {.name = "apply",
      .type = OPTION_FLAG,
-     .doc = "Adopt them: each line gets our mark, in its place. Takes the lock of the folder or "
+     .doc = "Adopt them: each line gets our mark, in its place, or an entry in the ledger. Takes "
+            "the lock of the folder or "
             "the Lease of the cluster; while a Signpost runs there, nothing is done."},
     {.name = "release",
      .type = OPTION_TEXT,
@@ -275,18 +311,22 @@ extern const struct command import_pihole_command;
 const struct command import_pihole_command = {
     .name = "import pihole",
     .summary = "take over what an earlier operator wrote into Pi-holes",
-    .doc = "Lists, for each Pi-hole, the lines of its hosts that an earlier operator made: those "
-           "without a comment and with a single name that stands in the annotation "
-           "pihole.io/managed-hosts of an object which Signpost has not marked yet. With --apply "
-           "they become ours; `signpost run` does the same by itself at its first sync, unless "
-           "PIHOLE_ADOPT is none. Lines that carry the mark of another owner are listed, too, and "
-           "never touched.\n"
-           "\n"
-           "A Pi-hole that is taken out of PIHOLE_TARGETS keeps its names: --release removes them, "
-           "of those that are still named by the options given here.\n"
-           "\n"
-           "Exit code 0: done; 1: a Pi-hole could not be asked, or a line not be adopted; 2: not "
-           "all could be read.",
+    .doc =
+        "Lists, for each Pi-hole, the lines of its hosts and the aliases that an earlier operator "
+        "made: those without a comment and with a single name that stands in the annotation "
+        "pihole.io/managed-hosts of an object which Signpost has not marked yet. With --apply "
+        "they become ours: a line of hosts gets our mark in its place, an alias, which can "
+        "carry none, an entry in the ledger; `signpost run` does the same by itself at its first "
+        "sync, unless "
+        "PIHOLE_ADOPT is none. Lines that carry the mark of another owner are listed, too, and "
+        "never touched.\n"
+        "\n"
+        "A Pi-hole that is taken out of PIHOLE_TARGETS keeps its names: --release removes them, "
+        "of those that are still named by the options given here. Where its ledger is lost, "
+        "nothing tells which aliases were ours: they stay, and are listed.\n"
+        "\n"
+        "Exit code 0: done; 1: a Pi-hole could not be asked, or a line not be adopted; 2: not "
+        "all could be read.",
     .examples = "signpost import pihole\n"
                 "signpost import pihole --apply\n"
                 "signpost import pihole --pihole-targets old.yaml --release upstairs\n",

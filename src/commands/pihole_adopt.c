@@ -5,6 +5,7 @@
 
 #include "commands/pihole_talk.h"
 #include "commands/writer.h"
+#include "engine/ledgers.h"
 
 enum { BATCH_MAX = 500 };
 
@@ -40,22 +41,43 @@ static void add_value(struct adoption *adoption, struct arena *arena, struct tex
     adoption->values = values;
 }
 
+static void add(struct adoptions *adoptions, struct arena *arena, const struct adoption *wanted,
+                struct text value)
+{
+    value = record_value_canonical(arena, wanted->type, value);
+    struct adoption *adoption = find(adoptions, wanted);
+    if (!adoption) {
+        mem_reserve(&adoptions->items, &adoptions->capacity, adoptions->count + 1);
+        adoption = &adoptions->items[adoptions->count++];
+        *adoption = *wanted;
+    }
+    add_value(adoption, arena, value);
+}
+
 void adoptions_add(struct adoptions *adoptions, struct arena *arena,
                    const struct pihole_target *target, struct text name, struct text address)
 {
     struct text value;
     enum record_type type = memchr(address.at, ':', address.len) ? RECORD_AAAA : RECORD_A;
     struct adoption wanted = {.target = target, .name = lower(arena, name), .type = type};
-    if (!record_value_normalise(arena, type, address, &value, NULL))
+    if (record_value_normalise(arena, type, address, &value, NULL))
+        add(adoptions, arena, &wanted, value);
+}
+
+void adoptions_add_alias(struct adoptions *adoptions, struct arena *arena,
+                         const struct pihole_target *target, struct text line)
+{
+    struct text name, value, target_name;
+    int64_t ttl_s = 0;
+    if (!text_cut(&line, ',', &name) || !text_cut(&line, ',', &target_name) ||
+        (line.len && !text_to_int64(text_trim(line), &ttl_s)) || ttl_s < 0 || ttl_s > INT32_MAX ||
+        !record_value_normalise(arena, RECORD_CNAME, text_trim(target_name), &value, NULL))
         return;
-    value = record_value_canonical(arena, type, value);
-    struct adoption *adoption = find(adoptions, &wanted);
-    if (!adoption) {
-        mem_reserve(&adoptions->items, &adoptions->capacity, adoptions->count + 1);
-        adoption = &adoptions->items[adoptions->count++];
-        *adoption = wanted;
-    }
-    add_value(adoption, arena, value);
+    const struct adoption wanted = {.target = target,
+                                    .name = lower(arena, text_trim(name)),
+                                    .type = RECORD_CNAME,
+                                    .ttl_s = (uint32_t)ttl_s};
+    add(adoptions, arena, &wanted, value);
 }
 
 void adoptions_done(struct adoptions *adoptions)
@@ -70,35 +92,19 @@ struct adopter {
     const struct adopt *adopt;
     struct writer *writer;
     const char *owner_id;
-    struct pihole_targets targets; // which adopt, whatever the settings are
-    size_t at;                     // of the Pi-holes
-    size_t first;                  // of its adoptions: where the next batch begins
-    struct arena *arena;           // of one talk
+    struct pihole_targets targets;
+    size_t at;           // of the Pi-holes
+    size_t first;        // of its adoptions: where the next batch begins
+    struct arena *arena; // of one talk
     struct pihole_talk talk;
     struct job job;
     const struct adoption *batch[BATCH_MAX];
+    struct ledger_calls calls;
+    struct ledger_keeper *keeper; // of the Pi-hole
+    struct ledger_view view;
+    bool is_begun; // it is read
+    struct loop_timer timer;
 };
-
-// That everything here may be adopted is said by hand, whatever an earlier sync left behind.
-static const char *find_nothing(const void *context, enum record_type type, struct text name)
-{
-    (void)context, (void)type, (void)name;
-    return NULL;
-}
-
-static const char *recall_nothing(const void *context, const char *fact)
-{
-    (void)context, (void)fact;
-    return NULL;
-}
-
-static void keep_nothing(void *context, const char *fact, const char *value)
-{
-    (void)context, (void)fact, (void)value;
-}
-
-static const struct ledger_view no_ledger = {
-    .find = find_nothing, .recall = recall_nothing, .keep = keep_nothing};
 
 static void next_target(struct adopter *adopter);
 
@@ -111,7 +117,8 @@ static bool fill_batch(struct adopter *adopter)
     *job = (struct job){.kind = JOB_CHANGES,
                         .arena = adopter->arena,
                         .trace = PIHOLE_NO_TRACE,
-                        .ledger = &no_ledger};
+                        .is_by_hand = true,
+                        .ledger = &adopter->view};
     job->changes = arena_new_array(adopter->arena, struct change, BATCH_MAX);
     for (; adopter->first < all->count && job->change_count < BATCH_MAX; adopter->first++) {
         const struct adoption *adoption = &all->items[adopter->first];
@@ -124,6 +131,7 @@ static bool fill_batch(struct adopter *adopter)
             .set = {.type = adoption->type,
                     .domain = adoption->name,
                     .subdomain = TEXT("@"),
+                    .ttl_s = adoption->ttl_s,
                     .values = adoption->values,
                     .value_count = adoption->value_count,
                     .priority = -1},
@@ -145,61 +153,165 @@ static const char *fault_of(const struct adopter *adopter, const struct outcome 
     return "the Pi-hole did not answer within --timeout";
 }
 
-static void tell_batch(const struct adopter *adopter)
+// ---- the end of one Pi-hole ---------------------------------------------------------------------
+
+static void let_go(struct adopter *adopter)
 {
-    const struct adopt *adopt = adopter->adopt;
-    for (size_t i = 0; i < adopter->job.change_count; i++)
-        adopt->told(adopt->context, adopter->batch[i],
-                    fault_of(adopter, &adopter->job.changes[i].outcome));
+    pihole_talk_close(&adopter->talk);
+    ledger_keeper_free(adopter->keeper);
+    adopter->keeper = NULL;
 }
 
-static void target_left(void *context)
+static void finish_target(void *context)
 {
     struct adopter *adopter = context;
-    pihole_talk_close(&adopter->talk);
+    let_go(adopter);
     adopter->at++;
     next_target(adopter);
 }
 
-static void leave_target(struct adopter *adopter)
+// Not from within a call of the keeper or the talk, which go.
+static void finish_target_soon(struct adopter *adopter)
 {
-    adopter->talk.done = target_left;
-    pihole_talk_leave(&adopter->talk, &adopter->job);
+    adopter->timer = (struct loop_timer){.call = finish_target, .context = adopter};
+    loop_timer_set(writer_world(adopter->writer)->loop, &adopter->timer, 0);
 }
 
-static void batch_done(void *context)
-{
-    struct adopter *adopter = context;
-    tell_batch(adopter);
-    if (fill_batch(adopter))
-        pihole_talk_begin(&adopter->talk, &adopter->job, adopter->adopt->timeout_ms);
-    else
-        leave_target(adopter);
-}
-
-static void tell_refused(struct adopter *adopter, const char *fault)
+static void refuse_all(struct adopter *adopter, const char *fault)
 {
     do {
         for (size_t i = 0; i < adopter->job.change_count; i++)
             adopter->adopt->told(adopter->adopt->context, adopter->batch[i], fault);
     } while (fill_batch(adopter));
+    finish_target_soon(adopter);
+}
+
+static void flushed(void *context, bool is_stored)
+{
+    (void)is_stored;
+    finish_target_soon(context);
+}
+
+static void target_left(void *context)
+{
+    struct adopter *adopter = context;
+    if (!ledger_keeper_flush(adopter->keeper, flushed, adopter))
+        finish_target_soon(adopter);
+}
+
+// ---- one batch ----------------------------------------------------------------------------------
+
+static void begin_batch(struct adopter *adopter);
+
+// What the ledger has to remember of it; "": nothing.
+static const char *entry_of(const struct adopter *adopter, const struct record_set *set)
+{
+    AUTO_BUFFER out = {0};
+    const struct pihole_talk *talk = &adopter->talk;
+    return talk->provider->entry(talk->seat, set, &out)
+               ? arena_copy(adopter->arena, out.at, out.len)
+               : "";
+}
+
+static void settle(struct adopter *adopter, const struct change *change, bool is_ours)
+{
+    const char *entry = entry_of(adopter, &change->set);
+    if (*entry && is_ours)
+        ledger_keeper_settle(adopter->keeper, &change->set, text_of(entry), NULL);
+    else if (*entry)
+        ledger_keeper_drop(adopter->keeper, &change->set);
+}
+
+static void batch_done(void *context)
+{
+    struct adopter *adopter = context;
+    const struct adopt *adopt = adopter->adopt;
+    for (size_t i = 0; i < adopter->job.change_count; i++) {
+        const struct change *change = &adopter->job.changes[i];
+        const char *fault = fault_of(adopter, &change->outcome);
+        settle(adopter, change, !fault);
+        adopt->told(adopt->context, adopter->batch[i], fault);
+    }
+    if (fill_batch(adopter)) {
+        begin_batch(adopter);
+        return;
+    }
+    adopter->talk.done = target_left;
+    pihole_talk_leave(&adopter->talk, &adopter->job);
+}
+
+static void written_ahead(void *context, bool is_stored)
+{
+    struct adopter *adopter = context;
+    if (is_stored)
+        pihole_talk_begin(&adopter->talk, &adopter->job, adopter->adopt->timeout_ms);
+    else
+        refuse_all(adopter, "the ledger could not be written");
+}
+
+static void begin_batch(struct adopter *adopter)
+{
+    for (size_t i = 0; i < adopter->job.change_count; i++) {
+        const struct record_set *set = &adopter->job.changes[i].set;
+        const char *entry = entry_of(adopter, set);
+        if (*entry)
+            ledger_keeper_expect(adopter->keeper, set, text_of(entry), NULL);
+    }
+    if (!ledger_keeper_flush(adopter->keeper, written_ahead, adopter))
+        written_ahead(adopter, true);
+}
+
+// ---- one Pi-hole --------------------------------------------------------------------------------
+
+static void begin_target(struct adopter *adopter)
+{
+    struct error err;
+    adopter->view = ledger_keeper_view(adopter->keeper);
+    adopter->talk = (struct pihole_talk){
+        .world = writer_world(adopter->writer), .done = batch_done, .context = adopter};
+    if (pihole_talk_open(&adopter->talk, &adopter->targets, &adopter->targets.items[adopter->at],
+                         adopter->owner_id, &err))
+        begin_batch(adopter);
+    else
+        refuse_all(adopter, err.text);
+}
+
+static void ledger_changed(void *context)
+{
+    struct adopter *adopter = context;
+    const struct error *trouble = ledger_keeper_trouble(adopter->keeper);
+    if (adopter->is_begun)
+        return;
+    adopter->is_begun = trouble || ledger_keeper_is_read(adopter->keeper);
+    if (trouble)
+        refuse_all(adopter, trouble->text);
+    else if (adopter->is_begun)
+        begin_target(adopter);
+}
+
+static void read_ledger(struct adopter *adopter)
+{
+    adopter->is_begun = false;
+    adopter->keeper = ledger_keeper_new(&(struct ledger_setup){
+        .calls = &adopter->calls,
+        .loop = writer_world(adopter->writer)->loop,
+        .store = writer_store(adopter->writer),
+        .backend = adopter->targets.items[adopter->at].lane,
+        .zone = ".",
+        .changed = ledger_changed,
+        .context = adopter,
+    });
+    ledger_keeper_open(adopter->keeper);
 }
 
 static void next_target(struct adopter *adopter)
 {
-    struct error err;
     for (; adopter->at < adopter->targets.count; adopter->at++) {
         adopter->first = 0;
-        if (!fill_batch(adopter))
-            continue;
-        adopter->talk = (struct pihole_talk){
-            .world = writer_world(adopter->writer), .done = batch_done, .context = adopter};
-        if (pihole_talk_open(&adopter->talk, &adopter->targets,
-                             &adopter->targets.items[adopter->at], adopter->owner_id, &err)) {
-            pihole_talk_begin(&adopter->talk, &adopter->job, adopter->adopt->timeout_ms);
+        if (fill_batch(adopter)) {
+            read_ledger(adopter);
             return;
         }
-        tell_refused(adopter, err.text);
     }
     writer_end(adopter->writer);
 }
@@ -215,14 +327,16 @@ static void begin(void *context, struct writer *writer)
 static void lost(void *context)
 {
     struct adopter *adopter = context;
-    pihole_talk_close(&adopter->talk);
+    loop_timer_cancel(writer_world(adopter->writer)->loop, &adopter->timer);
+    let_go(adopter);
 }
 
 bool pihole_adopt(const struct adopt *adopt, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct adopter adopter = {.adopt = adopt, .targets = *adopt->setup->piholes, .arena = arena};
-    adopter.targets.adopts = true;
     const struct writer_calls calls = {.begin = begin, .lost = lost, .context = &adopter};
-    return writer_run(adopt->setup, adopt->timeout_ms, &calls, err);
+    bool is_done = writer_run(adopt->setup, adopt->timeout_ms, &calls, err);
+    ledger_calls_free(&adopter.calls);
+    return is_done;
 }

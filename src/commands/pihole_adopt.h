@@ -5,6 +5,7 @@
 #include "dns/record.h"
 
 // Lines of a predecessor in Pi-holes that become ours: our mark is added to each, in its place.
+// Those that can carry none, aliases above all, become ours by an entry in the ledger alone.
 
 struct adoption {
     const struct pihole_target *target;
@@ -12,6 +13,7 @@ struct adoption {
     enum record_type type;
     struct text *values; // all that stand there of that name and type
     size_t value_count;
+    uint32_t ttl_s; // of an alias; 0: none
 };
 struct adoptions {
     struct adoption *items;
@@ -21,6 +23,9 @@ struct adoptions {
 // Texts go into the arena. What is no address is passed over.
 void adoptions_add(struct adoptions *adoptions, struct arena *arena,
                    const struct pihole_target *target, struct text name, struct text address);
+// "www.home.lan,app.home.lan,300". What is none is passed over.
+void adoptions_add_alias(struct adoptions *adoptions, struct arena *arena,
+                         const struct pihole_target *target, struct text line);
 void adoptions_done(struct adoptions *adoptions);
 
 struct adopt {

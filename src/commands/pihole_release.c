@@ -171,10 +171,19 @@ static void batch_done(void *context)
 
 // ---- looking ------------------------------------------------------------------------------------
 
+// Without a ledger nothing tells whether it is ours.
+static bool is_doubtful(const struct releaser *releaser, const struct record_set *set)
+{
+    bool has_tags = strcmp(releaser->release->target->ownership, "annotation") != 0;
+    return !ledger_keeper_count(releaser->keeper) && (set->type == RECORD_CNAME || !has_tags);
+}
+
 static void take(void *context, const struct holding *holding)
 {
     struct releaser *releaser = context;
     struct text name = holding->set.domain;
+    if (!holding->is_ours && is_doubtful(releaser, &holding->set))
+        releaser->release->left(releaser->release->context, &holding->set);
     if (!holding->is_ours)
         return;
     mem_reserve(&releaser->sets, &releaser->capacity, releaser->count + 1);

@@ -13,6 +13,8 @@ struct release {
     int64_t timeout_ms; // until we lead, and for each talk
     // What came of each; `fault` NULL: it is gone.
     void (*told)(void *context, const struct record_set *set, const char *fault);
+    // What can carry no mark of ours, and no ledger names: it stays, whosever it is.
+    void (*left)(void *context, const struct record_set *set);
     void *context;
 };
 // Takes the lead first. False: it could not, or lost it, or the lists could not be read.

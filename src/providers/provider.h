@@ -95,6 +95,7 @@ struct job {
     // JOB_CHANGES of a provider that lists: nothing is written. Outcomes are as they would be if
     // all were, also where something keeps us from writing for now.
     bool is_trial;
+    bool is_by_hand;                  // what may be adopted is, whenever that is
     const struct ledger_view *ledger; // provider's has_ledger; else NULL
     // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
     // ASK_DONE; then `is_listed` is set: these were all.

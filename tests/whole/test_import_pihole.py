@@ -76,6 +76,44 @@ def test_what_is_adopted_is_marked_in_its_place_and_kept_from_then_on(programs, 
     assert runs.stop() == 0
 
 
+def test_aliases_are_adopted_by_the_ledger_alone(programs, pihole, tmp_path):
+    pihole.put("192.0.2.80 app.lan")
+    pihole.put("www.lan,app.lan", "many.lan,more.lan,app.lan", "tv.lan,app.lan", list="cnames")
+    before, restarts = pihole.cnames, pihole.counter("restarts")
+    code, out, err = adopt(tmp_path, pihole)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1:] == ["  adopt  192.0.2.80 app.lan (Ingress shop/web)",
+                                    "  adopt  www.lan,app.lan (Ingress shop/web)",
+                                    "2 names to adopt"]
+    code, out, err = adopt(tmp_path, pihole, "--apply")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-2:] == ["adopted  pihole-default app.lan",
+                                     "adopted  pihole-default www.lan"]
+    assert (pihole.cnames, pihole.counter("restarts")) == (before, restarts)
+    assert adopt(tmp_path, pihole)[1].splitlines()[-1] == "0 names to adopt"
+    runs = programs.start("run", [
+        harness.SIGNPOST, "run", "--dir", tmp_path / "manifests", "--owner-id", "me",
+        "--log-format", "json", "--metrics-bind-address", "0", "--health-probe-bind-address", "0"],
+        **environment(pihole))
+    wait_until(lambda: "192.0.2.80 www.lan # signpost:me" in pihole.hosts and
+               "www.lan,app.lan" not in pihole.cnames, "it becomes an address", programs=[runs])
+    assert pihole.cnames == ["many.lan,more.lan,app.lan", "tv.lan,app.lan"]
+    assert runs.stop() == 0
+
+
+def test_what_carries_no_mark_is_adopted_by_the_ledger(pihole, tmp_path):
+    pihole.put("192.0.2.80 app.lan", "192.0.2.9 nas.lan")
+    before = pihole.hosts
+    code, out, err = adopt(tmp_path, pihole, "--apply", PIHOLE_OWNERSHIP="annotation")
+    assert (code, err) == (0, "") and out.splitlines()[-1] == "adopted  pihole-default app.lan"
+    assert pihole.hosts == before
+    code, out, _ = adopt(tmp_path, pihole, PIHOLE_OWNERSHIP="annotation")
+    assert code == 0 and out.splitlines()[-1] == "0 names to adopt"
+    code, out, err = adopt(tmp_path, pihole, "--release", "default", PIHOLE_OWNERSHIP="annotation")
+    assert (code, out, err) == (0, "removed  app.lan A\n", "")
+    assert pihole.hosts == ["192.0.2.9 nas.lan"]
+
+
 def test_nothing_is_adopted_while_a_signpost_runs(programs, pihole, tmp_path):
     pihole.people("192.0.2.81 app.lan")
     runs = programs.start("run", [
@@ -131,7 +169,8 @@ def test_all_that_is_ours_goes_from_a_pihole_that_is_given_up(programs, pihole, 
     assert pihole.hosts == ["192.0.2.9 nas.lan", "192.0.2.82 x.lan # signpost:other"]
     assert pihole.cnames == ["tv.lan,nas.lan"]
     assert pihole.counter("seats") == 0
-    assert adopt(tmp_path, pihole, "--release", "default") == (0, "", "")
+    code, out, err = adopt(tmp_path, pihole, "--release", "default")
+    assert (code, out.splitlines()[0], err) == (0, "left     tv.lan CNAME", "")
     left = [path for path in (tmp_path / "manifests").rglob("*ledger*") if path.is_file()]
     assert not left
 
@@ -147,3 +186,14 @@ def test_a_pihole_that_is_down_is_not_given_up(tmp_path, pihole):
     code, out, err = adopt(tmp_path, pihole, "--release", "default",
                            PIHOLE_URL="http://127.0.0.1:9")
     assert (code, out) == (1, "") and err.startswith("signpost: Pi-hole default: ")
+
+
+def test_without_a_ledger_aliases_stay_and_are_named(pihole, tmp_path):
+    pihole.put("192.0.2.80 app.lan # signpost:me")
+    pihole.people("www.lan,app.lan", list="cnames")
+    code, out, err = adopt(tmp_path, pihole, "--release", "default")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "left     www.lan CNAME", "removed  app.lan A",
+        "no ledger tells whether what is left was ours: if it was, remove it on Pi-hole's page"]
+    assert pihole.hosts == []

@@ -64,7 +64,7 @@ void changes_end_first_sync(struct talk *talk)
 void changes_begin(struct talk *talk)
 {
     struct job *job = talk->job;
-    bool may_adopt = is_first_sync(talk);
+    bool may_adopt = job->is_by_hand || is_first_sync(talk);
     talk->items = arena_new_array(job->arena, struct item, job->change_count + 1);
     talk->selected = arena_new_array(job->arena, struct change *, job->change_count + 1);
     for (size_t i = 0; i < job->change_count; i++) {
@@ -125,7 +125,8 @@ static void finish(struct talk *talk)
         blame_trouble(talk);
         return;
     }
-    if (talk->job->change_count < PIHOLE_CHANGES_MAX && has_hosts(talk->job))
+    if (talk->job->change_count < PIHOLE_CHANGES_MAX && has_hosts(talk->job) &&
+        !talk->job->is_by_hand)
         changes_end_first_sync(talk);
     talk->seat->unanswered.count = 0;
     talk_done(talk);

@@ -82,6 +82,16 @@ static void add_line(struct talk *talk, struct value *lines, struct text line)
         add_text(talk->job->arena, lines, line);
 }
 
+static void put_plain_aliases(struct talk *talk, struct value *answer)
+{
+    struct arena *arena = talk->job->arena;
+    struct value *plain =
+        value_put(arena, answer, "visit.plainAliases", value_make(arena, VALUE_LIST));
+    for (size_t i = 0; i < list_count(talk->list, LIST_CNAMES); i++)
+        if (list_is_plain(talk->list, LIST_CNAMES, i))
+            add_line(talk, plain, list_line(talk->list, LIST_CNAMES, i));
+}
+
 static void put_visit(struct talk *talk, struct value *answer)
 {
     struct arena *arena = talk->job->arena;
@@ -95,9 +105,10 @@ static void put_visit(struct talk *talk, struct value *answer)
         ours += is_ours;
         if (owner.len && !is_ours)
             add_line(talk, left, line);
-        else if (list_is_plain(talk->list, i))
+        else if (list_is_plain(talk->list, LIST_HOSTS, i))
             add_line(talk, plain, line);
     }
+    put_plain_aliases(talk, answer);
     value_put_int(arena, answer, "visit.ours", ours);
     value_put_bool(arena, answer, "visit.believesAnyKey", pin_is_open(talk));
     value_put_int(arena, answer, "visit.aliases", (int64_t)talk->seat->standing.ours[RECORD_CNAME]);

@@ -58,8 +58,8 @@ DEFINE_CLEANUP(list, list_free)
 
 size_t list_count(const struct list *list, enum list_part part);               // lines
 struct text list_line(const struct list *list, enum list_part part, size_t i); // as read
-// A hosts line that a predecessor may have made: one name, no comment.
-bool list_is_plain(const struct list *list, size_t i);
+// A line that a predecessor may have made: one name, no comment.
+bool list_is_plain(const struct list *list, enum list_part part, size_t i);
 bool list_has_name(const struct list *list, struct text name); // canonical; of whomever
 // For JOB_HEALTH: one holding for each name and type of ours, and one of what is not ours; values
 // sorted and canonical. Texts live as long as the list.

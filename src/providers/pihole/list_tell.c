@@ -115,8 +115,8 @@ bool list_entry(const struct list_rules *rules, const struct record_set *set, st
     return true;
 }
 
-bool list_is_plain(const struct list *list, size_t i)
+bool list_is_plain(const struct list *list, enum list_part part, size_t i)
 {
-    const struct line *line = &list->parts[LIST_HOSTS].at[i];
+    const struct line *line = &list->parts[part].at[i];
     return line->whose == WHOSE_SOMEBODYS && line->entry_count == 1 && !line->has_comment;
 }
