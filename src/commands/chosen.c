@@ -107,3 +107,19 @@ bool chosen_reads(const struct chosen *chosen, const struct kind *kind)
             return true;
     return false;
 }
+
+bool chosen_is_about(const struct chosen *chosen, const struct kind *kind)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        if (!chosen->items[i]->is_attendant && controller_reads(chosen->items[i], kind))
+            return true;
+    return false;
+}
+
+bool chosen_is_alone(const struct chosen *chosen, const struct controller *controller)
+{
+    for (size_t i = 0; i < chosen->count; i++)
+        if (chosen->items[i] != controller && !chosen->items[i]->is_attendant)
+            return false;
+    return chosen_has(chosen, controller);
+}

@@ -15,7 +15,11 @@ struct chosen {
 // False when one has no such name: the text says which, and the nearest.
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err);
 bool chosen_has(const struct chosen *chosen, const struct controller *controller);
-// Does one of them look at objects of that kind?
+// Does it run, and beside it none but attendants?
+bool chosen_is_alone(const struct chosen *chosen, const struct controller *controller);
+// Does one of them that is no attendant look at objects of that kind?
+bool chosen_is_about(const struct chosen *chosen, const struct kind *kind);
+// Does any of them look at objects of that kind?
 bool chosen_reads(const struct chosen *chosen, const struct kind *kind);
 // The same of one controller.
 bool controller_reads(const struct controller *controller, const struct kind *kind);

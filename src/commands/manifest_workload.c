@@ -1,4 +1,5 @@
 #include "commands/manifest.h"
+#include "controllers/ingress/ingress_controller.h"
 
 #define LABEL "[app.kubernetes.io/name]"
 #define POD "spec.template.spec."
@@ -150,7 +151,7 @@ static void put_ports(const struct manifest *manifest, struct value *container)
 
 static void put_limits(const struct manifest *manifest, struct value *container)
 {
-    bool is_small = manifest_has_piholes(manifest) && manifest->controllers.count == 1;
+    bool is_small = chosen_is_alone(&manifest->controllers, &ingress_controller);
     manifest_put_rows(manifest, container, is_small ? small_limits : limits,
                       is_small ? COUNT_OF(small_limits) : COUNT_OF(limits));
 }

@@ -199,7 +199,7 @@ static void take_admission(struct manifest *manifest)
 {
     bool has_kinds = false;
     for (size_t i = 0; i < kind_count; i++)
-        has_kinds |= !kinds[i]->is_foreign && chosen_reads(&manifest->controllers, kinds[i]);
+        has_kinds |= !kinds[i]->is_foreign && chosen_is_about(&manifest->controllers, kinds[i]);
     manifest->has_admission = has_kinds && option_flag(manifest->invocation, "admission");
 }
 

@@ -55,7 +55,7 @@ def plain(tmp_path_factory):
 def space(plain):
     name = plain.new_namespace()
     yield name
-    plain.remove_namespace(name)
+    plain.api.delete("Namespace", name)
 
 
 @pytest.fixture
