@@ -128,13 +128,16 @@ def add_many(table, folder, count, target_ms, serial_count):
         move_in(site, here, wanted)
         done = Asker(pihole).wait(wanted, TARGET)
         took = 1000 * (done - first_turn(site.program))
-        cost = spent(pihole)
+        cost, written = spent(pihole), pihole.counter("written_octets") / 1e6
     with pihole_in(folder, f"serial{count}", "--real-time") as (_, _, pihole):
         peer = serial(pihole, 0, serial_count) * count / serial_count
     more = "" if serial_count == count else f", from {serial_count}"
     table.add(f"{count:,} Ingresses at once to all names resolvable", f"{took:.0f} ms ({cost})",
               f"<= {target_ms} ms", took <= target_ms,
               f"serial Go client {peer / 1000:.1f} s{more}: ratio {took / peer:.3f}")
+    if count == 100:
+        table.add("100 Ingresses at once: written to the disk of the Pi-hole", f"{written:.2f} MB",
+                  "<= 0.5 MB", written <= 0.5)
 
 
 def add_ten_thousand(table, folder):
@@ -233,6 +236,25 @@ def add_seats(table, folder):
         seats = pihole.counter("seats")
     table.add(f"seats in use after {count} restarts, half of them kill -9", str(seats), "1",
               seats == 1)
+
+
+def add_return(table, folder):
+    count = 3 if QUICK else 10
+    took = []
+    with pihole_in(folder, "return", "--real-time") as (programs, here, pihole):
+        site = Ingresses(programs, here, pihole).start()
+        asker = Asker(pihole)
+        site.add("web", "web.home.lan")
+        asker.wait(["web.home.lan"], TARGET)
+        for number in range(count):
+            pihole.kill()
+            site.add(f"late{number}", f"late{number}.home.lan")
+            time.sleep(1 + 0.37 * number)  # at another point of the pauses between tries
+            begin = time.time()
+            pihole.set(up=True)
+            took.append(asker.wait([f"late{number}.home.lan"], TARGET) - begin)
+    table.add(f"FTL killed and started: to what waited for it resolvable, worst of {count}",
+              f"{max(took):.1f} s (median {statistics.median(took):.1f})", "<= 2 s", max(took) <= 2)
 
 
 # ---- on a cluster -------------------------------------------------------------------------------
@@ -372,6 +394,7 @@ def bench_pihole(table, folder):
     add_aliases(table, folder)
     add_probes(table, folder)
     add_seats(table, folder)
+    add_return(table, folder)
     if not QUICK:
         add_ten_thousand(table, folder)
 
