@@ -119,17 +119,47 @@ def test_their_deployment_works_with_the_rights_that_are_printed(plain, space, p
     assert not pod.program.lines("a right is missing")
 
 
-def test_with_one_more_variable_it_needs_few_rights(plain, space, pod_of, pihole):
-    account = plain.operator(space, "--controllers", "ingress")
+def with_two_more():
+    """As docs/guide/pihole-on-a-cluster.md changes it."""
     theirs = deployment_of(THEIRS)
     theirs["spec"]["template"]["spec"]["containers"][0]["env"] += [
         {"name": "SIGNPOST_CONTROLLERS", "value": "ingress"},
         {"name": "SIGNPOST_ADMISSION", "value": "false"}]
-    pod = pod_of(account, theirs, PIHOLE_URL=pihole.url,
+    return theirs
+
+
+def test_with_two_variables_more_it_needs_few_rights(plain, space, pod_of, pihole):
+    account = plain.operator(space, "--controllers", "ingress")
+    pod = pod_of(account, with_two_more(), PIHOLE_URL=pihole.url,
                  PIHOLE_API_TOKEN=pihole.password).start().wait_ready()
     follow_an_ingress(plain, space, pod, pihole)
     pod.limits.check(pod.program)
     assert not pod.program.lines("a right is missing")
+
+
+def test_only_a_namespace_that_is_watched_counts_and_one_more_changes_no_owner(
+        plain, space, pod_of, pihole):
+    other = plain.new_namespace()
+    account = plain.operator(space, "--controllers", "ingress", "--namespaced", "--namespaces",
+                             space)
+    put(plain, space, "app", "app.home.lan")
+    put(plain, other, "away", "away.home.lan")
+
+    def start(watched):
+        return pod_of(account, with_two_more(), PIHOLE_URL=pihole.url, WATCH_NAMESPACE=watched,
+                      PIHOLE_API_TOKEN=pihole.password).start().wait_ready()
+    pod = start(space)
+    pihole.wait_resolves("app.home.lan", [TARGET], seconds=30)
+    assert len(ours(pihole)) == 1 and not pod.program.lines("a right is missing")
+    marked = ours(pihole)[0]
+    pod.program.kill()
+    plain.operator(space, "--controllers", "ingress", "--namespaced", "--namespaces",
+                   f"{space},{other}")
+    pod = start(f"{space}, {other}")
+    pihole.wait_resolves("away.home.lan", [TARGET], seconds=30)
+    assert ours(pihole) == [marked, marked.replace("app.", "away.")]
+    assert not pod.program.lines("a right is missing")
+    plain.api.delete("Namespace", other)
 
 
 def missing_rows(space):
