@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/must.h"
-
 enum { WINDOW_MS = 600000, LEAST = 10, PERCENT = 30, PERCENT_ALL = 100 };
 
 const struct guard_rules guard_rules = {WINDOW_MS, LEAST, PERCENT};
@@ -43,10 +41,10 @@ bool guard_allows(struct guard *guard, int64_t now_ms, size_t owned, size_t remo
 static struct guard_slice *slice_at(struct guard *guard, int64_t now_ms)
 {
     int64_t width_ms = guard->rules.window_ms / (GUARD_SLICES - 1) + 1;
-    struct guard_slice *last = guard->slices + guard->slice_count - 1;
-    if (guard->slice_count && now_ms - last->first_ms < width_ms)
+    struct guard_slice *last = guard->slice_count ? &guard->slices[guard->slice_count - 1] : NULL;
+    bool is_full = guard->slice_count == GUARD_SLICES;
+    if (last && (is_full || now_ms - last->first_ms < width_ms))
         return last;
-    must(guard->slice_count < GUARD_SLICES);
     last = &guard->slices[guard->slice_count++];
     *last = (struct guard_slice){.first_ms = now_ms};
     return last;
@@ -60,4 +58,40 @@ void guard_count(struct guard *guard, int64_t now_ms, size_t removals)
     struct guard_slice *slice = slice_at(guard, now_ms);
     slice->last_ms = now_ms;
     slice->count += removals;
+}
+
+// ---- as text ------------------------------------------------------------------------------------
+
+enum { SECOND_MS = 1000 };
+
+void guard_write(const struct guard *guard, int64_t ahead_ms, struct buffer *out)
+{
+    for (size_t i = 0; i < guard->slice_count; i++) {
+        const struct guard_slice *slice = &guard->slices[i];
+        int64_t last_s = (slice->last_ms + ahead_ms + SECOND_MS - 1) / SECOND_MS;
+        buffer_printf(out, "%s%lld:%zu", i ? " " : "", (long long)last_s, slice->count);
+    }
+}
+
+static bool read_slice(struct text word, int64_t *last_s, int64_t *count)
+{
+    struct text first;
+    return text_cut(&word, ':', &first) && text_to_int64(first, last_s) &&
+           text_to_int64(word, count) && *last_s > 0 &&
+           *last_s<INT32_MAX *(int64_t)SECOND_MS && * count> 0 && *count < INT32_MAX;
+}
+
+// Where the clock was set back, the time is not known any more: it counts as of now.
+void guard_read(struct guard *guard, int64_t now_ms, int64_t ahead_ms, struct text text)
+{
+    struct text word;
+    int64_t last_s, count;
+    guard->slice_count = 0;
+    while (text_cut(&text, ' ', &word)) {
+        if (!read_slice(word, &last_s, &count))
+            continue;
+        int64_t at_ms = last_s * SECOND_MS - ahead_ms;
+        guard_count(guard, at_ms < now_ms ? at_ms : now_ms, (size_t)count);
+    }
+    forget_old(guard, now_ms);
 }

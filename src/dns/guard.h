@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 // The mass-delete guard: removals for which nobody asked in so many words (their objects are just
 // not there any more) are held back when, within a window of time, they are many and a large part
 // of what we own there. What went before within the window counts along, so that a trickle cannot
@@ -39,5 +41,10 @@ bool guard_is_too_much(const struct guard_rules *rules, size_t owned, size_t rem
 bool guard_allows(struct guard *guard, int64_t now_ms, size_t owned, size_t removals);
 // So many went. Those that a person has approved are not counted.
 void guard_count(struct guard *guard, int64_t now_ms, size_t removals);
+// What it remembers as text, for a process that comes after this one: "1767225600:12 1767225610:3",
+// Unix seconds and how many went by then. ahead_ms: of the Unix clock before the guard's.
+void guard_write(const struct guard *guard, int64_t ahead_ms, struct buffer *out);
+// In place of what it remembers. What cannot be understood is skipped.
+void guard_read(struct guard *guard, int64_t now_ms, int64_t ahead_ms, struct text text);
 // How many went within the window.
 size_t guard_gone(struct guard *guard, int64_t now_ms);

@@ -480,7 +480,7 @@ static void give_wish(struct flight *flight, size_t at)
         outcome.error = flight->job.trouble;
     if (wish->is_stray) {
         tell_stray(flight, at, &outcome);
-        holds_ended(flight->lane, wish, &outcome);
+        flight->lane->is_question_due |= wish->is_approved && flight->lane->has_question;
     }
     wish_answer(wish, &outcome);
 }
@@ -521,6 +521,7 @@ static void flight_land(struct flight *flight)
     check_outcomes(flight);
     count_flight(flight);
     flight_unlink(flight);
+    holds_count(flight);
     ahead_settle(flight);
     if (lane->provider->is_serial && (flight->job.trouble || !flight->job.is_trial))
         lane_hear_trouble(lane, flight->job.trouble, !flight->job.is_listed);

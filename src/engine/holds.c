@@ -35,6 +35,63 @@ size_t hold_count(const struct hold *hold)
     return hold && !hold->is_approved ? hold->count : 0;
 }
 
+// ---- what went ----------------------------------------------------------------------------------
+
+#define FACT "guard"
+
+// What a plan names may go: in a dry run it is shown, and approved it is sent.
+static bool is_guarded(const struct engine *engine)
+{
+    return !engine->dry_run && !engine->options.may_send;
+}
+
+static int64_t ahead_ms(const struct engine *engine)
+{
+    return loop_unix_ms(engine->loop) - loop_mono_ms(engine->loop);
+}
+
+// Somebody else may have led, or we in another life.
+static void recall(struct lane *lane)
+{
+    const struct engine *engine = lane->engine;
+    if (!lane->ledger || lane->is_guard_recalled)
+        return;
+    struct ledger_view view = ledger_keeper_view(lane->ledger);
+    const char *text = view.recall(view.context, FACT);
+    lane->is_guard_recalled = true;
+    if (text)
+        guard_read(&lane->guard, loop_mono_ms(engine->loop), ahead_ms(engine), text_of(text));
+}
+
+static void remember(struct lane *lane)
+{
+    AUTO_BUFFER text = {0};
+    if (!lane->ledger)
+        return;
+    struct ledger_view view = ledger_keeper_view(lane->ledger);
+    guard_write(&lane->guard, ahead_ms(lane->engine), &text);
+    view.keep(view.context, FACT, text.len ? text.at : NULL);
+}
+
+static bool has_gone(const struct flight *flight, size_t at)
+{
+    const struct wish *wish = flight->wishes[at];
+    const struct outcome *outcome = &flight->job.changes[at].outcome;
+    return wish && wish->is_stray && !wish->is_approved && outcome->is_done && !outcome->was_absent;
+}
+
+void holds_count(const struct flight *flight)
+{
+    struct lane *lane = flight->lane;
+    size_t count = 0;
+    for (size_t i = 0; i < flight->job.change_count; i++)
+        count += has_gone(flight, i);
+    if (!count || !is_guarded(lane->engine))
+        return;
+    guard_count(&lane->guard, loop_mono_ms(lane->engine->loop), count);
+    remember(lane);
+}
+
 // ---- what is held -------------------------------------------------------------------------------
 
 static int compare_sets(const void *a, const void *b)
@@ -111,15 +168,10 @@ static bool is_covered(const struct hold *hold, const struct record_set *strays,
     return count > 0;
 }
 
-// What a plan names may go: in a dry run it is shown, and approved it is sent.
-static bool is_guarded(const struct engine *engine)
-{
-    return !engine->dry_run && !engine->options.may_send;
-}
-
 bool holds_judge(struct lane *lane, const struct record_set *strays, size_t count)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    recall(lane);
     if (hold_is_approved(lane->hold) && is_covered(lane->hold, strays, count))
         return true;
     bool is_allowed =
@@ -129,16 +181,6 @@ bool holds_judge(struct lane *lane, const struct record_set *strays, size_t coun
     else
         keep(lane, strays, count);
     return is_allowed;
-}
-
-void holds_ended(struct lane *lane, const struct wish *wish, const struct outcome *outcome)
-{
-    const struct engine *engine = lane->engine;
-    bool has_gone = outcome->is_done && !outcome->was_absent;
-    if (wish->is_approved)
-        lane->is_question_due = lane->has_question;
-    else if (has_gone && is_guarded(engine))
-        guard_count(&lane->guard, loop_mono_ms(engine->loop), 1);
 }
 
 // ---- approval -----------------------------------------------------------------------------------

@@ -287,6 +287,7 @@ struct lane {
     struct flight *ahead;         // waits for the ledger to be stored
     size_t owned;                 // record sets of ours there, by the last list
     struct guard guard;
+    bool is_guard_recalled;  // from the ledger
     struct hold *hold;       // what it holds back, and what of that was approved; or NULL
     int64_t trouble_told_ms; // mono
     unsigned troubles_untold;
@@ -687,8 +688,8 @@ bool holds_judge(struct lane *lane, const struct record_set *strays, size_t coun
 bool hold_is_approved(const struct hold *hold); // NULL: false
 size_t hold_count(const struct hold *hold);     // that are held back
 void hold_free(struct hold *hold);              // NULL is fine
-// A stray went, or did not.
-void holds_ended(struct lane *lane, const struct wish *wish, const struct outcome *outcome);
+// A talk has ended: what the guard counts of it is stored with what else the ledger learns.
+void holds_count(const struct flight *flight);
 void holds_forget(struct lane *lane); // it is another backend now
 void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
 // Objects that ask people are made.
