@@ -144,7 +144,7 @@ def test_who_may_not_read_the_owner_id_is_told_what_to_do(cluster, namespace, op
     operator.start().program.stop(20)
     account = cluster.account(namespace, "reader", rules=[
         rule("ingresses", "get", "list", "watch", group="networking.k8s.io"),
-        rule("configmaps", "get", "list", group="")])
+        rule("dnsplans", "get", "list", "watch"), rule("configmaps", "get", "list", group="")])
     code, out, err = command(operator, "plan", account=account)
     assert (code, out) == (2, "")
     assert err == ('signpost: the owner id is not known: add verb get on '
