@@ -12,6 +12,25 @@ void kind_api_version(struct buffer *out, const struct kind *kind)
     buffer_add_text(out, kind->version);
 }
 
+const char *kind_version_at(const struct kind *kind, size_t at)
+{
+    if (!at)
+        return kind->version;
+    for (size_t i = 0; kind->other_versions && kind->other_versions[i]; i++)
+        if (i + 1 == at)
+            return kind->other_versions[i];
+    return NULL;
+}
+
+bool kind_has_version(const struct kind *kind, struct text version)
+{
+    const char *own;
+    for (size_t i = 0; (own = kind_version_at(kind, i)); i++)
+        if (text_is(version, own))
+            return true;
+    return false;
+}
+
 // Splits "group/version"; the core group has no slash.
 static struct text split_group(struct text api_version, struct text *version)
 {
@@ -39,7 +58,7 @@ const struct kind *kind_lookup(const struct kind *const *kinds, size_t count,
         if (!text_is(group, kind->group))
             continue;
         *is_known_group = true;
-        if (!found && text_is(version, kind->version) && text_is(name, kind->name))
+        if (!found && kind_has_version(kind, version) && text_is(name, kind->name))
             found = kind;
     }
     return found;

@@ -114,6 +114,9 @@ void findings_locate(struct findings *findings, const struct value *object);
 struct kind {
     const char *group; // "" for core
     const char *version;
+    // Foreign: the same by other versions, which a server may have in place of that one; tried in
+    // this order. NULL-terminated or NULL.
+    const char *const *other_versions;
     const char *name; // "DNSRecord"
     const char *plural;
     const char *singular;
@@ -186,6 +189,10 @@ struct value *kind_make_fallback(struct arena *arena, const struct field *field)
 void kind_write_crd(struct buffer *out, const struct kind *kind);
 // "dns.homelab.mortenolsen.pro/v1alpha1" or "v1".
 void kind_api_version(struct buffer *out, const struct kind *kind);
+// Is that one of its versions? ("v1alpha1")
+bool kind_has_version(const struct kind *kind, struct text version);
+// Of number `at`, from 0: its own, then the others. NULL: there are no more.
+const char *kind_version_at(const struct kind *kind, size_t at);
 // Can an object have that name (RFC 1123 subdomain)?
 bool kind_is_name(struct text text);
 // By apiVersion and kind of a document. *is_known_group says whether some kind has that group.
