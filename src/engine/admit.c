@@ -68,6 +68,7 @@ static void trial_decide(struct trial *trial, const struct receipt *receipts, si
 static struct text holder_name(struct arena *arena, const struct object *holder)
 {
     AUTO_BUFFER out = {0};
+    buffer_printf(&out, "%s ", holder->kind->name);
     object_write_name(&out, holder);
     return (struct text){arena_copy(arena, out.at, out.len), out.len};
 }

@@ -907,10 +907,10 @@ static void receipt_add_pending(struct engine *engine, struct receipt *receipt,
 static void receipt_add_holder(struct engine *engine, struct receipt *receipt, uint32_t winner)
 {
     const struct object *object = claim_object(engine, &engine->claims[winner]);
-    struct buffer out = {0};
+    AUTO_BUFFER out = {0};
+    buffer_printf(&out, "%s ", object->kind->name);
     object_write_name(&out, object);
     receipt->holder = text_of(arena_copy_text(engine->arena, out.at));
-    buffer_done(&out);
     struct text namespace_ = object_namespace(object);
     receipt->holder_namespace = text_of(arena_copy(engine->arena, namespace_.at, namespace_.len));
 }

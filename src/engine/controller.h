@@ -51,8 +51,9 @@ struct lane_gather {
 struct gathered {
     const struct object *const *objects; // in age order
     size_t count;
-    bool is_synced;         // false: absence proves nothing
-    const char *unreadable; // why one that is wanted by identity cannot be read, for users; or NULL
+    bool is_synced; // false: absence proves nothing
+    // Why one that is wanted by identity, or the whole kind, cannot be read, for users; or NULL.
+    const char *unreadable;
 };
 
 // ---- overviews ----------------------------------------------------------------------------------
@@ -445,6 +446,10 @@ struct controller {
     // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
     bool (*hold)(const struct lane_hold *hold, const struct object *there, struct arena *arena,
                  struct child_want *out);
+    // One whose settings and opened lanes are its own, too: it comes behind that one among those
+    // that run, who does without where its kind is missing or may not be read. Nothing is removed
+    // for want of an object before all who share them have heard of theirs. Or NULL.
+    const struct controller *shares;
     const struct change_words *words; // or NULL: changes make no lines of their own
     const struct overview *overview;  // then it has no memos of its own; or NULL
     // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.

@@ -20,6 +20,16 @@ static void add_kind(struct engine *engine, const struct kind *kind)
     engine->kinds[engine->kind_count++] = kind;
 }
 
+static size_t opener_of(const struct engine_options *options, size_t at)
+{
+    const struct controller *shared = options->controllers[at]->shares;
+    for (size_t i = 0; shared && i < at; i++)
+        if (options->controllers[i] == shared)
+            return i;
+    must(!shared);
+    return at;
+}
+
 static void add_controllers(struct engine *engine)
 {
     size_t kinds = 0;
@@ -30,11 +40,13 @@ static void add_controllers(struct engine *engine)
                  overview_kind_count(options->controllers[i]->overview);
     engine->kinds = mem_new_array(const struct kind *, kinds + 1);
     engine->kind_synced = mem_new_array(bool, kinds + 1);
+    engine->kind_unread = mem_new_array(char *, kinds + 1);
     for (size_t i = 0; i < options->controller_count; i++) {
         const struct controller *controller = options->controllers[i];
         struct controller_state *state = &engine->controllers[i];
         state->controller = controller;
-        state->settings = options->settings ? options->settings[i] : NULL;
+        state->opener = opener_of(options, i);
+        state->settings = options->settings ? options->settings[state->opener] : NULL;
         state->joins = mem_new_array(struct join, controller->gather_count + 1);
         add_kind(engine, controller->kind);
         for (size_t g = 0; g < controller->gather_count; g++)
@@ -84,8 +96,11 @@ static void controllers_free(struct engine *engine)
         free(state->joins);
     }
     free(engine->controllers);
+    for (size_t i = 0; i < engine->kind_count; i++)
+        free(engine->kind_unread[i]);
     free(engine->kinds);
     free(engine->kind_synced);
+    free(engine->kind_unread);
 }
 
 void engine_free(struct engine *engine)
@@ -235,7 +250,7 @@ void engine_file_written(struct engine *engine, const struct object *old, const 
 
 struct aged {
     const struct object *object;
-    uint8_t controller;
+    size_t opener; // whoever shares lanes may claim the same names
     uint32_t id;
 };
 
@@ -243,8 +258,8 @@ static int compare_aged(const void *a, const void *b)
 {
     const struct aged *left = a;
     const struct aged *right = b;
-    if (left->controller != right->controller)
-        return left->controller < right->controller ? -1 : 1;
+    if (left->opener != right->opener)
+        return left->opener < right->opener ? -1 : 1;
     return object_compare_age(left->object, right->object);
 }
 
@@ -253,9 +268,10 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
                          enum queue_level level)
 {
     struct aged *aged = mem_new_array(struct aged, count + 1);
-    for (size_t i = 0; i < count; i++)
-        aged[i] =
-            (struct aged){engine->keys[ids[i]].object, engine->keys[ids[i]].controller, ids[i]};
+    for (size_t i = 0; i < count; i++) {
+        const struct key *key = &engine->keys[ids[i]];
+        aged[i] = (struct aged){key->object, engine->controllers[key->controller].opener, ids[i]};
+    }
     qsort(aged, count, sizeof *aged, compare_aged);
     for (size_t i = 0; i < count; i++) {
         struct key *key = &engine->keys[aged[i].id];
@@ -324,13 +340,20 @@ static void queue_newly_synced(struct engine *engine)
         queue_those(engine, is_newly_synced);
 }
 
+static void set_kind_synced(struct engine *engine, size_t at, bool is_synced, const char *why)
+{
+    engine->kind_synced[at] = is_synced;
+    free(engine->kind_unread[at]);
+    engine->kind_unread[at] = is_synced && why && *why ? mem_copy_text(why) : NULL;
+}
+
 static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
 {
     struct engine *engine = context;
     bool was_synced = all_kinds_synced(engine);
     for (size_t i = 0; i < engine->kind_count; i++)
         if (engine->kinds[i] == kind)
-            engine->kind_synced[i] = is_synced;
+            set_kind_synced(engine, i, is_synced, why);
     if (!is_synced && was_synced)
         log_line(engine->log, LOG_WARN, "objects cannot be read; nothing is changed until they can",
                  LOG_TEXT("kind", kind->name), LOG_TEXT("error", why), LOG_END);

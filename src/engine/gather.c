@@ -406,6 +406,14 @@ static bool kind_is_synced(const struct engine *engine, const struct kind *kind)
     return false;
 }
 
+const char *gather_why_unread(const struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return engine->kind_unread[i];
+    return NULL;
+}
+
 bool gather_is_synced(const struct engine *engine, const struct controller *controller)
 {
     if (!kind_is_synced(engine, controller->kind))
@@ -501,7 +509,9 @@ static struct gathered gather_one(struct engine *engine, struct join *join,
                                   const struct gather *gather, const struct object *subject)
 {
     struct strings wants = wants_of(engine->arena, gather->wants, subject);
+    const char *unread = gather_why_unread(engine, gather->kind);
     struct found found = {.arena = engine->arena};
+    found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
     for (size_t i = 0; i < wants.count; i++) {
         if (!gather->offers) {
             find_by_identity(engine, gather->kind, wants.items[i], &found);
@@ -513,8 +523,8 @@ static struct gathered gather_one(struct engine *engine, struct join *join,
     }
     if (found.count > 1)
         qsort(found.items, found.count, sizeof(const struct object *), compare_age);
-    return (struct gathered){found.items, found.count, kind_is_synced(engine, gather->kind),
-                             found.unreadable};
+    return (struct gathered){found.items, found.count,
+                             !unread && kind_is_synced(engine, gather->kind), found.unreadable};
 }
 
 static void fill_lanes(struct engine *engine, const struct controller *controller,
@@ -562,6 +572,6 @@ void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
     snapshot->gathers = gathered;
     if (controller->lanes)
         fill_lanes(engine, controller, snapshot->subject, snapshot);
-    else if (controller->open)
-        fill_opened(engine, at, snapshot);
+    else if (engine->controllers[state->opener].controller->open)
+        fill_opened(engine, state->opener, snapshot);
 }

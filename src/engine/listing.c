@@ -165,6 +165,16 @@ static void remove_strays(struct lane *lane, const struct listing *listing)
             wish_add_stray(lane, &stray->set, is_approved);
 }
 
+// Somebody who cannot be heard may want them.
+static bool may_judge(struct lane *lane, size_t count)
+{
+    bool is_heard = lane_openers_may_read(lane);
+    if (!is_heard && count && !lane->is_unread_told)
+        words_tell_unread(lane, count);
+    lane->is_unread_told = !is_heard && (count || lane->is_unread_told);
+    return is_heard;
+}
+
 static void judge_strays(struct lane *lane, const struct listing *listing)
 {
     struct record_set *sets =
@@ -172,7 +182,7 @@ static void judge_strays(struct lane *lane, const struct listing *listing)
     size_t count = 0;
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
         sets[count++] = stray->set;
-    if (holds_judge(lane, sets, count))
+    if (may_judge(lane, count) && holds_judge(lane, sets, count))
         remove_strays(lane, listing);
 }
 

@@ -34,6 +34,39 @@ static void open_all(struct engine *engine, size_t number)
     arena_free(arena);
 }
 
+static bool has_openers(const struct lane *lane,
+                        bool (*is_so)(const struct engine *engine,
+                                      const struct controller_state *state))
+{
+    const struct engine *engine = lane->engine;
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].opener == lane->controller &&
+            is_so(engine, &engine->controllers[i]))
+            return true;
+    return false;
+}
+
+static bool is_unsynced(const struct engine *engine, const struct controller_state *state)
+{
+    (void)engine;
+    return !state->is_synced;
+}
+
+bool lane_openers_are_synced(const struct lane *lane)
+{
+    return !has_openers(lane, is_unsynced);
+}
+
+static bool is_unread(const struct engine *engine, const struct controller_state *state)
+{
+    return gather_why_unread(engine, state->controller->kind) != NULL;
+}
+
+bool lane_openers_may_read(const struct lane *lane)
+{
+    return !has_openers(lane, is_unread);
+}
+
 void lanes_open(struct engine *engine)
 {
     for (size_t i = 0; i < engine->options.controller_count; i++)
@@ -47,6 +80,13 @@ static void release_others(struct engine *engine, size_t number)
             lane_release(lane);
 }
 
+static void wake_openers(struct engine *engine, size_t opener)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].opener == opener)
+            keys_wake_all(engine, i);
+}
+
 void engine_set_lanes(struct engine *engine, const char *controller)
 {
     for (size_t i = 0; i < engine->options.controller_count; i++) {
@@ -56,6 +96,6 @@ void engine_set_lanes(struct engine *engine, const char *controller)
             lane->is_stale = lane->controller == i;
         open_all(engine, i);
         release_others(engine, i);
-        keys_wake_all(engine, i);
+        wake_openers(engine, i);
     }
 }

@@ -28,7 +28,7 @@ static bool is_informed(const struct lane *lane)
     const struct engine *engine = lane->engine;
     if (lane->controller == NO_CONTROLLER || engine->is_first_pass_done)
         return true;
-    return engine->controllers[lane->controller].is_synced && !queue_depth(engine->queue);
+    return lane_openers_are_synced(lane) && !queue_depth(engine->queue);
 }
 
 bool serial_is_awaited(const struct lane *lane)

@@ -285,7 +285,8 @@ struct lane {
     bool is_stale;                // not named any more by the settings at hand
     struct ledger_keeper *ledger; // or NULL
     struct flight *ahead;         // waits for the ledger to be stored
-    size_t owned;                 // record sets of ours there, by the last list
+    bool is_unread_told; // that strays are kept, as some who could want them may not be read
+    size_t owned;        // record sets of ours there, by the last list
     struct guard guard;
     bool is_guard_recalled;  // from the ledger
     struct hold *hold;       // what it holds back, and what of that was approved; or NULL
@@ -366,6 +367,7 @@ struct controller_state {
     bool is_synced;                  // all kinds that it reads
     bool is_newly_synced;
     const void *settings;
+    size_t opener;      // whose opened lanes it has: itself, or the one that it shares them with
     struct table keys;  // by namespace and name
     struct join *joins; // one per gather
     struct join lane_join;
@@ -411,7 +413,8 @@ struct engine {
     bool are_zone_files_untidy;
     struct overview_state *overviews;
     size_t overview_count;
-    bool *kind_synced; // per controller kind and gather kind, see kinds
+    bool *kind_synced;  // per controller kind and gather kind, see kinds
+    char **kind_unread; // the same: why nobody waits for it although it may not be read; or NULL
     const struct kind **kinds;
     size_t kind_count;
     bool is_leading;
@@ -586,6 +589,8 @@ void gather_wake_lane(const struct lane *lane);
 void gather_wake_watchers(const struct lane *lane);
 // What the snapshot's subject gathers as a key of that controller.
 void gather_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
+// Why a kind that counts as synced may not be read, or NULL.
+const char *gather_why_unread(const struct engine *engine, const struct kind *kind);
 bool gather_is_synced(const struct engine *engine, const struct controller *controller);
 // Does the store know all that the subject wants by identity, or why it never will?
 bool gather_is_told(struct engine *engine, const struct controller *controller,
@@ -680,6 +685,10 @@ const struct error *ahead_trouble(const struct lane *lane);
 
 // opened.c: lanes that stand in settings.
 void lanes_open(struct engine *engine);
+// Of those who open that lane, or share it: does each have all that it reads?
+bool lane_openers_are_synced(const struct lane *lane);
+// And may each read it?
+bool lane_openers_may_read(const struct lane *lane);
 
 // holds.c: what of ours stands at a backend and nobody claims: it goes, unless that is too much at
 // once. Then a person is asked.
@@ -754,6 +763,8 @@ void words_tell_change(const struct lane *lane, const struct controller *control
 void words_tell_progress(const struct lane *lane, const struct job *job);
 void words_tell_held(const struct lane *lane);
 void words_tell_approved(const struct lane *lane);
+// So many stay, as some who could want them may not be read.
+void words_tell_unread(const struct lane *lane, size_t count);
 void words_tell_stall(const struct lane *lane, const struct error *error);
 void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
 

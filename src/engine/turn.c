@@ -476,9 +476,10 @@ static void turn_forget(struct engine *engine, uint32_t id)
 static bool leave_to_guard(struct engine *engine, uint32_t id)
 {
     const struct key *key = &engine->keys[id];
-    if (!key->is_missed || !engine->controllers[key->controller].controller->open)
+    size_t opener = engine->controllers[key->controller].opener;
+    if (!key->is_missed || !engine->controllers[opener].controller->open)
         return false;
-    lanes_list_anew(engine, key->controller);
+    lanes_list_anew(engine, opener);
     turn_forget(engine, id);
     return true;
 }

@@ -112,6 +112,13 @@ void words_tell_change(const struct lane *lane, const struct controller *control
         tell_failed(lane, words, object, change);
 }
 
+void words_tell_unread(const struct lane *lane, size_t count)
+{
+    log_line(lane->engine->log, LOG_WARN,
+             "records are kept although nothing wants them: what could want them may not be read",
+             LOG_TEXT("lane", lane->name), LOG_INT("kept", (int64_t)count), LOG_END);
+}
+
 static const struct change_words *words_of(const struct lane *lane)
 {
     if (lane->controller == NO_CONTROLLER)
