@@ -100,6 +100,11 @@ bool controller_reads(const struct controller *controller, const struct kind *ki
     return controller->kind == kind;
 }
 
+bool controller_does_without(const struct controller *controller)
+{
+    return controller->is_attendant || controller->shares;
+}
+
 bool chosen_reads(const struct chosen *chosen, const struct kind *kind)
 {
     for (size_t i = 0; i < chosen->count; i++)

@@ -23,3 +23,5 @@ bool chosen_is_about(const struct chosen *chosen, const struct kind *kind);
 bool chosen_reads(const struct chosen *chosen, const struct kind *kind);
 // The same of one controller.
 bool controller_reads(const struct controller *controller, const struct kind *kind);
+// Do others, and it, do without where its kind is missing or may not be read?
+bool controller_does_without(const struct controller *controller);

@@ -103,7 +103,7 @@ bool setup_is_required(const struct setup *setup, const struct controller *contr
         if (!strcmp(names[i], controller->name))
             return true;
     for (size_t i = 0; i < setup->controller_count; i++)
-        if (setup->controllers[i] != controller && !setup->controllers[i]->is_attendant)
+        if (setup->controllers[i] != controller && !controller_does_without(setup->controllers[i]))
             return false;
     return setup_reads(setup, controller->kind);
 }
@@ -124,7 +124,7 @@ static bool is_required(const struct setup *setup, const struct kind *kind)
     for (size_t i = 0; i < setup->controller_count; i++)
         if (setup->controllers[i]->kind == kind)
             return option_is_set(setup->invocation, "controllers") &&
-                   !setup->controllers[i]->is_attendant;
+                   !controller_does_without(setup->controllers[i]);
     return false;
 }
 
@@ -134,7 +134,7 @@ static bool is_dispensable(const struct setup *setup, const struct kind *kind)
     for (size_t i = 0; i < setup->controller_count; i++) {
         if (!controller_reads(setup->controllers[i], kind))
             continue;
-        if (!setup->controllers[i]->is_attendant)
+        if (!controller_does_without(setup->controllers[i]))
             return false;
         is_any = true;
     }

@@ -33,7 +33,8 @@ void setup_done(struct setup *setup);
 // Would setup_init() find fault with what stands in the options and the files that they name? No
 // secret is needed for it.
 bool setup_check(const struct invocation *invocation, struct error *err);
-// Was that controller named, or does it run alone? Then it counts for the whole.
+// Was that controller named, or does it run alone, with its companions? Then it counts for the
+// whole.
 bool setup_is_required(const struct setup *setup, const struct controller *controller);
 // Does a controller that was chosen look at objects of that kind?
 bool setup_reads(const struct setup *setup, const struct kind *kind);

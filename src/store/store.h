@@ -27,7 +27,9 @@ struct store_sink {
     void (*event)(void *context, const struct store_event *event);
     void (*batch_end)(void *context);
     // A kind is synced after its first complete pass; unsynced again when the source vanished
-    // (`why` says so). Absence is evidence only while synced.
+    // (`why` says so). Absence is evidence only while synced. Of a dispensable kind that may not
+    // be read nobody waits for a pass: it is synced, and `why` says why absence is none all the
+    // same.
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
     // An object that was asked for with store_want is known now: an event told of it before, or it
     // is not there. Also told when it turns out that it cannot be read (store_unreadable).
@@ -167,7 +169,7 @@ struct store_kind {
     const struct kind *kind;
     const char *finalizer; // or NULL
     bool is_by_name;       // only objects that store_want() names are held, if the store can choose
-    bool is_dispensable;   // where it may not be read either, there is nothing of it
+    bool is_dispensable;   // nobody waits for it where it may not be read either
     bool is_required;      // a server that does not have the kind is at fault; else it may come
 };
 

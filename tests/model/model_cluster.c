@@ -52,7 +52,7 @@ static struct store *open_cluster(const struct world *world, const struct store_
     for (size_t i = 0; i < options->kind_count; i++) {
         rows[i] = kinds[i];
         rows[i].is_by_name = kinds[i].kind->is_secret;
-        rows[i].is_required = true;
+        rows[i].is_required = !kinds[i].is_dispensable;
     }
     options->access = access_new();
     options->own_namespace = options->lease_namespace = NAMESPACE;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/must.h"
+#include "commands/chosen.h"
 #include "kinds/kinds.h"
 #include "model/faulty_disk.h"
 #include "model/model_cluster.h"
@@ -98,13 +99,27 @@ static const char *finalizer_of(const struct stage *stage, const struct kind *ki
     return NULL;
 }
 
+static bool is_dispensable(const struct stage *stage, const struct kind *kind)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < stage->controller_count; i++) {
+        if (!controller_reads(stage->controllers[i], kind))
+            continue;
+        if (!controller_does_without(stage->controllers[i]))
+            return false;
+        is_any = true;
+    }
+    return is_any;
+}
+
 static void add_kinds(struct stage *stage)
 {
     stage->kinds = mem_new_array(struct store_kind, kind_count);
     stage->kind_count = kind_count;
     for (size_t i = 0; i < kind_count; i++)
-        stage->kinds[i] =
-            (struct store_kind){.kind = kinds[i], .finalizer = finalizer_of(stage, kinds[i])};
+        stage->kinds[i] = (struct store_kind){.kind = kinds[i],
+                                              .finalizer = finalizer_of(stage, kinds[i]),
+                                              .is_dispensable = is_dispensable(stage, kinds[i])};
 }
 
 static char *temporary_folder(void)

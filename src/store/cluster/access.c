@@ -142,12 +142,30 @@ static bool was_told(const struct access *access, const struct question *questio
     return false;
 }
 
+static bool is_to_read(const char *verb)
+{
+    return !strcmp(verb, "get") || !strcmp(verb, "list") || !strcmp(verb, "watch");
+}
+
+// Of a dispensable kind that cannot be read the watch says so, in one line.
+static bool is_told_by_watch(const struct access *access, const struct question *question)
+{
+    if (!question->right->is_dispensable)
+        return false;
+    for (size_t i = 0; i < access->count; i++) {
+        const struct question *other = &access->questions[i];
+        if (other->right == question->right && other->verdict == MISSING && is_to_read(other->verb))
+            return true;
+    }
+    return false;
+}
+
 static void judge(struct access *access, struct question *question, bool is_allowed)
 {
     bool is_news = !is_allowed && !was_told(access, question);
     bool was_missing = question->verdict == MISSING;
     question->verdict = is_allowed ? ALLOWED : MISSING;
-    if (is_news)
+    if (is_news && !is_told_by_watch(access, question))
         log_missing(access, question);
     if (is_allowed && was_missing)
         log_line(access->log, LOG_INFO, "a right was given", LOG_TEXT("verb", question->verb),

@@ -31,6 +31,6 @@ void access_free(struct access *access); // accepts NULL
 bool access_is_over(const struct access *access);
 // Why it was given up, so that nobody knows what is missing; NULL: it was not.
 const char *access_fault(const struct access *access);
-// One line for each missing verb, with the rule to add; texts live until the next call. Of Events
-// and of objects that ours name it is advice.
+// One line for each missing verb, with the rule to add; texts live until the next call. Of Events,
+// of objects that ours name and of dispensable kinds it is advice.
 size_t access_checks(struct access *access, struct store_check *out, size_t capacity);

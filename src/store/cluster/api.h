@@ -71,6 +71,9 @@ void api_cancel(struct api *api, struct api_call *call); // no callback follows
 // empty, sub NULL. Segments are escaped.
 void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
               const char *sub);
+// The same in another version of the kind than its own.
+void api_version_path(struct buffer *out, const struct kind *kind, const char *version,
+                      struct text namespace_, struct text name, const char *sub);
 void api_query_escape(struct buffer *out, struct text text);
 
 // One line of /readyz: are our credentials taken?

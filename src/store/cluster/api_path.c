@@ -25,16 +25,22 @@ static void add_segment(struct buffer *out, struct text segment)
     api_query_escape(out, segment);
 }
 
-void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
-              const char *sub)
+void api_version_path(struct buffer *out, const struct kind *kind, const char *version,
+                      struct text namespace_, struct text name, const char *sub)
 {
     buffer_add_text(out, kind->group[0] ? "/apis" : "/api");
     add_segment(out, text_of(kind->group));
-    add_segment(out, text_of(kind->version));
+    add_segment(out, text_of(version));
     if (namespace_.len)
         add_segment(out, TEXT("namespaces"));
     add_segment(out, namespace_);
     add_segment(out, text_of(kind->plural));
     add_segment(out, name);
     add_segment(out, text_of(sub));
+}
+
+void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
+              const char *sub)
+{
+    api_version_path(out, kind, kind->version, namespace_, name, sub);
 }

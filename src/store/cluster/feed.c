@@ -171,14 +171,28 @@ static bool is_kind_synced(const struct cluster *cluster, const struct kind *kin
     return true;
 }
 
-static void become_synced(struct feed *feed)
+// Why not all of the kind is known although nobody need wait for it; "": all of it is.
+static const char *why_unread(const struct cluster *cluster, const struct kind *kind)
+{
+    for (size_t i = 0; i < cluster->feed_count; i++) {
+        const struct feed *feed = &cluster->feeds[i];
+        const char *why = watch_refusal(feed->watch);
+        if (feed->type->kind == kind && feed->is_unread)
+            return why ? why : "not read yet";
+    }
+    return "";
+}
+
+static void become_synced(struct feed *feed, bool is_unread)
 {
     struct cluster *cluster = feed->cluster;
-    if (feed->was_synced)
+    const struct kind *kind = feed->type->kind;
+    if (feed->was_synced && (is_unread || !feed->is_unread))
         return;
     feed->was_synced = true;
-    if (is_kind_synced(cluster, feed->type->kind))
-        cluster->sink.synced(cluster->sink.context, feed->type->kind, true, "");
+    feed->is_unread = is_unread;
+    if (is_kind_synced(cluster, kind))
+        cluster->sink.synced(cluster->sink.context, kind, true, why_unread(cluster, kind));
 }
 
 static void on_pass_end(void *context, bool may_sweep)
@@ -189,13 +203,19 @@ static void on_pass_end(void *context, bool may_sweep)
     if (may_sweep)
         sweep(feed);
     cluster->sink.batch_end(cluster->sink.context);
-    become_synced(feed);
+    become_synced(feed, false);
 }
 
 // Who reads the kind need not wait for it; of a kind that was there once everything stays.
 static void on_missing(void *context)
 {
-    become_synced(context);
+    become_synced(context, false);
+}
+
+static void on_forbidden(void *context)
+{
+    struct feed *feed = context;
+    become_synced(feed, true);
 }
 
 static void on_object(void *context, bool is_deleted, const struct value *tree)
@@ -232,6 +252,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
         .kind = type->kind,
         .namespace_ = feed->namespace_,
         .is_required = type->is_required,
+        .is_dispensable = type->is_dispensable,
         .memory = &cluster->memory,
     };
     const struct watch_sink sink = {.pass_begin = on_pass_begin,
@@ -239,7 +260,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
                                     .object = on_object,
                                     .batch_end = on_batch_end,
                                     .missing = on_missing,
-                                    .forbidden = type->is_dispensable ? on_missing : NULL,
+                                    .forbidden = type->is_dispensable ? on_forbidden : NULL,
                                     .context = feed};
     feed->watch = watch_new(&options, &sink);
 }

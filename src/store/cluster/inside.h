@@ -21,7 +21,8 @@ struct feed {
     char *namespace_; // NULL: all
     struct watch *watch;
     bool was_synced;
-    bool is_back; // in a pass: versions went back
+    bool is_unread; // it was told although it may not be read
+    bool is_back;   // in a pass: versions went back
 };
 
 // An object that is held by name.

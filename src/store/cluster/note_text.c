@@ -83,14 +83,12 @@ static void add_time(struct buffer *out, const char *key, int64_t unix_us)
     buffer_printf(out, "\"%s\":\"%s\"", key, time);
 }
 
-static void add_regarding(struct buffer *out, const struct object *object)
+static void add_regarding(struct buffer *out, const struct object *object, const char *version)
 {
-    AUTO_BUFFER version = {0};
     char uid[37];
-    kind_api_version(&version, object->kind);
     object_write_uid(object, uid);
     buffer_add_text(out, "\"regarding\":{");
-    add_slice(out, "apiVersion", buffer_text(&version));
+    add_slice(out, "apiVersion", text_of(version));
     buffer_add_char(out, ',');
     add_slice(out, "kind", text_of(object->kind->name));
     if (object_namespace(object).len) {
@@ -104,8 +102,8 @@ static void add_regarding(struct buffer *out, const struct object *object)
     buffer_add_char(out, '}');
 }
 
-void note_write_rest(struct buffer *out, const struct store_note *note, const char *instance,
-                     int64_t unix_us)
+void note_write_rest(struct buffer *out, const struct store_note *note, const char *version,
+                     const char *instance, int64_t unix_us)
 {
     const char *action = note->action && *note->action ? note->action : note->reason;
     add_time(out, "eventTime", unix_us);
@@ -118,7 +116,7 @@ void note_write_rest(struct buffer *out, const struct store_note *note, const ch
     buffer_printf(out, ",\"type\":\"%s\",", note->is_warning ? "Warning" : "Normal");
     add_text(out, "note", note->text ? note->text : "", NOTE_MAX);
     buffer_add_char(out, ',');
-    add_regarding(out, note->regarding);
+    add_regarding(out, note->regarding, version);
     buffer_add_char(out, '}');
 }
 

@@ -16,9 +16,10 @@ uint64_t note_object(const struct store_note *note); // whose budget it uses
 struct text note_namespace(const struct store_note *note);
 // "<regarded name>.<hex of ns>", cut so that it is a name.
 void note_write_name(struct buffer *out, struct text regarded, int64_t unix_ns);
-// All fields behind metadata; ends with the closing brace.
-void note_write_rest(struct buffer *out, const struct store_note *note, const char *instance,
-                     int64_t unix_us);
+// All fields behind metadata; ends with the closing brace. `version` is that of the regarded
+// object: "apps/v1".
+void note_write_rest(struct buffer *out, const struct store_note *note, const char *version,
+                     const char *instance, int64_t unix_us);
 // The whole, of name, namespace and rest.
 void note_write_event(struct buffer *out, struct text name, struct text namespace_,
                       struct text rest);

@@ -71,6 +71,7 @@ struct notes {
     struct world world;
     struct log *log;
     struct api *api;
+    const struct versions *versions;
     char *instance;
     struct recent *series;
     struct recent *budgets;
@@ -412,12 +413,14 @@ static void queue_event(struct notes *notes, uint64_t key, const struct store_no
                         int64_t unix_ms)
 {
     AUTO_BUFFER rest = {0};
+    AUTO_BUFFER version = {0};
     struct text regarded = object_name(note->regarding);
     struct text namespace_ = note_namespace(note);
     struct item *item = mem_new_of(struct item);
     int64_t unix_ns = unix_ms * NS_PER_MS;
     notes->unix_ns = unix_ns > notes->unix_ns ? unix_ns : notes->unix_ns + 1;
-    note_write_rest(&rest, note, notes->instance, unix_ms * US_PER_MS);
+    versions_write(&version, notes->versions, note->regarding->kind);
+    note_write_rest(&rest, note, version.at, notes->instance, unix_ms * US_PER_MS);
     item->series = key;
     item->regarded = strndup(regarded.at, regarded.len);
     item->namespace_ = strndup(namespace_.at, namespace_.len);
@@ -513,12 +516,13 @@ static void flush_late(void *context)
 }
 
 struct notes *notes_new(const struct world *world, struct log *log, struct api *api,
-                        const char *instance)
+                        const struct versions *versions, const char *instance)
 {
     struct notes *notes = mem_new_of(struct notes);
     notes->world = *world;
     notes->log = log;
     notes->api = api;
+    notes->versions = versions;
     notes->instance = mem_copy_text(instance);
     notes->series = recent_new(SERIES_MAX, sizeof(struct series), series_gone);
     notes->budgets = recent_new(OBJECTS_MAX, sizeof(struct budget), NULL);

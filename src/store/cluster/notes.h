@@ -4,6 +4,7 @@
 #include "base/right.h"
 #include "io/world.h"
 #include "store/cluster/api.h"
+#include "store/cluster/versions.h"
 #include "store/store.h"
 
 // Events of events.k8s.io/v1. Never delays, never fails; what is too much is dropped and counted.
@@ -14,8 +15,9 @@
 // out the oldest Normal one. A request is tried 12 times.
 
 struct notes;
+// `instance`: reportingInstance. `versions` are borrowed.
 struct notes *notes_new(const struct world *world, struct log *log, struct api *api,
-                        const char *instance); // reportingInstance
+                        const struct versions *versions, const char *instance);
 void notes_free(struct notes *notes);
 void notes_add(struct notes *notes, const struct store_note *note);
 // Sends what waits, then calls `done`, perhaps from within; `deadline_ms` at most. Once, and

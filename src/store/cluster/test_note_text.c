@@ -25,7 +25,7 @@ static void an_event_has_all_that_the_server_requires(void **state)
     struct store_note note = note_of(object);
     AUTO_BUFFER rest = {0};
     AUTO_BUFFER out = {0};
-    note_write_rest(&rest, &note, "pod-1", unix_us);
+    note_write_rest(&rest, &note, "test.example.org/v1", "pod-1", unix_us);
     note_write_event(&out, TEXT("www.1"), note_namespace(&note), buffer_text(&rest));
     assert_string_equal(
         out.at, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"
@@ -46,7 +46,7 @@ static void what_has_no_namespace_is_noted_in_default(void **state)
     struct store_note note = note_of(object);
     AUTO_BUFFER rest = {0};
     note.is_warning = true;
-    note_write_rest(&rest, &note, "pod-1", unix_us);
+    note_write_rest(&rest, &note, "test.example.org/v1", "pod-1", unix_us);
     assert_true(text_is(note_namespace(&note), "default"));
     assert_non_null(strstr(rest.at, "\"type\":\"Warning\""));
     assert_null(strstr(rest.at, "\"namespace\""));
@@ -75,7 +75,7 @@ static void fields_keep_within_the_limits_of_the_server(void **state)
     struct store_note note = note_of(object);
     note.reason = note.action = note.text = longest;
     AUTO_BUFFER rest = {0};
-    note_write_rest(&rest, &note, longest, unix_us);
+    note_write_rest(&rest, &note, "test.example.org/v1", longest, unix_us);
     assert_int_equal(length_of(buffer_text(&rest), "reportingInstance"), 128);
     assert_int_equal(length_of(buffer_text(&rest), "reason"), 128);
     assert_int_equal(length_of(buffer_text(&rest), "action"), 128);
@@ -90,7 +90,7 @@ static void an_action_that_is_missing_is_the_reason(void **state)
     struct store_note note = note_of(object);
     AUTO_BUFFER rest = {0};
     note.action = NULL;
-    note_write_rest(&rest, &note, "pod-1", unix_us);
+    note_write_rest(&rest, &note, "test.example.org/v1", "pod-1", unix_us);
     assert_int_equal(length_of(buffer_text(&rest), "action"), strlen("RecordCreated"));
     object_unref(object);
 }

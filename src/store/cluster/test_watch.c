@@ -61,11 +61,13 @@ void api_cancel(struct api *api, struct api_call *call)
     free_call(call);
 }
 
-void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
-              const char *sub)
+void api_version_path(struct buffer *out, const struct kind *kind, const char *version,
+                      struct text namespace_, struct text name, const char *sub)
 {
     assert_null(sub);
     buffer_printf(out, "/%s", kind->group);
+    if (kind->other_versions)
+        buffer_printf(out, "/%s", version);
     if (namespace_.len)
         buffer_printf(out, "/ns/%.*s", TEXT_ARGS(namespace_));
     buffer_printf(out, "/%s%s%.*s", kind->plural, name.len ? "/" : "", TEXT_ARGS(name));
@@ -82,6 +84,14 @@ static const struct kind zone_kind = {
     .group = "kubi.zone", .version = "v1alpha1", .name = "Zone", .plural = "zones"};
 static const struct kind secret_kind = {
     .group = "", .version = "v1", .name = "Secret", .plural = "secrets", .is_foreign = true};
+
+static const char *const older[] = {"v1alpha3", "v1alpha2", NULL};
+static const struct kind route_kind = {.group = "gateway.test",
+                                       .version = "v1",
+                                       .other_versions = older,
+                                       .name = "Route",
+                                       .plural = "routes",
+                                       .is_foreign = true};
 
 struct bench {
     struct random random;
@@ -141,6 +151,12 @@ static void hear_missing(void *context)
     buffer_add_text(&bench->heard, "missing ");
 }
 
+static void hear_forbidden(void *context)
+{
+    struct bench *bench = context;
+    buffer_add_text(&bench->heard, "forbidden ");
+}
+
 static void write_log(void *context, struct text line)
 {
     struct bench *bench = context;
@@ -161,6 +177,7 @@ static void open_watch(struct bench *bench, const struct watch_options *wanted)
                                     .object = hear_object,
                                     .batch_end = hear_batch_end,
                                     .missing = hear_missing,
+                                    .forbidden = wanted->is_dispensable ? hear_forbidden : NULL,
                                     .context = bench};
     const struct log_sink log = {write_log, no_time, bench};
     bench->random.fill = fill;
@@ -1260,6 +1277,72 @@ static void an_optional_kind_is_probed_in_silence(void **state)
     assert_true(watch_is_missing(bench.watch));
 }
 
+#define ROUTES(version) "/gateway.test/" version "/routes"
+
+static void open_routes(struct bench *bench)
+{
+    bench->memory.no_stream_until_ms = INT64_MAX;
+    open_watch(bench, &(struct watch_options){.kind = &route_kind, .is_dispensable = true});
+}
+
+static void a_kind_is_taken_in_the_version_that_the_server_has_and_may_go(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_routes(&bench);
+    expect_call(&bench, ROUTES("v1") "?limit=500");
+    refuse(&bench, 404);
+    expect_call(&bench, ROUTES("v1alpha3") "?limit=500");
+    refuse(&bench, 404);
+    expect_call(&bench, ROUTES("v1alpha2") "?limit=500");
+    give(&bench, PAGE("20", "", OBJECT("a", "11")));
+    expect_call(&bench,
+                ROUTES("v1alpha2") "?watch=1&allowWatchBookmarks=true&resourceVersion=20" SHORTEST);
+    assert_string_equal(versions_find(&bench.memory.versions, &route_kind), "v1alpha2");
+    assert_int_equal(bench.logged.len, 0);
+    expect_line(&bench, true, "ok");
+    refuse(&bench, 404);
+    expect_call(&bench,
+                ROUTES("v1") "?watch=1&allowWatchBookmarks=true&resourceVersion=20" SHORTEST);
+    refuse(&bench, 404);
+    refuse(&bench, 404);
+    expect_line(&bench, true, "not installed");
+}
+
+static void a_kind_without_any_of_its_versions_is_missing(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_routes(&bench);
+    for (int i = 0; i < 3; i++)
+        refuse(&bench, 404);
+    expect_heard(&bench, "begin begin begin ");
+    expect_call_after(&bench, 250, ROUTES("v1") "?limit=500");
+    for (int i = 0; i < 3; i++)
+        refuse(&bench, 404);
+    expect_heard(&bench, "begin begin begin missing ");
+    expect_line(&bench, true, "not installed");
+    expect_call_after(&bench, 24000, ROUTES("v1") "?limit=500");
+}
+
+static void an_optional_kind_that_may_not_be_read_is_told_once(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_routes(&bench);
+    for (int i = 0; i < 8; i++) {
+        refuse(&bench, 403);
+        pass_ms(&bench, 60000);
+    }
+    assert_non_null(strstr(bench.heard.at, "begin begin begin forbidden begin forbidden "));
+    const char *line = strstr(bench.logged.at, "forbidden: cannot list routes at cluster scope");
+    assert_non_null(line);
+    assert_ptr_equal(strchr(bench.logged.at, '\n'), bench.logged.at + bench.logged.len - 1);
+    struct store_check check = watch_check(bench.watch);
+    assert_false(check.is_ok);
+    assert_true(check.is_advice);
+}
+
 static void probes_are_drawn_around_30_s(void **state)
 {
     (void)state;
@@ -1544,6 +1627,9 @@ int main(void)
         cmocka_unit_test(a_refused_credential_is_not_ready_at_once),
         cmocka_unit_test(a_required_kind_that_is_missing_says_how_to_install_it),
         cmocka_unit_test(an_optional_kind_is_probed_in_silence),
+        cmocka_unit_test(a_kind_is_taken_in_the_version_that_the_server_has_and_may_go),
+        cmocka_unit_test(a_kind_without_any_of_its_versions_is_missing),
+        cmocka_unit_test(an_optional_kind_that_may_not_be_read_is_told_once),
         cmocka_unit_test(probes_are_drawn_around_30_s),
         cmocka_unit_test(a_kind_that_vanishes_keeps_its_objects_and_is_not_ready),
         cmocka_unit_test(an_optional_kind_that_came_is_back_soon_after_one_404),

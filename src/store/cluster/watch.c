@@ -14,6 +14,7 @@ enum {
     HEALTHY_MS = 120 * SECOND_MS,
     PROBE_MS = 24 * SECOND_MS, // 30 s, 6 s more or less
     PROBE_JITTER_MS = 12 * SECOND_MS,
+    ABSENT_AGAIN_MS = 250,
     ABSENCES_BELIEVED = 2, // a server that starts does not know its kinds for a moment
     NO_STREAM_MS = 3600 * SECOND_MS,
     STREAM_SILENCE_MS = 30 * SECOND_MS,
@@ -64,6 +65,7 @@ void watch_mark_up(struct watch *watch)
 {
     watch->is_missing = false;
     watch->absences = 0;
+    watch->versions_tried = 0;
     if (!watch->healthy_ms)
         watch->healthy_ms = watch_now(watch);
     if (watch->phase != PHASE_LIVE && watch->phase != PHASE_FOLLOW)
@@ -257,6 +259,7 @@ static bool may_stream(const struct watch *watch)
 static void open_next(void *context)
 {
     struct watch *watch = context;
+    watch->version = versions_find(&watch->options.memory->versions, watch->options.kind);
     if (!watch->needs_pass)
         watch_open_live(watch);
     else if (may_stream(watch))
@@ -295,6 +298,8 @@ static bool is_not_installed(const struct watch *watch)
 static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
 {
     struct random *random = watch->options.world->random;
+    if (how == HOW_MISSING && watch->options.is_dispensable && !is_not_installed(watch))
+        return draw(watch, ABSENT_AGAIN_MS);
     if (how == HOW_FORBIDDEN && watch->is_lasting)
         return draw(watch, BACKOFF_MAX_MS);
     if (is_not_installed(watch))
@@ -318,6 +323,19 @@ static void fail(struct watch *watch, enum watch_how how, const struct error *er
         watch->sink.missing(watch->sink.context);
     if (watch_refusal(watch) && watch->sink.forbidden)
         watch->sink.forbidden(watch->sink.context);
+}
+
+// The server may have the kind in another version.
+static void miss(struct watch *watch, enum watch_how how, const struct error *err)
+{
+    const struct kind *kind = watch->options.kind;
+    versions_try_behind(&watch->options.memory->versions, kind, watch->version);
+    if (kind_version_at(kind, ++watch->versions_tried)) {
+        try_in(watch, 0);
+        return;
+    }
+    watch->versions_tried = 0;
+    fail(watch, how, err);
 }
 
 static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
@@ -412,7 +430,7 @@ void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
         [HOW_NONE] = renew,     [HOW_RENEW] = renew,         [HOW_AGAIN] = fail,
         [HOW_EXPIRED] = expire, [HOW_WENT_BACK] = go_back,   [HOW_UNREADABLE] = drop_garbage,
         [HOW_REFUSED] = refuse, [HOW_NO_STREAM] = fall_back, [HOW_FORBIDDEN] = fail,
-        [HOW_MISSING] = fail,
+        [HOW_MISSING] = miss,
     };
     watch->ended = watch->phase;
     close_call(watch);
@@ -487,7 +505,8 @@ struct value *watch_read(struct watch *watch, struct text document, struct error
 void watch_add_path(const struct watch *watch, struct buffer *out)
 {
     const struct watch_options *options = &watch->options;
-    api_path(out, options->kind, text_of(options->namespace_), TEXT(""), NULL);
+    api_version_path(out, options->kind, watch->version, text_of(options->namespace_), TEXT(""),
+                     NULL);
     buffer_add_char(out, '?');
     if (!options->name)
         return;

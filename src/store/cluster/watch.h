@@ -8,6 +8,7 @@
 #include "base/value.h"
 #include "io/world.h"
 #include "store/cluster/api.h"
+#include "store/cluster/versions.h"
 
 // One list and watch: the objects of a kind, everywhere, in a namespace, or a single one by name.
 // Streaming list where the server has it, else paged; then a watch that is renewed, with bookmarks
@@ -28,8 +29,8 @@ struct watch_sink {
     // the call; its managedFields are empty, and items of core lists lack apiVersion and kind.
     void (*object)(void *context, bool is_deleted, const struct value *tree);
     void (*batch_end)(void *context); // what arrived together is over
-    // An optional kind is not installed, by several answers in a row: there is nothing of it. NULL:
-    // nobody wants to know.
+    // A kind that is not required is not installed, by several answers in a row: there is nothing
+    // of it. NULL: nobody wants to know.
     void (*missing)(void *context);
     // The right to read it is missing, by several answers in a row; watch_refusal() says which.
     // NULL: nobody wants to know.
@@ -45,12 +46,14 @@ struct watch_options {
     const char *namespace_;      // NULL: all, or the kind has none
     const char *name;            // NULL: all; else only that one (needs no right to list)
     bool is_required;            // a missing CRD is a fault; else it is waited for in silence
+    bool is_dispensable;         // that it may not be read is told once, and no fault either
     struct watch_memory *memory; // shared by all watches of a server: what it can do
 };
 
-// What was learned of a server: it refuses streaming lists until then.
+// What was learned of a server: it refuses streaming lists until then; its versions of kinds.
 struct watch_memory {
     int64_t no_stream_until_ms;
+    struct versions versions;
 };
 
 struct watch *watch_new(const struct watch_options *options, const struct watch_sink *sink);

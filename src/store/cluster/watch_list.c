@@ -41,7 +41,8 @@ void watch_open_get(struct watch *watch)
 {
     const struct watch_options *options = &watch->options;
     AUTO_BUFFER path = {0};
-    api_path(&path, options->kind, text_of(options->namespace_), text_of(options->name), NULL);
+    api_version_path(&path, options->kind, watch->version, text_of(options->namespace_),
+                     text_of(options->name), NULL);
     watch_send(watch, PHASE_GET, path.at);
 }
 

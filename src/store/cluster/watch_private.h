@@ -77,10 +77,12 @@ struct watch {
     int64_t back_ms;             // when versions went back last; 0: never
 
     int64_t backoff_ms;
-    int64_t healthy_ms; // since then nothing failed; 0: it did
-    unsigned failures;  // in a row
-    unsigned refusals;  // 403 in a row
-    unsigned absences;  // 404 in a row
+    int64_t healthy_ms;      // since then nothing failed; 0: it did
+    unsigned failures;       // in a row
+    unsigned refusals;       // 403 in a row
+    unsigned absences;       // 404 in a row, of all versions
+    const char *version;     // that is asked for
+    unsigned versions_tried; // 404 in a row, of one each
     int64_t started_ms;
     int64_t down_ms; // since then there is no stream; 0: there is one
     bool is_synced;

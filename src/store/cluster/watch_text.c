@@ -31,6 +31,8 @@ void watch_log_failure(struct watch *watch, const struct error *err)
     bool is_news = watch->is_lasting && watch->refusals == REFUSALS_BELIEVED;
     bool is_short = watch->is_synced && watch_now(watch) - watch->down_ms < UNSYNCED_MS;
     bool is_calm = (is_short || watch->refusals) && !watch->is_lasting;
+    if (watch->refusals && watch->options.is_dispensable && !is_news)
+        return;
     if (!is_news && (is_calm ? failures > 1 : failures & (failures - 1)))
         return;
     watch_log(watch, is_calm ? LOG_INFO : LOG_WARN,
@@ -164,7 +166,7 @@ void watch_hear_skipped(void *context, struct text head, const char *why)
 static bool is_ok(const struct watch *watch, int64_t now)
 {
     if (watch->is_missing)
-        return !watch->options.is_required && !watch->is_synced;
+        return watch->options.is_dispensable || (!watch->options.is_required && !watch->is_synced);
     if (!watch->is_synced || (watch->trouble.len && watch->is_lasting))
         return false;
     return !watch->down_ms || now - watch->down_ms < UNSYNCED_MS;
@@ -191,7 +193,10 @@ struct store_check watch_check(struct watch *watch)
         buffer_add_text(&watch->text, watch->is_missing ? "not installed" : "ok");
     else
         say_state(watch, now, &watch->text);
-    return (struct store_check){.name = watch->name.at, .is_ok = ok, .text = watch->text.at};
+    return (struct store_check){.name = watch->name.at,
+                                .is_ok = ok,
+                                .is_advice = watch->options.is_dispensable,
+                                .text = watch->text.at};
 }
 
 const char *watch_relist_name(enum watch_relist reason)

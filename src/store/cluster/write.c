@@ -373,12 +373,12 @@ static const char *mark_path(struct arena *arena, const struct store_mark *mark)
                         mark->key);
 }
 
-static void put_identity(struct arena *arena, struct value *root, const struct object *object)
+static void put_identity(struct arena *arena, struct value *root, const struct cluster *cluster,
+                         const struct object *object)
 {
-    struct buffer version = {0};
-    kind_api_version(&version, object->kind);
+    AUTO_BUFFER version = {0};
+    versions_write(&version, &cluster->memory.versions, object->kind);
     value_put_text(arena, root, "apiVersion", arena_copy_text(arena, version.at));
-    buffer_done(&version);
     value_put_text(arena, root, "kind", object->kind->name);
     value_put(arena, root, "metadata.name", value_make_text(arena, object_name(object)));
     if (object_namespace(object).len)
@@ -387,11 +387,12 @@ static void put_identity(struct arena *arena, struct value *root, const struct o
     put_uid(arena, root, object);
 }
 
-static char *apply_body(const struct store_kind *kind, const struct store_apply *apply)
+static char *apply_body(const struct write *write, const struct store_apply *apply)
 {
+    const struct store_kind *kind = write->kind;
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *root = value_make(arena, VALUE_MAP);
-    put_identity(arena, root, apply->object);
+    put_identity(arena, root, write->cluster, apply->object);
     for (size_t i = 0; i < apply->mark_count; i++)
         if (apply->marks[i].value)
             value_put_text(arena, root, mark_path(arena, &apply->marks[i]), apply->marks[i].value);
@@ -477,12 +478,17 @@ static char *put_body(const struct write *write, const struct value *tree)
 
 static void replied(void *context, const struct api_reply *reply);
 
+static void add_path(struct buffer *out, const struct cluster *cluster, const struct object *object)
+{
+    api_version_path(out, object->kind, versions_find(&cluster->memory.versions, object->kind),
+                     object_namespace(object), object_name(object), NULL);
+}
+
 static void send_read(struct write *write)
 {
     AUTO_BUFFER path = {0};
     if (write->object)
-        api_path(&path, write->kind->kind, object_namespace(write->object),
-                 object_name(write->object), NULL);
+        add_path(&path, write->cluster, write->object);
     else
         buffer_add(&path, write->path, strcspn(write->path, "?"));
     write->call = api_send(write->cluster->api,
@@ -515,8 +521,7 @@ static void send_write(struct write *write, const struct value *tree)
 static void send_clear(struct write *write)
 {
     AUTO_BUFFER path = {0};
-    api_path(&path, write->kind->kind, object_namespace(write->object), object_name(write->object),
-             NULL);
+    add_path(&path, write->cluster, write->object);
     buffer_add_text(&path, forms[WRITE_REMOVE_FINALIZER].query);
     write->step = STEP_CLEAR;
     write->call =
@@ -736,8 +741,8 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .context = context};
     must(write->kind || type == WRITE_PUT || is_of_page(type));
     bool is_new = type == WRITE_CREATE || type == WRITE_PAGE_CREATE;
-    api_path(&path, key->kind, key->namespace_, is_new ? TEXT("") : key->name,
-             forms[type].subresource);
+    api_version_path(&path, key->kind, versions_find(&cluster->memory.versions, key->kind),
+                     key->namespace_, is_new ? TEXT("") : key->name, forms[type].subresource);
     buffer_add_text(&path, forms[type].query);
     write->path = buffer_steal(&path);
     return write;
@@ -756,7 +761,7 @@ void writes_apply(struct cluster *cluster, const struct store_apply *apply, stor
                   void *context)
 {
     struct write *write = write_to(cluster, WRITE_APPLY, apply->object, done, context);
-    write->body = apply_body(write->kind, apply);
+    write->body = apply_body(write, apply);
     write->clear = clear_body(apply);
     enqueue(write);
 }
