@@ -1,34 +1,28 @@
 #include "kinds/ingress/ingress_kind.h"
 
+#include "kinds/text_list.h"
+
 static const struct value *list_at(const struct value *map, const char *path)
 {
     const struct value *list = value_at(map, path, NULL);
     return list && list->type == VALUE_LIST ? list : NULL;
 }
 
-// ---- packing: lists are (1, item) ..., ended by 0 -----------------------------------------------
-
-static void pack_host(struct pack_writer *out, struct text host)
-{
-    if (!host.len)
-        return;
-    pack_number(out, 1);
-    pack_text(out, host);
-}
+// ---- packing ------------------------------------------------------------------------------------
 
 static void pack_rules(struct pack_writer *out, const struct value *object)
 {
     value_each (rule, list_at(object, "spec.rules"))
-        pack_host(out, value_text_at(rule, "host"));
-    pack_number(out, 0);
+        text_list_add(out, value_text_at(rule, "host"));
+    text_list_end(out);
 }
 
 static void pack_tls(struct pack_writer *out, const struct value *object)
 {
     value_each (entry, list_at(object, "spec.tls"))
         value_each (host, list_at(entry, "hosts"))
-            pack_host(out, value_text(host));
-    pack_number(out, 0);
+            text_list_add(out, value_text(host));
+    text_list_end(out);
 }
 
 static void pack_points(struct pack_writer *out, const struct value *object)
@@ -52,18 +46,6 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
 
 // ---- unpacking ----------------------------------------------------------------------------------
 
-static const struct text *unpack_hosts(struct arena *arena, struct pack_reader *in, size_t *count)
-{
-    const struct pack_reader begin = *in;
-    for (*count = 0; unpack_number(in); ++*count)
-        unpack_text(in);
-    struct text *hosts = arena_new_array(arena, struct text, *count + 1);
-    *in = begin;
-    for (size_t i = 0; unpack_number(in); i++)
-        hosts[i] = unpack_text(in);
-    return hosts;
-}
-
 static const struct ingress_point *unpack_points(struct arena *arena, struct pack_reader *in,
                                                  size_t *count)
 {
@@ -85,8 +67,8 @@ void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *
 {
     struct pack_reader in = pack_open(spec);
     *out = (struct ingress_spec){.class_ = unpack_text(&in)};
-    out->hosts = unpack_hosts(arena, &in, &out->host_count);
-    out->tls_hosts = unpack_hosts(arena, &in, &out->tls_host_count);
+    out->hosts = text_list_unpack(arena, &in, &out->host_count);
+    out->tls_hosts = text_list_unpack(arena, &in, &out->tls_host_count);
     out->points = unpack_points(arena, &in, &out->point_count);
     pihole_wishes_unpack(&in, &out->pihole);
 }
