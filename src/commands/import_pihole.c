@@ -9,7 +9,7 @@
 #include "commands/print.h"
 #include "commands/rehearsal.h"
 #include "commands/writer.h"
-#include "kinds/ingress/ingress_kind.h"
+#include "kinds/pihole_annotations.h"
 #include "store/cache.h"
 
 enum { LEFT_SHOWN = 20 };
@@ -52,18 +52,20 @@ static void look_at(void *context, const struct object *object)
     CLEANUP(arena) struct arena *arena = arena_new();
     struct pihole_ours ours;
     struct text namespace_ = object_namespace(object), name = object_name(object), piece;
+    if (object->kind->pack_ours != pihole_ours_pack)
+        return;
     pihole_ours_unpack(arena, object_spec(object), object_ours(object), &ours);
     if (ours.managed_by.len)
         return;
-    const char *shown =
-        arena_printf(import->arena, "Ingress %.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
+    const char *shown = arena_printf(import->arena, "%s %.*s/%.*s", object->kind->name,
+                                     TEXT_ARGS(namespace_), TEXT_ARGS(name));
     while (text_cut(&ours.managed_hosts, ',', &piece))
         keep_name(import, piece, shown);
 }
 
 static void look(void *context, const struct cache *cache)
 {
-    cache_each(cache, &ingress_kind, look_at, context);
+    cache_each(cache, NULL, look_at, context);
 }
 
 static const struct kept *find_kept(const struct import *import, struct text name)

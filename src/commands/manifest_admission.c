@@ -29,6 +29,15 @@ static void put_client(const struct manifest *manifest, struct value *webhook,
     value_put_int(arena, webhook, "clientConfig.service.port", 443);
 }
 
+// All of them: a server that does not have the one of the path sends what it has.
+static void put_versions(struct arena *arena, struct value *rule, const struct kind *kind)
+{
+    const char *version;
+    struct value *list = value_put(arena, rule, "apiVersions", value_make(arena, VALUE_LIST));
+    for (size_t i = 0; (version = kind_version_at(kind, i)); i++)
+        value_append(list, value_make_text(arena, text_of(version)));
+}
+
 static void put_rules(const struct manifest *manifest, struct value *webhook,
                       const struct kind *kind)
 {
@@ -36,7 +45,7 @@ static void put_rules(const struct manifest *manifest, struct value *webhook,
     struct value *rules = value_put(arena, webhook, "rules", value_make(arena, VALUE_LIST));
     struct value *rule = manifest_item(manifest, rules);
     value_put_texts(arena, rule, "apiGroups", (const char *const[]){kind->group, NULL});
-    value_put_texts(arena, rule, "apiVersions", (const char *const[]){kind->version, NULL});
+    put_versions(arena, rule, kind);
     value_put_texts(arena, rule, "operations", (const char *const[]){"CREATE", "UPDATE", NULL});
     value_put_texts(arena, rule, "resources", (const char *const[]){kind->plural, NULL});
     value_put_text(arena, rule, "scope", kind->is_namespaced ? "Namespaced" : "Cluster");

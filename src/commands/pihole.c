@@ -16,7 +16,8 @@ const struct option pihole_options[PIHOLE_OPTION_COUNT] = {
      .variable = "PIHOLE_URL",
      .type = OPTION_TEXT,
      .placeholder = "URL",
-     .doc = "A Pi-hole that names of Ingresses are kept in, called default; the controller ingress "
+     .doc = "A Pi-hole that names of Ingresses and routes are kept in, called default; the "
+            "controller ingress "
             "runs then. Its token is in PIHOLE_API_TOKEN or PIHOLE_PASSWORD, or in the file that "
             "PIHOLE_API_TOKEN_FILE or PIHOLE_PASSWORD_FILE names, which is read again when it "
             "changes; no flag takes it."},

@@ -282,9 +282,9 @@ class Ingresses(harness.Site):
     def drop(self, *objects):
         self.remove(*(f"{name}.yaml" for name in objects))
 
-    def annotation(self, name, key):
+    def annotation(self, name, key, kind="Ingress"):
         """One of those that we write, "" if it is not there."""
-        document = self.statuses().get(f"Ingress default/{name}", {})
+        document = self.statuses().get(f"{kind} default/{name}", {})
         return document.get("metadata", {}).get("annotations", {}).get(f"pihole.io/{key}", "")
 
     def told(self, name):
@@ -304,21 +304,52 @@ class Ingresses(harness.Site):
         return f"[+]pihole-{pihole} " in self.checks()
 
 
+def marks_of(annotations):
+    """Of what is registered; underscores stand for dashes."""
+    return {"pihole.io/register": "true",
+            **{f"pihole.io/{key.replace('_', '-')}": value for key, value in annotations.items()}}
+
+
 def ingress_of(name, *hosts, namespace="default", **annotations):
     """An Ingress that is registered; underscores of annotations stand for dashes."""
-    marks = {"pihole.io/register": "true"}
-    marks.update({f"pihole.io/{key.replace('_', '-')}": value
-                  for key, value in annotations.items()})
     paths = [{"path": "/", "pathType": "Prefix",
               "backend": {"service": {"name": "web", "port": {"number": 80}}}}]
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-            "metadata": {"name": name, "namespace": namespace, "annotations": marks},
+            "metadata": {"name": name, "namespace": namespace,
+                         "annotations": marks_of(annotations)},
             "spec": {"rules": [{"host": host, "http": {"paths": paths}} for host in hosts]}}
 
 
 def ingress(name, *hosts, **annotations):
     """Its text."""
     return json.dumps(ingress_of(name, *hosts, **annotations))
+
+
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+
+
+def route_of(kind, name, *hosts, namespace="default", version="v1", gateway=None, **annotations):
+    """A route that is registered, as an HTTPRoute or another kind."""
+    spec = {"rules": [{"backendRefs": [{"name": "web", "port": 80}]}]}
+    if hosts:
+        spec["hostnames"] = list(hosts)
+    if gateway:
+        spec["parentRefs"] = [{"name": gateway}]
+    return {"apiVersion": f"{GATEWAY_GROUP}/{version}", "kind": kind,
+            "metadata": {"name": name, "namespace": namespace,
+                         "annotations": marks_of(annotations)}, "spec": spec}
+
+
+def gateway_of(name, *addresses, namespace="default"):
+    """With these addresses in its status, if any."""
+    gateway = {"apiVersion": f"{GATEWAY_GROUP}/v1", "kind": "Gateway",
+               "metadata": {"name": name, "namespace": namespace},
+               "spec": {"gatewayClassName": "none", "listeners": [
+                   {"name": "web", "port": 80, "protocol": "HTTP"}]}}
+    if addresses:
+        gateway["status"] = {"addresses": [{"type": "IPAddress", "value": address}
+                                           for address in addresses]}
+    return gateway
 
 
 def names(count):

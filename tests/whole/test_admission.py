@@ -169,6 +169,30 @@ def test_ingresses_are_warned_of_their_annotations_and_never_denied(door):
     assert "warnings" not in ask(door, review(body, kind=kind), INGRESSES)
 
 
+@pytest.mark.parametrize("name, versions", [("HTTPRoute", ["v1"]), ("GRPCRoute", ["v1"]),
+                                            ("TLSRoute", ["v1", "v1alpha3", "v1alpha2"]),
+                                            ("TCPRoute", ["v1", "v1alpha2"])])
+def test_routes_are_warned_of_their_annotations_in_each_version(door, name, versions):
+    certificate = door.put("first")
+    door.start("--admission-strict", "--pihole-url", f"http://{LOOPBACK}:{free_port()}",
+               "--pihole-no-password", "--default-target-ip", "192.0.2.50")
+    door.connection = door.connect(certificate)
+    group = "gateway.networking.k8s.io"
+    path = f"/validate-gateway-networking-k8s-io-v1-{name.lower()}"
+    for version in versions:
+        body = {"apiVersion": f"{group}/{version}", "kind": name,
+                "metadata": {"name": "web", "namespace": "default", "annotations": {
+                    "pihole.io/register": "yes", "pihole.io/target-ips": "192.0.2.5"}},
+                "spec": {"hostnames": ["app.home.lan"]}}
+        response = ask(door, review(body, kind={"group": group, "version": version, "kind": name}),
+                       path)
+        assert response["allowed"] is True
+        assert response["warnings"] == [
+            'InvalidAnnotation: pihole.io/register: only "true" registers',
+            "pihole.io/target-ips is not known and does nothing; "
+            "did you mean pihole.io/target-ip?"]
+
+
 def test_strict_admission_denies_what_is_warned_of_else(door):
     certificate = door.put("first")
     door.start("--admission-strict")

@@ -316,6 +316,24 @@ def test_rights_follow_the_options(words, right, is_asked):
     assert (right in rights(manifests("--rbac", *words), "ClusterRole")) == is_asked
 
 
+def test_routes_are_read_where_names_are_kept_in_piholes():
+    assert not [right for right in rights(manifests("--rbac"), "ClusterRole") if "route" in right]
+    printed = rights(manifests("--rbac", "--controllers", "ingress"), "ClusterRole")
+    for resource in ("ingresses", "httproutes", "grpcroutes", "tlsroutes", "tcproutes"):
+        assert printed[resource] == {"get", "list", "watch", "patch"}
+    assert printed["gateways"] == {"get", "list", "watch"}
+
+
+def test_routes_are_judged_in_whichever_version_a_server_has():
+    words = ("--all", "--controllers", "dnsrecord,ingress")
+    hooks = next(item for item in manifests(*words)
+                 if item["kind"] == "ValidatingWebhookConfiguration")["webhooks"]
+    found = {rule["resources"][0]: rule["apiVersions"] for hook in hooks for rule in hook["rules"]}
+    assert found["ingresses"] == found["httproutes"] == found["grpcroutes"] == ["v1"]
+    assert found["tlsroutes"] == ["v1", "v1alpha3", "v1alpha2"]
+    assert found["tcproutes"] == ["v1", "v1alpha2"]
+
+
 def test_namespaced_rights_reach_no_other_namespace():
     objects = manifests("--rbac", "--namespaced", "--namespaces", "shop,blog",
                         "--secret-namespaces", "keys", "--namespace", "dns")

@@ -159,7 +159,7 @@ static void read_names(struct reading *reading)
                      WANTS_NAMES_MAX);
     if (!reading->out->name_count)
         problems_add(reading->problems, "NoHosts", "%s",
-                     count ? "no name of it can be published" : "it names no host");
+                     count ? "no name of it can be published" : reading->source->no_hosts);
 }
 
 // ---- targets ------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ static void read_addresses(struct reading *reading)
         if (is_status)
             at->addresses = status;
         if (is_empty(at->addresses) && !reading->out->cname.len)
-            at->missing = is_status ? "the status has no address yet" : "no address is given";
+            at->missing = is_status ? reading->source->no_addresses : "no address is given";
     }
 }
 

@@ -18,8 +18,10 @@ struct source {
     const char *skipped;      // "ingress skipped (no hosts)"
     const struct text *hosts; // of its spec
     size_t host_count;
-    const struct text *addresses; // of its status
+    const struct text *addresses; // of its status, or of what it is reached through
     size_t address_count;
+    const char *no_hosts;     // for users, when there are none
+    const char *no_addresses; // the same
     struct pihole_wishes wishes;
     struct pihole_ours ours;
 };

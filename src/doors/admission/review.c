@@ -68,7 +68,7 @@ static bool is_of_kind(const struct review *review)
     const struct kind *kind = review->kind;
     const struct value *named = value_find(review->request, "kind");
     return text_is(value_text_at(named, "group"), kind->group) &&
-           text_is(value_text_at(named, "version"), kind->version) &&
+           kind_has_version(kind, value_text_at(named, "version")) &&
            text_is(value_text_at(named, "kind"), kind->name);
 }
 

@@ -1,0 +1,71 @@
+#include "controllers/ingress/routes.h"
+
+#include "controllers/ingress/ingress_controller.h"
+#include "controllers/ingress/sources.h"
+#include "kinds/pihole_annotations.h"
+#include "kinds/route/route_kind.h"
+
+static const char *const follow[] = {"get", "list", "watch", NULL};
+static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
+
+#define RIGHTS(plural)                                                                             \
+    {                                                                                              \
+        {.group = "gateway.networking.k8s.io",                                                     \
+         .resource = plural,                                                                       \
+         .verbs = follow_and_patch,                                                                \
+         .scope = RIGHT_OBJECTS,                                                                   \
+         .is_dispensable = true,                                                                   \
+         .why = "Hosts for Pi-hole, where the Gateway API is installed; the annotations that say " \
+                "what became of them."},                                                           \
+            {.group = "gateway.networking.k8s.io",                                                 \
+             .resource = "gateways",                                                               \
+             .verbs = follow,                                                                      \
+             .scope = RIGHT_OBJECTS,                                                               \
+             .is_dispensable = true,                                                               \
+             .why = "Addresses of routes whose pihole.io/target-ip is status."},                   \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+static const struct kube_right httproute_rights[] = RIGHTS("httproutes");
+static const struct kube_right grpcroute_rights[] = RIGHTS("grpcroutes");
+static const struct kube_right tlsroute_rights[] = RIGHTS("tlsroutes");
+static const struct kube_right tcproute_rights[] = RIGHTS("tcproutes");
+
+#define METRICS(word, Name)                                                                        \
+    {                                                                                              \
+        {.name = "signpost_" word "s",                                                             \
+         .type = METRIC_KEYS,                                                                      \
+         .help = Name "s that are registered for Pi-hole, by what keeps their names from being "   \
+                      "served, or Synced, or Pending."},                                           \
+        {                                                                                          \
+            .name = "signpost_" word "_retries_total", .type = METRIC_RETRIES,                     \
+            .help = "Changes for " Name "s that were sent again, by the worst that is told of "    \
+                    "them.",                                                                       \
+        }                                                                                          \
+    }
+
+static const struct controller_metric httproute_metrics[] = METRICS("httproute", "HTTPRoute");
+static const struct controller_metric grpcroute_metrics[] = METRICS("grpcroute", "GRPCRoute");
+static const struct controller_metric tlsroute_metrics[] = METRICS("tlsroute", "TLSRoute");
+static const struct controller_metric tcproute_metrics[] = METRICS("tcproute", "TCPRoute");
+
+static const struct change_words httproute_words = INGRESS_WORDS("httproute");
+static const struct change_words grpcroute_words = INGRESS_WORDS("grpcroute");
+static const struct change_words tlsroute_words = INGRESS_WORDS("tlsroute");
+static const struct change_words tcproute_words = INGRESS_WORDS("tcproute");
+
+#define ROUTE(word)                                                                                \
+    {                                                                                              \
+        .name = #word, .kind = &word##_kind, .finalizer = PIHOLE_FINALIZER,                        \
+        .gathers = &sources_gateways, .gather_count = 1, .shares = &ingress_controller,            \
+        .words = &word##_words, .decide = sources_decide, .admit = sources_admit,                  \
+        .rights = word##_rights, .metrics = word##_metrics,                                        \
+        .metric_count = COUNT_OF(word##_metrics)                                                   \
+    }
+
+const struct controller httproute_controller = ROUTE(httproute);
+const struct controller grpcroute_controller = ROUTE(grpcroute);
+const struct controller tlsroute_controller = ROUTE(tlsroute);
+const struct controller tcproute_controller = ROUTE(tcproute);
