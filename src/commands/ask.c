@@ -118,7 +118,7 @@ static bool has_rdata(const struct message_set *set, struct text rdata)
 static void judge_one(struct asked_row *question, struct text octets, const struct message *message)
 {
     struct arena *arena = question->ask->view->arena;
-    const struct question *wanted = &question->row->question;
+    const struct name_question *wanted = &question->row->question;
     struct message_set set;
     struct error err;
     if (!message_find(arena, octets, question->name, wanted->type, &set, &err)) {

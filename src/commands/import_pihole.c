@@ -114,12 +114,12 @@ static void tell_left(struct import *import, const struct value *left)
 }
 
 static void seen(void *context, const struct pihole_target *target, const struct value *answer,
-                 const char *fault)
+                 const struct error *trouble)
 {
     struct import *import = context;
     buffer_printf(&import->out, "%s (%s)\n", target->lane, target->url);
-    if (fault) {
-        buffer_printf(&import->out, "  error  %s\n", fault);
+    if (!answer) {
+        buffer_printf(&import->out, "  error  %s\n", trouble->text);
         import->has_failed = true;
         return;
     }

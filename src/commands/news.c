@@ -64,8 +64,8 @@ bool news_is_same_question(const struct view_row *a, const struct view_row *b)
 
 bool news_is_declared_anew(const struct view_row *old, const struct view_row *now)
 {
-    const struct question *a = &old->question;
-    const struct question *b = &now->question;
+    const struct name_question *a = &old->question;
+    const struct name_question *b = &now->question;
     return !question_is_same(a, b) || a->has_ttl != b->has_ttl || a->ttl_s != b->ttl_s ||
            !question_wants_same(a, b);
 }

@@ -12,6 +12,7 @@ struct guest {
     struct process_world process;
     struct pihole_talk talk;
     struct job job;
+    struct error late;
 };
 
 static void tell(const struct guest *guest, const char *level, const char *text)
@@ -56,7 +57,8 @@ static void tell_forced(const struct guest *guest, const struct value *answer)
     }
 }
 
-static void write_counts(struct buffer *out, const struct guest *guest, const struct value *answer)
+void pihole_visit_describe(struct buffer *out, const struct pihole_visit *visit,
+                           const struct pihole_target *target, const struct value *answer)
 {
     int64_t seats = value_int_at(answer, "seatsInUse", -1);
     buffer_printf(out, "it lets us in, API %.*s", TEXT_ARGS(value_text_at(answer, "dialect")));
@@ -68,12 +70,12 @@ static void write_counts(struct buffer *out, const struct guest *guest, const st
     buffer_add_text(out, "; ");
     print_count(out, (size_t)value_int_at(answer, "lines.hosts", 0), "line");
     buffer_add_text(out, " of hosts");
-    if (guest->visit->owner_id)
+    if (visit->owner_id)
         buffer_printf(out, ", %lld ours", (long long)value_int_at(answer, "visit.ours", 0));
     buffer_add_text(out, ", ");
     print_count(out, (size_t)value_int_at(answer, "lines.cnameRecords", 0), "line");
     buffer_add_text(out, " of cnameRecords");
-    if (guest->visit->owner_id && pihole_memory_view(guest->visit->memory, guest->target))
+    if (visit->owner_id && pihole_memory_view(visit->memory, target))
         buffer_printf(out, ", %lld ours", (long long)value_int_at(answer, "visit.aliases", 0));
 }
 
@@ -81,7 +83,7 @@ static void tell_answer(const struct guest *guest, const struct job *job)
 {
     AUTO_BUFFER text = {0};
     const struct value *answer = job->answer;
-    write_counts(&text, guest, answer);
+    pihole_visit_describe(&text, guest->visit, guest->target, answer);
     tell(guest, "ok", text.at);
     if (job->trouble)
         tell(guest, "error", job->trouble->text);
@@ -96,31 +98,36 @@ static void tell_answer(const struct guest *guest, const struct job *job)
     tell_left(guest, value_at(answer, "visit.left", NULL));
 }
 
-static const char *fault_of(const struct guest *guest)
+// NULL: it was looked at.
+static const struct error *fault_of(struct guest *guest)
 {
     const struct job *job = &guest->job;
     const struct error *why = job->trouble ? job->trouble : job->health.error;
     if (job->health.is_done && job->answer)
         return NULL;
-    return why && !guest->talk.is_late ? why->text
-                                       : "did not answer all questions within --timeout";
+    if (why && !guest->talk.is_late)
+        return why;
+    error_set(&guest->late, FAULT_AGAIN, "PiholeUnreachable",
+              "did not answer all questions within --timeout");
+    return &guest->late;
 }
 
-static void tell_fault(const struct guest *guest, const char *fault)
+static void tell_fault(const struct guest *guest, const struct error *fault)
 {
     if (guest->visit->seen)
         guest->visit->seen(guest->visit->context, guest->target, NULL, fault);
     else
-        tell(guest, "error", fault);
+        tell(guest, "error", fault->text);
 }
 
-static void tell_job(const struct guest *guest)
+static void tell_job(struct guest *guest)
 {
-    const char *fault = fault_of(guest);
+    const struct error *fault = fault_of(guest);
     if (fault)
         tell_fault(guest, fault);
     else if (guest->visit->seen)
-        guest->visit->seen(guest->visit->context, guest->target, guest->job.answer, NULL);
+        guest->visit->seen(guest->visit->context, guest->target, guest->job.answer,
+                           guest->job.trouble);
     else
         tell_answer(guest, &guest->job);
 }
@@ -145,7 +152,7 @@ static void look(struct guest *guest, const struct pihole_targets *targets)
                               .trace = PIHOLE_NO_TRACE,
                               .ledger = pihole_memory_view(guest->visit->memory, guest->target)};
     if (!pihole_talk_open(&guest->talk, targets, guest->target, guest->visit->owner_id, &err)) {
-        tell_fault(guest, err.text);
+        tell_fault(guest, &err);
         return;
     }
     pihole_talk_begin(&guest->talk, &guest->job, guest->visit->timeout_ms);

@@ -15,10 +15,13 @@ struct pihole_visit {
     int64_t timeout_ms;                 // for each of them
     // A line of what was found: level "ok", "warn" or "error".
     void (*told)(void *context, const char *level, const char *what, const char *text);
-    // Instead: what came of the look at a target; the answer of a visitor, or why there is none.
-    // Borrowed for the length of the call.
+    // Instead: what came of the look at a target: the answer of a visitor, or NULL; and what is in
+    // the way, of looking or else of writing there, or NULL. Borrowed for the length of the call.
     void (*seen)(void *context, const struct pihole_target *target, const struct value *answer,
-                 const char *fault);
+                 const struct error *trouble);
     void *context;
 };
 bool pihole_visit(const struct pihole_visit *visit, struct error *err);
+// "it lets us in, API v6, 1 seat in use; 4 lines of hosts, 1 ours, ..."
+void pihole_visit_describe(struct buffer *out, const struct pihole_visit *visit,
+                           const struct pihole_target *target, const struct value *answer);

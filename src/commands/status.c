@@ -7,7 +7,10 @@
 #include "base/when.h"
 #include "commands/commands.h"
 #include "commands/follow.h"
+#include "commands/pihole.h"
 #include "commands/place.h"
+#include "commands/setup.h"
+#include "commands/status_piholes.h"
 #include "commands/status_text.h"
 #include "io/disk.h"
 #include "kinds/kinds.h"
@@ -368,9 +371,24 @@ static void ask_all(struct status *status)
     status->ask = ask_new(&options, status->view, answered, status);
 }
 
+static bool add_piholes(struct status *status, struct view *view)
+{
+    struct error err;
+    if (!option_flag(status->invocation, "live"))
+        return true;
+    if (!status_add_piholes(view, status->invocation, &err)) {
+        fail(status, &err);
+        return false;
+    }
+    view_close(view);
+    return true;
+}
+
 static void viewed(struct status *status, struct view *view)
 {
     status->view = view;
+    if (!add_piholes(status, view))
+        return;
     if (!status->look.has_answers || (status->follow && status->shown))
         end_round(status);
     else
@@ -603,6 +621,8 @@ static bool read_options(struct status *status, struct error *err)
     if (status->place.is_cluster && status->is_watching)
         return error_set(err, FAULT_SPEC, "",
                          "--watch follows a folder; in a cluster `kubectl get -w` does");
+    if (option_flag(invocation, "live") && status->is_watching)
+        return error_set(err, FAULT_SPEC, "", "--live looks once: it goes without --watch");
     if (ask && !hostport_parse(&status->server, text_of(ask), DNS_PORT, false, err))
         return error_prefix(err, "%s: \"%s\": ", option_source(invocation, "ask"), ask);
     return true;
@@ -703,6 +723,10 @@ static const struct option status_rows[] = {
      .doc = "On a folder: go on until Ctrl-C: redraw on a terminal, else print what changes. With "
             "--ask: a line "
             "for each change, with the time from the save of its manifest to the answer."},
+    {.name = "live",
+     .type = OPTION_FLAG,
+     .doc = "Besides, log in to each Pi-hole as a visitor and show whether it can be worked with. "
+            "Nothing is written."},
     {.name = "ask",
      .type = OPTION_TEXT,
      .placeholder = "ADDR:PORT",
@@ -725,8 +749,8 @@ const struct command status_command = {
         "Reads the manifests and the status files beside them, or the objects of a cluster; "
         "`signpost run` need not be running, and is not asked. Below a Zone stands what each of "
         "its servers answers. Of an Ingress whose names go to Pi-holes its annotations tell: which "
-        "names it wants, in which of them, and what keeps one out; `signpost check --live` looks "
-        "at the Pi-holes themselves. Kinds that a cluster does not let one read are left out, and "
+        "names it wants, in which of them, and what keeps one out; --live looks at the Pi-holes "
+        "themselves. Kinds that a cluster does not let one read are left out, and "
         "told "
         "so. Exit code 0: all objects are Ready, nothing is refused, and with --ask every answer "
         "is as declared.",
@@ -734,6 +758,12 @@ const struct command status_command = {
                 "signpost status --watch --ask 127.0.0.1:5353\n"
                 "signpost status --kubeconfig ~/.kube/config --namespaces web\n"
                 "signpost status --output json | jq '.objects[] | select(.right | not)'\n",
-    .groups = {{status_rows, COUNT_OF(status_rows)}, {place_options, PLACE_LOOK_OPTION_COUNT}},
+    .groups = {{status_rows, COUNT_OF(status_rows)},
+               {place_options, PLACE_OPTION_COUNT},
+               {setup_options, SETUP_OPTION_COUNT},
+               {pihole_options, PIHOLE_OPTION_COUNT},
+               {lease_options, LEASE_OPTION_COUNT},
+               {quiet_log_options, LOG_OPTION_COUNT}},
+    .has_settings = true,
     .run = status_run,
 };

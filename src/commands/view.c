@@ -40,7 +40,7 @@ static void describe_dnsrecord(struct view *view, struct view_row *row, const st
     struct dnsrecord record;
     struct findings findings = {.arena = view->arena};
     dnsrecord_decode(view->arena, tree, &record);
-    struct question *question = &row->question;
+    struct name_question *question = &row->question;
     struct record_set *set = &question->set;
     row->has_question =
         dnsrecord_resolve(view->arena, &record, DNSRECORD_TTL_DEFAULT, set, &findings) &&
@@ -224,6 +224,12 @@ static void write_object(struct buffer *out, const struct view_row *row)
                   row->name);
 }
 
+void view_add_row(struct view *view, const struct view_row *row)
+{
+    mem_reserve(&view->rows, &view->capacity, view->count + 1);
+    view->rows[view->count++] = *row;
+}
+
 static void add_row(struct view *view, const struct folder_entry *entry)
 {
     AUTO_BUFFER object = {0};
@@ -254,8 +260,7 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         row.has_question = false; // the tree is what was refused
     write_object(&object, &row);
     row.object = copy(view, buffer_text(&object));
-    mem_reserve(&view->rows, &view->capacity, view->count + 1);
-    view->rows[view->count++] = row;
+    view_add_row(view, &row);
 }
 
 static void take_fault(struct view *view, const struct folder_entry *entry)

@@ -26,7 +26,7 @@ struct view_row {
     bool has_good;       // there is
 
     bool has_question; // what a name server ought to answer is known
-    struct question question;
+    struct name_question question;
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
     uint32_t answer_ttl_s;
@@ -60,6 +60,8 @@ bool view_describes(const struct kind *kind);
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 // The same by hand: every entry, then the end.
 void view_add(struct view *view, const struct folder_entry *entry);
+// A row of something that is no object; its texts live in the arena. view_close() comes behind.
+void view_add_row(struct view *view, const struct view_row *row);
 void view_close(struct view *view);
 void view_done(struct view *view); // resets the arena; ready to be read into again
 struct view_row *view_find(const struct view *view, const char *object); // or NULL

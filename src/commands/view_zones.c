@@ -107,7 +107,7 @@ static bool make_question(struct view *view, struct view_row *row, const struct 
         record_read_rdata(spec, place, &rdata, &marks, NULL) != REASON_NONE)
         return false;
     dname_write(&name, place->owner);
-    row->question = (struct question){
+    row->question = (struct name_question){
         .name = without_dot((struct text){arena_copy(view->arena, name.at, name.len), name.len}),
         .type = place->type,
         .has_ttl = spec->has_ttl,

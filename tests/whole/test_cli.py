@@ -230,7 +230,7 @@ def test_bash_completes_the_second_word_of_a_command():
 
 def test_bash_completes_flags_of_the_command():
     assert complete("status", "--w") == ["--watch"]
-    assert complete("status", "--output", "json", "--a") == ["--ask"]
+    assert complete("status", "--output", "json", "--as") == ["--ask"]
     assert "--watch" not in complete("run", "--")
 
 

@@ -73,3 +73,41 @@ def test_a_name_outside_of_ascii_is_shown_as_it_is_published(ingresses):
     ingresses.wait_synced("idn", "xn--bcher-kva.home.lan")
     row = rows(ingresses, code=0)["idn"]
     assert (row["what"], row["right"]) == ("xn--bcher-kva.home.lan", True)
+
+
+# ---- the Pi-holes themselves --------------------------------------------------------------------
+
+def live(ingresses, code, *words, **environment):
+    status, out, err = run("status", "--live", "--dir", ingresses.folder, "--output", "json",
+                           *words, **{**ingresses.environment, **environment}, timeout=60)
+    assert status == code, out + err
+    return {(row["kind"], row["name"]): row for row in json.loads(out)["objects"]}
+
+
+def test_piholes_are_rows_beside_the_ingresses(ingresses, pihole, tmp_path):
+    ingresses.add("app", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    found = live(ingresses, 0)
+    row = found["Pi-hole", "default"]
+    assert (row["what"], row["ready"], row["reason"]) == (pihole.url, "True", "Answers")
+    assert row["message"] == ("it lets us in, API v6, 2 seats in use; 4 lines of hosts, 1 ours, "
+                              "0 lines of cnameRecords, 0 ours")
+    assert set(found) == {("Pi-hole", "default"), ("Ingress", "app")}
+    targets = tmp_path / "piholes.yaml"
+    targets.write_text("targets:\n- {name: down, url: 'http://127.0.0.1:9', noPassword: true}\n")
+    found = live(ingresses, 1, PIHOLE_TARGETS=str(targets))
+    assert found["Pi-hole", "default"]["right"]
+    row = found["Pi-hole", "down"]
+    assert (row["ready"], row["reason"]) == ("False", "PiholeUnreachable")
+    assert row["message"].startswith("Pi-hole at http://127.0.0.1:9 does not answer: ")
+    pihole.set(read_only=True)
+    row = live(ingresses, 1)["Pi-hole", "default"]
+    assert (row["ready"], row["reason"]) == ("False", "PiholeReadOnly")
+    assert (pihole.counter("logins"), pihole.counter("seats")) == (4, 1)
+
+
+def test_without_a_pihole_live_says_what_it_needs(tmp_path):
+    status, out, err = run("status", "--live", "--dir", tmp_path)
+    assert (status, out) == (2, "")
+    assert err == "signpost: --live looks at Pi-holes: give --pihole-url or --pihole-targets\n"
