@@ -6,7 +6,7 @@ import time
 from harness import wait_until
 from limits import Limits, peak_octets
 
-TAKES = ("import sys, time; kept = bytearray(int(sys.argv[1])); print('took', flush=True); "
+TAKES = ("import sys, time; kept = b'x' * int(sys.argv[1]); print('took', flush=True); "
          "time.sleep(60)")
 SPINS = "while True: pass"
 
