@@ -9,7 +9,7 @@ import api
 from clusters import rule
 from harness import holds, run, wait_until
 from operators import QUICK_LEASE, Operator
-from piholes import PEOPLE, TARGET, ingress_of, names, ours
+from piholes import GATEWAY_GROUP, PEOPLE, TARGET, ingress_of, names, ours
 
 
 @pytest.fixture
@@ -144,6 +144,8 @@ def test_who_may_not_read_the_owner_id_is_told_what_to_do(cluster, namespace, op
     operator.start().program.stop(20)
     account = cluster.account(namespace, "reader", rules=[
         rule("ingresses", "get", "list", "watch", group="networking.k8s.io"),
+        *(rule(routes, "get", "list", "watch", group=GATEWAY_GROUP) for routes in (
+            "httproutes", "grpcroutes", "tlsroutes", "tcproutes", "gateways")),
         rule("dnsplans", "get", "list", "watch"), rule("configmaps", "get", "list", group="")])
     code, out, err = command(operator, "plan", account=account)
     assert (code, out) == (2, "")
