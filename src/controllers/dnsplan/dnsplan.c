@@ -124,7 +124,8 @@ static enum dnsplan_phase next_phase(const struct turn *turn)
     if (is_over(phase))
         return phase;
     if (is_past(turn))
-        return phase == DNSPLAN_APPROVED ? DNSPLAN_APPLIED : DNSPLAN_SUPERSEDED;
+        return phase == DNSPLAN_APPROVED && !turn->lane->held ? DNSPLAN_APPLIED
+                                                              : DNSPLAN_SUPERSEDED;
     if (phase == DNSPLAN_APPROVED || dnsplan_is_approved(&turn->plan))
         return DNSPLAN_APPROVED;
     return turn->snapshot->now_ms < expires_ms(turn) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;

@@ -192,6 +192,16 @@ static void other_removals_void_the_plan(void **state)
     }
 }
 
+static void approval_of_what_is_held_with_others_is_void(void **state)
+{
+    (void)state;
+    stands_as("Approved", "Approved");
+    world.approve = SUM;
+    world.lane.held = OTHER;
+    assert_outcome("Superseded", "False/Superseded");
+    assert_null(world.verdict.approval);
+}
+
 static void before_the_backend_was_listed_nothing_is_known_to_be_over(void **state)
 {
     (void)state;
@@ -324,6 +334,7 @@ int main(void)
         UNIT_TEST(approval_is_written_before_anything_goes),
         UNIT_TEST(what_is_not_held_any_more_was_applied),
         UNIT_TEST(other_removals_void_the_plan),
+        UNIT_TEST(approval_of_what_is_held_with_others_is_void),
         UNIT_TEST(before_the_backend_was_listed_nothing_is_known_to_be_over),
         UNIT_TEST(nobody_has_more_than_a_day),
         UNIT_TEST(what_is_over_stays_so),
