@@ -480,7 +480,8 @@ static void give_wish(struct flight *flight, size_t at)
         outcome.error = flight->job.trouble;
     if (wish->is_stray) {
         tell_stray(flight, at, &outcome);
-        flight->lane->is_question_due |= wish->is_approved && flight->lane->has_question;
+        flight->lane->is_question_due |=
+            wish->is_approved && outcome.is_done && flight->lane->has_question;
     }
     wish_answer(wish, &outcome);
 }

@@ -13,14 +13,16 @@ struct hold {
     struct record_set *sets; // by name, then by type
     size_t count;
     bool is_approved;
-    bool is_due;  // whether people are asked is to be seen to
-    bool is_told; // that they cannot be
+    bool is_due;                  // whether people are asked is to be seen to
+    bool is_told;                 // that they cannot be
+    const struct object *dropped; // to make room; or NULL
 };
 
 void hold_free(struct hold *hold)
 {
     if (!hold)
         return;
+    object_unref(hold->dropped);
     arena_free(hold->arena);
     free(hold);
 }
@@ -218,7 +220,19 @@ static void tell_failure(struct lane *lane, const struct error *error)
              LOG_TEXT("lane", lane->name), LOG_TEXT("error", error->text), LOG_END);
 }
 
-// What had its name may have gone.
+static void set_dropped(struct hold *hold, const struct object *object)
+{
+    object_unref(hold->dropped);
+    hold->dropped = object ? object_ref(object) : NULL;
+}
+
+static void refused(struct lane *lane, const struct error *error)
+{
+    tell_failure(lane, error);
+    if (lane->hold)
+        set_dropped(lane->hold, NULL);
+}
+
 static void asked(void *context, const struct store_reply *reply)
 {
     struct engine *engine = context;
@@ -226,9 +240,9 @@ static void asked(void *context, const struct store_reply *reply)
     engine->asking = 0;
     engine->writes_in_flight--;
     if (lane && lane->hold && reply->is_ok)
-        lane->hold->is_due = engine->is_asking_anew;
+        lane->hold->is_due |= engine->is_asking_anew;
     else if (lane && !reply->is_ok)
-        tell_failure(lane, &reply->error);
+        refused(lane, &reply->error);
     engine_schedule(engine);
 }
 
@@ -238,6 +252,7 @@ static void send(struct lane *lane, const struct child_want *child)
     struct store *store = engine->options.store;
     engine->asking = lane->number;
     engine->is_asking_anew = !child->tree;
+    set_dropped(lane->hold, child->tree ? NULL : child->seen);
     engine->writes_in_flight++;
     if (child->tree)
         store_put_child(store, &(struct store_child){child->key, child->tree, child->seen}, asked,
@@ -257,7 +272,9 @@ static void ask(struct lane *lane, const struct controller *controller)
         return;
     const struct object *there = cache_find(lane->engine->options.store->cache, child.key.kind,
                                             child.key.namespace_, child.key.name);
-    if (!there || controller->hold(&hold, there, arena, &child))
+    if (there && there == lane->hold->dropped)
+        lane->hold->is_due = true; // the event of its end wakes us
+    else if (!there || controller->hold(&hold, there, arena, &child))
         send(lane, &child);
 }
 

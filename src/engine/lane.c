@@ -660,6 +660,7 @@ void lanes_lead(struct engine *engine, bool is_leading)
     for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
         lane->view.is_listed = false;
         lane->is_guard_recalled = false;
+        holds_forget(lane);
         if (!is_leading) {
             if (lane->ledger)
                 ledger_keeper_close(lane->ledger);
