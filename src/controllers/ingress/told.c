@@ -105,7 +105,14 @@ static bool has_text(const struct value *list, struct text text)
     return false;
 }
 
-// The list that was read last tells it, once it is of after the write.
+static bool is_said(const struct turn *turn, const char *text)
+{
+    struct text said = turn->source->ours.status;
+    return said.len && memmem(said.at, said.len, text, strlen(text));
+}
+
+// The list that was read last tells it, once it is of after the write. Until then what was said
+// stays.
 static void add_dangling(struct turn *turn, const struct claim_want *want)
 {
     const struct receipt *receipt = receipt_of(turn, want);
@@ -114,12 +121,14 @@ static void add_dangling(struct turn *turn, const struct claim_want *want)
     if (want->set.type != RECORD_CNAME || want->intent != CLAIM_SET || !lane || !receipt ||
         receipt->state != RECEIPT_SETTLED || receipt->is_foreign)
         return;
-    bool is_known = lane->answered_s > receipt->settled_s;
-    bool is_dangling = has_text(value_find(lane->answer, "unknownTargets"), want->set.values[0]);
-    if (is_known && is_dangling)
-        problems_add(&turn->problems, "TargetsMissing",
-                     "%.*s is in no list of Pi-hole %s: aliases of it may answer nothing",
-                     TEXT_ARGS(want->set.values[0]), target->name);
+    const char *text = arena_printf(
+        turn->arena, "%.*s is in no list of Pi-hole %s: aliases of it may answer nothing",
+        TEXT_ARGS(want->set.values[0]), target->name);
+    const struct value *unknown = value_find(lane->answer, "unknownTargets");
+    bool is_known = unknown && lane->answered_s > receipt->settled_s;
+    bool is_dangling = is_known ? has_text(unknown, want->set.values[0]) : is_said(turn, text);
+    if (is_dangling)
+        problems_add(&turn->problems, "TargetsMissing", "%s", text);
     if (!is_known || is_dangling)
         wake_by(turn, turn->in->now_ms + 1000 * turn->targets->verify_s + LIST_LATE_MS);
 }
@@ -358,12 +367,6 @@ static void add_problem_line(struct turn *turn, const struct problem *problem)
     attrs[1] = LOG_TEXT("annotation", problem->annotation);
     attrs[2] = LOG_SLICE("value", problem->value);
     attrs[3] = LOG_TEXT("error", problem->error);
-}
-
-static bool is_said(const struct turn *turn, const char *text)
-{
-    struct text said = turn->source->ours.status;
-    return said.len && memmem(said.at, said.len, text, strlen(text));
 }
 
 static void tell_problems(struct turn *turn)
