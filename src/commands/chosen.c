@@ -124,7 +124,7 @@ bool chosen_is_about(const struct chosen *chosen, const struct kind *kind)
 bool chosen_is_alone(const struct chosen *chosen, const struct controller *controller)
 {
     for (size_t i = 0; i < chosen->count; i++)
-        if (chosen->items[i] != controller && !chosen->items[i]->is_attendant)
+        if (chosen->items[i] != controller && !controller_does_without(chosen->items[i]))
             return false;
     return chosen_has(chosen, controller);
 }

@@ -15,7 +15,7 @@ struct chosen {
 // False when one has no such name: the text says which, and the nearest.
 bool chosen_init(struct chosen *out, const struct invocation *invocation, struct error *err);
 bool chosen_has(const struct chosen *chosen, const struct controller *controller);
-// Does it run, and beside it none but attendants?
+// Does it run, and beside it none but those that others do without?
 bool chosen_is_alone(const struct chosen *chosen, const struct controller *controller);
 // Does one of them that is no attendant look at objects of that kind?
 bool chosen_is_about(const struct chosen *chosen, const struct kind *kind);
