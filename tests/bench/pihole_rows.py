@@ -410,7 +410,7 @@ def bench_pihole_cluster(table, folder):
                 stand.put(name)
             add_hundred(table, stand)
             add_one_name(table, stand)
-            add_steady(table, stand, "200 Ingresses")
+            add_steady(table, stand, f"{stand.managed()} Ingresses")
         if QUICK:
             return
         with pihole_in(folder, "thousands", "--real-time") as (programs, here, pihole):

@@ -132,17 +132,49 @@ def test_names_of_one_address_are_packed_when_there_are_many(ingresses, pihole):
     pihole.wait(lambda: len(ours(pihole)) == 500, lambda: f"{len(ours(pihole))} lines", 30)
 
 
-def test_what_no_patch_can_carry_goes_line_by_line(ingresses, pihole):
+def fill(pihole):
+    """With lines of people, so that no PATCH can carry its list."""
     pihole.people(*(f"10.0.{at // 250}.{at % 250} a-rather-long-name-of-a-host-{at}.home.lan"
                     for at in range(1200)))
+
+
+def writes(pihole):
+    counters = pihole.counters()
+    return tuple(counters[verb] for verb in ("patches", "puts", "deletes"))
+
+
+def test_what_no_patch_can_carry_goes_line_by_line(ingresses, pihole):
+    fill(pihole)
     hosts = names(30)
     for at, name in enumerate(hosts):
         ingresses.add(label(name), name, target_ip=f"192.0.2.{at + 10}")
     ingresses.start()
     for at, name in enumerate(hosts):
         pihole.wait_resolves(name, [f"192.0.2.{at + 10}"], seconds=30)
-    counters = pihole.counters()
-    assert (counters["patches"], counters["puts"]) == (0, 30), counters
+    assert writes(pihole) == (0, 30, 0)
+
+
+def test_what_no_patch_can_carry_has_sixteen_names_a_line(ingresses, pihole):
+    fill(pihole)
+    hosts = names(40)
+    ingresses.add("app", *hosts)
+    ingresses.start().wait_synced("app", *hosts)
+    assert writes(pihole) == (0, 3, 0)
+    with Prober(pihole, hosts[7], {TARGET}, {"192.0.2.60"}, {TARGET, "192.0.2.60"}) as prober:
+        ingresses.add("app", *hosts, target_ip="192.0.2.60")
+        for name in hosts:
+            pihole.wait_resolves(name, ["192.0.2.60"], seconds=30)
+    assert not prober.bad
+    pihole.wait(lambda: writes(pihole) == (0, 6, 3), lambda: writes(pihole))
+    with Prober(pihole, hosts[8], {"192.0.2.60"}) as prober:
+        ingresses.add("app", *hosts[:7], *hosts[8:], target_ip="192.0.2.60")
+        pihole.wait_resolves(hosts[7], [])
+    assert not prober.bad
+    assert writes(pihole) == (0, 7, 4)
+    ingresses.drop("app")
+    for name in hosts:
+        pihole.wait_resolves(name, [])
+    assert not [line for line in pihole.hosts if "signpost:" in line]
 
 
 # ---- what people made ---------------------------------------------------------------------------
