@@ -128,7 +128,7 @@ static bool is_required(const struct setup *setup, const struct kind *kind)
     return false;
 }
 
-static bool is_dispensable(const struct setup *setup, const struct kind *kind)
+bool setup_does_without(const struct setup *setup, const struct kind *kind)
 {
     bool is_any = false;
     for (size_t i = 0; i < setup->controller_count; i++) {
@@ -165,7 +165,7 @@ static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
         rows[count++] = (struct store_kind){.kind = kinds[i],
                                             .finalizer = finalizer_of(setup, kinds[i]),
                                             .is_by_name = kinds[i]->is_secret,
-                                            .is_dispensable = is_dispensable(setup, kinds[i]),
+                                            .is_dispensable = setup_does_without(setup, kinds[i]),
                                             .is_required = is_required(setup, kinds[i])};
     }
     return count;

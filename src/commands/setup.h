@@ -38,6 +38,8 @@ bool setup_check(const struct invocation *invocation, struct error *err);
 bool setup_is_required(const struct setup *setup, const struct controller *controller);
 // Does a controller that was chosen look at objects of that kind?
 bool setup_reads(const struct setup *setup, const struct kind *kind);
+// Do those that run carry on where it is missing or may not be read?
+bool setup_does_without(const struct setup *setup, const struct kind *kind);
 
 struct setup_store {
     const struct world *world;

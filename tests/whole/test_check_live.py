@@ -81,9 +81,12 @@ def test_nothing_is_asked_without_being_told_to(webhook, site):
 
 @pytest.fixture
 def api_server(webhook, tmp_path):
-    """api_server(reviews): the words for one that serves our kinds, and answers access reviews so."""
-    def make(reviews):
+    """api_server(reviews): the words for one that serves our kinds, and answers access reviews so.
+    What is asked of the kind `missing` is answered `answer`."""
+    def make(reviews, missing="nothing", answer=(404, b"{}")):
         def reply(request):
+            if f"/{missing}?" in request.path:
+                return answer
             if request.path.endswith("/selfsubjectaccessreviews"):
                 return reviews(json.loads(request.body)["spec"]["resourceAttributes"])
             return 200, b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[]}'
@@ -132,3 +135,15 @@ def test_rights_that_nobody_knows_are_not_told_to_be_there(api_server, reply):
     assert code == 1
     assert "ok     rights" not in out
     assert "error  " in out
+
+
+@pytest.mark.parametrize("answer, text", [
+    ((404, b"{}"), "is not installed"),
+    ((403, b'{"kind":"Status","message":"no plans for you"}'), "no plans for you")])
+def test_what_run_does_without_is_no_error(api_server, answer, text):
+    words = api_server(allow, "dnsplans", answer)
+    _, out, err = run(*words, "--default-target-ip", "192.0.2.50", "--pihole-no-password",
+                      "--pihole-url", f"http://{LOOPBACK}:{free_port()}")
+    line = next(line for line in out.splitlines() if "kind DNSPlan" in line)
+    assert line.startswith("warn   kind DNSPlan: ") and text in line, out + err
+    assert "error " not in out
