@@ -90,6 +90,7 @@ static int64_t next_ms_of(const struct pihole *pihole, int64_t now_ms)
 void pihole_sync_now(struct pihole *pihole)
 {
     int64_t now_ms = loop_mono_ms(pihole->loop);
+    pihole_answer_due(pihole, now_ms);
     bool is_open = sync_port(pihole, now_ms);
     sync_resolver(pihole, now_ms);
     int64_t next_ms = next_ms_of(pihole, now_ms);

@@ -15,7 +15,8 @@ struct pihole {
     struct model_pihole *model;
     struct wire *api;
     struct wire *control;
-    struct resolver *resolver; // NULL: none is wanted
+    struct pihole_flying *flying; // requests of the API that came and have not ended
+    struct resolver *resolver;    // NULL: none is wanted
     uint16_t port;
     uint64_t life;     // as the model counts them
     uint64_t served;   // what the resolver was given last
@@ -34,6 +35,10 @@ void pihole_sync_now(struct pihole *pihole);
 // A new key and certificate (CN and SAN pi.hole) of a new CA, for connections from now on: good
 // from 47 days before its end, which is so many seconds away (0 or less: expired).
 bool pihole_renew(struct pihole *pihole, int64_t valid_s, struct error *err);
+
+// Answers all that was due by then: what a busy machine answers late was answered before the
+// restart that follows, which breaks its connection.
+void pihole_answer_due(struct pihole *pihole, int64_t now_ms);
 
 // The calls of the API, and those of the control door.
 extern const struct wire_calls pihole_api_calls;

@@ -7,20 +7,25 @@
 #include "base/memory.h"
 #include "pihole.h"
 
-struct flight {
+struct pihole_flying {
     struct pihole *pihole;
+    struct pihole_flying *next;
     struct wire_client *client;
     uint64_t number;
     struct pihole_reply reply;
+    int64_t due_ms; // when it is answered
+    bool is_answered;
     struct loop_timer timer;
 };
 
 static void answer(void *context)
 {
-    struct flight *flight = context;
+    struct pihole_flying *flight = context;
     struct pihole *pihole = flight->pihole;
     const struct pihole_reply *reply = &flight->reply;
-    if (!model_pihole_is_alive(pihole->model, flight->number, loop_mono_ms(pihole->loop))) {
+    flight->is_answered = true;
+    loop_timer_cancel(pihole->loop, &flight->timer);
+    if (!model_pihole_is_alive(pihole->model, flight->number, flight->due_ms)) {
         wire_drop(flight->client);
         return;
     }
@@ -30,6 +35,16 @@ static void answer(void *context)
                                                     .body = reply->body,
                                                     .is_cut = reply->is_cut,
                                                     .cut_octets = reply->cut_octets});
+}
+
+void pihole_answer_due(struct pihole *pihole, int64_t now_ms)
+{
+    for (struct pihole_flying *flight = pihole->flying, *next; flight; flight = next) {
+        next = flight->next;
+        if (flight->reply.fate == PIHOLE_ANSWERS && !flight->is_answered &&
+            flight->due_ms <= now_ms)
+            answer(flight);
+    }
 }
 
 static size_t names_of(const char *entry)
@@ -79,7 +94,7 @@ static void note_work(struct pihole *pihole, const struct pihole_reply *reply)
         pihole->works_ms = until_ms;
 }
 
-static void depart(struct flight *flight)
+static void depart(struct pihole_flying *flight)
 {
     const struct pihole_reply *reply = &flight->reply;
     if (reply->fate == PIHOLE_REFUSES)
@@ -93,8 +108,11 @@ static void depart(struct flight *flight)
 static void asked(void *context, struct wire_client *client, const struct wire_request *request)
 {
     struct pihole *pihole = context;
-    struct flight *flight = mem_new_of(struct flight);
-    *flight = (struct flight){.pihole = pihole, .client = client};
+    int64_t now_ms = loop_mono_ms(pihole->loop);
+    pihole_answer_due(pihole, now_ms);
+    struct pihole_flying *flight = mem_new_of(struct pihole_flying);
+    *flight = (struct pihole_flying){.pihole = pihole, .client = client, .next = pihole->flying};
+    pihole->flying = flight;
     flight->timer = (struct loop_timer){.call = answer, .context = flight};
     wire_set_note(client, flight);
     if (pihole->is_real_time)
@@ -104,8 +122,8 @@ static void asked(void *context, struct wire_client *client, const struct wire_r
                                           .headers = request->headers,
                                           .header_count = request->header_count,
                                           .body = request->body};
-    flight->number =
-        model_pihole_begin(pihole->model, loop_mono_ms(pihole->loop), &asking, &flight->reply);
+    flight->number = model_pihole_begin(pihole->model, now_ms, &asking, &flight->reply);
+    flight->due_ms = now_ms + flight->reply.delay_ms;
     printf("%s %.*s %zu: %d\n", request->method, TEXT_ARGS(request->target), request->body.len,
            flight->reply.fate == PIHOLE_ANSWERS ? flight->reply.status : -1);
     note_read(pihole, request);
@@ -117,7 +135,11 @@ static void asked(void *context, struct wire_client *client, const struct wire_r
 static void ended(void *context, struct wire_client *client)
 {
     struct pihole *pihole = context;
-    struct flight *flight = wire_note(client);
+    struct pihole_flying *flight = wire_note(client);
+    struct pihole_flying **link = &pihole->flying;
+    while (*link != flight)
+        link = &(*link)->next;
+    *link = flight->next;
     loop_timer_cancel(pihole->loop, &flight->timer);
     model_pihole_end(pihole->model, flight->number);
     free(flight);

@@ -205,6 +205,7 @@ static void asked(void *context, struct wire_client *client, const struct wire_r
     AUTO_BUFFER result = {0};
     AUTO_BUFFER body = {0};
     struct error err = {0};
+    pihole_answer_due(pihole, loop_mono_ms(pihole->loop));
     bool is_done = run(pihole, request->body, &result, &err);
     buffer_add_text(&body, is_done ? "{\"result\":" : "{\"error\":");
     if (!is_done)

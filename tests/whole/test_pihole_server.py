@@ -3,6 +3,7 @@ detectors fire."""
 
 import http.client
 import re
+import signal
 import socket
 import ssl
 import time
@@ -146,6 +147,18 @@ def test_twenty_aliases_in_one_patch_cost_one_restart(pihole, api):
     for at in range(20):
         pihole.wait_resolves(f"w{at}.home.lan", ["192.0.2.1"])
     assert pihole.counter("restarts") == 1
+
+
+def test_a_machine_that_stands_still_answers_late_but_before_the_restart(pihole, api):
+    pihole.put(A)
+    pihole.set(write_ms=300, restart_grace_ms=50)
+    before = pihole.counter("patches")
+    api.send("PATCH", "/api/config", {"config": {"dns": {"cnameRecords": ["w.lan,a.home.lan"]}}})
+    pihole.wait(lambda: pihole.counter("patches") == before + 1, "the PATCH has come")
+    pihole.program.signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    pihole.program.signal(signal.SIGCONT)
+    assert api.receive().status == 200
 
 
 # ---- the detector -------------------------------------------------------------------------------
