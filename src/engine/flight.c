@@ -516,6 +516,16 @@ static void give_receipts(struct flight *flight)
     }
 }
 
+// A ledger that cannot be stored stays a trouble, however well the backend is.
+static void hear_trouble(struct flight *flight)
+{
+    const struct error *trouble = flight->job.trouble;
+    if (trouble)
+        lane_hear_trouble(flight->lane, trouble, !flight->job.is_listed);
+    else if (!flight->job.is_trial)
+        lane_hear_trouble(flight->lane, ahead_trouble(flight->lane), false);
+}
+
 static void flight_land(struct flight *flight)
 {
     struct lane *lane = flight->lane;
@@ -524,8 +534,8 @@ static void flight_land(struct flight *flight)
     flight_unlink(flight);
     holds_count(flight);
     ahead_settle(flight);
-    if (lane->provider->is_serial && (flight->job.trouble || !flight->job.is_trial))
-        lane_hear_trouble(lane, flight->job.trouble, !flight->job.is_listed);
+    if (lane->provider->is_serial)
+        hear_trouble(flight);
     if (flight->job.is_trial)
         plan_outcomes(flight);
     if (flight->job.kind == JOB_HEALTH) {

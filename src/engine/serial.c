@@ -142,11 +142,21 @@ static bool ask(struct lane *lane, int64_t now_ms)
     return true;
 }
 
-static bool has_ledger(struct lane *lane)
+// Told once; each talk that ends tells it again. Questions go on as ever, and one of them ends it.
+static void hear_ledger(struct lane *lane)
 {
     const struct error *trouble = ahead_trouble(lane);
-    if (trouble)
-        lane_hear_trouble(lane, trouble, true);
+    bool was_troubled = lane->is_ledger_troubled;
+    lane->is_ledger_troubled = trouble != NULL;
+    if (trouble && !was_troubled)
+        lane_hear_trouble(lane, trouble, false);
+    else if (!trouble && was_troubled)
+        lane->is_question_due = lane->has_question;
+}
+
+static bool has_ledger(struct lane *lane)
+{
+    hear_ledger(lane);
     return !lane->ledger || ledger_keeper_is_read(lane->ledger);
 }
 

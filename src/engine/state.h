@@ -284,6 +284,7 @@ struct lane {
     bool has_left;
     bool is_stale;                // not named any more by the settings at hand
     struct ledger_keeper *ledger; // or NULL
+    bool is_ledger_troubled;      // it can be neither read nor written, and that was told
     struct flight *ahead;         // waits for the ledger to be stored
     bool is_unread_told; // that strays are kept, as some who could want them may not be read
     size_t owned;        // record sets of ours there, by the last list

@@ -191,7 +191,7 @@ class Chaos:
 
     def end(self):
         wait_until(lambda: self.events == self.allowed or not self.thread.is_alive(),
-                   lambda: f"{self.shown()}: all has happened", 90)
+                   lambda: f"{self.shown()}: all has happened", 300)
         self.is_over.set()
         self.thread.join(60)
         assert self.events == self.allowed, f"{self.shown()}: people have died"
