@@ -107,22 +107,21 @@ const char *talk_reply_text(struct talk *talk)
 // What to do about it, before what Pi-hole said.
 static const char *words_of(const struct talk *talk, enum trouble_kind kind)
 {
+    static const char refuses_password[] = "refuses the password: give its own, or an app password "
+                                           "(PIHOLE_PASSWORD or its tokenFile)";
+    static const char is_untrusted[] =
+        "has a certificate that is not trusted: give its CA, its name or a pin "
+        "(PIHOLE_TLS_CA_FILE, PIHOLE_TLS_SERVER_NAME, PIHOLE_TLS_PIN or its tls)";
     static const char asks_for_token[] =
         "asks for a second factor: make an app password on its page, give that one, and set "
         "webserver.api.app_sudo to true";
     static const char has_no_seat[] =
         "has no API seat left: end sessions on its page, or raise webserver.api.max_sessions";
     static const char *const words[REPLY_KINDS] = {
-        [REPLY_UNAUTHORIZED] = "refuses the password: give its own, or an app password "
-                               "(PIHOLE_PASSWORD or its tokenFile)",
-        [REPLY_NEEDS_TOKEN] = asks_for_token,
-        [REPLY_RATE] = "limits logins",
-        [REPLY_SEATS] = has_no_seat,
-        [REPLY_LIMIT] = "limits requests",
-        [REPLY_DOWN] = "does not answer",
-        [REPLY_UNTRUSTED] =
-            "has a certificate that is not trusted: give its CA, its name or a pin "
-            "(PIHOLE_TLS_CA_FILE, PIHOLE_TLS_SERVER_NAME, PIHOLE_TLS_PIN or its tls)",
+        [REPLY_UNAUTHORIZED] = refuses_password, [REPLY_NEEDS_TOKEN] = asks_for_token,
+        [REPLY_RATE] = "limits logins",          [REPLY_SEATS] = has_no_seat,
+        [REPLY_LIMIT] = "limits requests",       [REPLY_DOWN] = "does not answer",
+        [REPLY_UNTRUSTED] = is_untrusted,
     };
     if (kind == TROUBLE_RESTARTING)
         return "restarts its resolver";
