@@ -14,6 +14,7 @@
 #include "controllers/ingress/targets.h"
 #include "dns/ledger.h"
 #include "kinds/condition.h"
+#include "kinds/dnsplan/dnsplan.h"
 #include "kinds/kinds.h"
 #include "store/cluster/access.h"
 #include "store/cluster/api.h"
@@ -303,7 +304,10 @@ static bool check_classes(struct live *live, struct error *err)
         if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
             continue;
         proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
-        say(live, false, what.at, obstacle->message);
+        if (obstacle->kind == &dnsplan_kind)
+            write_line(live, "warn", what.at, obstacle->message);
+        else
+            say(live, false, what.at, obstacle->message);
     }
     return true;
 }

@@ -94,6 +94,8 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_wi
         add(&list, wish->controllers[i]->keeps_ledgers ? page_rights : NULL);
     }
     add_lease(&list, wish->lease_name);
+    for (size_t i = 0; i < wish->controller_count; i++)
+        add(&list, wish->controllers[i]->open ? lease_note_rights : NULL);
     add(&list, notes_rights);
     add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
     add(&list, wish->keeps_certificates ? certificates : NULL);

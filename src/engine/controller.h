@@ -358,8 +358,8 @@ struct verdict {
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];
     size_t line_count;
-    // Of a kind without conditions: what keeps the subject from being as it asks. reason NULL:
-    // nothing.
+    // Of a kind without a condition Ready: what keeps the subject from being as it asks. reason
+    // NULL: nothing.
     struct verdict_obstacle {
         const char *reason;
         const char *text;

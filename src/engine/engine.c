@@ -594,5 +594,6 @@ size_t engine_checks(struct engine *engine, struct store_check *out, size_t capa
     if (!engine->options.store || !capacity)
         return 0;
     out[count++] = check_of_engine(engine);
+    count += holds_checks(engine, out + count, capacity - count);
     return count + store_checks(engine->options.store, out + count, capacity - count);
 }

@@ -16,6 +16,7 @@ struct hold {
     bool is_due;                  // whether people are asked is to be seen to
     bool is_told;                 // that they cannot be
     const struct object *dropped; // to make room; or NULL
+    struct store_check check;
 };
 
 void hold_free(struct hold *hold)
@@ -115,6 +116,18 @@ static void write_checksum(const struct lane *lane, struct hold *hold)
     plan_sum_write(lane->name, changes, hold->count, hold->checksum);
 }
 
+static struct store_check check_of(const struct lane *lane, const struct hold *hold)
+{
+    return (struct store_check){
+        .name = arena_printf(hold->arena, "guard-%s", lane->name),
+        .is_advice = true,
+        .text = arena_printf(hold->arena,
+                             "GuardTripped: %zu record sets are kept although nothing wants them "
+                             "any more; `signpost status` names the plan that asks",
+                             hold->count),
+    };
+}
+
 static struct hold *hold_new(const struct lane *lane, const struct record_set *sets, size_t count)
 {
     struct hold *hold = mem_new_of(struct hold);
@@ -126,6 +139,7 @@ static struct hold *hold_new(const struct lane *lane, const struct record_set *s
     if (count)
         qsort(hold->sets, count, sizeof *hold->sets, compare_sets);
     write_checksum(lane, hold);
+    hold->check = check_of(lane, hold);
     return hold;
 }
 
@@ -183,6 +197,16 @@ bool holds_judge(struct lane *lane, const struct record_set *strays, size_t coun
     else
         keep(lane, strays, count);
     return is_allowed;
+}
+
+size_t holds_checks(const struct engine *engine, struct store_check *out, size_t capacity)
+{
+    size_t count = 0;
+    for (const struct lane *lane = engine->lanes; lane && count < capacity; lane = lane->next) {
+        if (hold_count(lane->hold) && engine->is_leading)
+            out[count++] = lane->hold->check;
+    }
+    return count;
 }
 
 // ---- approval -----------------------------------------------------------------------------------

@@ -591,7 +591,7 @@ static void tell_trouble(struct lane *lane, bool is_news)
     lane->troubles_untold++;
     if (!is_news && now_ms - lane->trouble_told_ms < TROUBLE_AGAIN_MS)
         return;
-    words_tell_trouble(lane, &lane->view.trouble, lane->troubles_untold);
+    words_tell_trouble(lane, &lane->view.trouble, lane->troubles_untold, is_news);
     lane->trouble_told_ms = now_ms;
     lane->troubles_untold = 0;
 }

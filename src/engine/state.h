@@ -702,6 +702,8 @@ void hold_free(struct hold *hold);              // NULL is fine
 void holds_count(const struct flight *flight);
 void holds_forget(struct lane *lane); // it is another backend now
 void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
+// For /readyz: what is held; advice, as all else goes on. Texts live until the next turn.
+size_t holds_checks(const struct engine *engine, struct store_check *out, size_t capacity);
 // Objects that ask people are made.
 void holds_ask(struct engine *engine);
 
@@ -767,7 +769,9 @@ void words_tell_approved(const struct lane *lane);
 // So many stay, as some who could want them may not be read.
 void words_tell_unread(const struct lane *lane, size_t count);
 void words_tell_stall(const struct lane *lane, const struct error *error);
-void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count);
+// `is_news`: it was another before.
+void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count,
+                        bool is_news);
 
 // resync.c
 void resync_start(struct engine *engine);

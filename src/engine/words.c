@@ -132,6 +132,19 @@ static struct log_attr lane_attr(const struct lane *lane)
     return words ? LOG_TEXT(words->lane, lane_word(words, lane)) : LOG_TEXT("lane", lane->name);
 }
 
+// It concerns no object, but whoever runs us.
+static void note(const struct lane *lane, const char *reason, const char *text)
+{
+    AUTO_BUFFER whole = {0};
+    struct store *store = lane->engine->options.store;
+    if (!store || !lane->engine->is_leading)
+        return;
+    buffer_printf(&whole, "%s: %s", lane->name, text);
+    store_note(store,
+               &(struct store_note){
+                   .is_warning = true, .reason = reason, .action = lane->name, .text = whole.at});
+}
+
 void words_tell_progress(const struct lane *lane, const struct job *job)
 {
     log_line(lane->engine->log, LOG_INFO, "records are written one by one", lane_attr(lane),
@@ -147,6 +160,9 @@ void words_tell_held(const struct lane *lane)
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
              LOG_INT("held", (int64_t)hold_count(lane->hold)),
              LOG_INT("owned", (int64_t)lane->owned), LOG_END);
+    note(lane, event_reason_name(EVENT_GUARD_TRIPPED),
+         "records are kept although nothing wants them any more, as they are too many to go at "
+         "once; `signpost status` names the plan that asks whether they may");
 }
 
 void words_tell_approved(const struct lane *lane)
@@ -161,9 +177,12 @@ void words_tell_stall(const struct lane *lane, const struct error *error)
              LOG_TEXT("error", error->text), LOG_END);
 }
 
-void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count)
+void words_tell_trouble(const struct lane *lane, const struct error *error, unsigned count,
+                        bool is_news)
 {
     const struct change_words *words = words_of(lane);
     log_line(lane->engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
              lane_attr(lane), LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
+    if (is_news)
+        note(lane, error->reason, error->text);
 }

@@ -105,7 +105,7 @@ struct store_child {
 };
 
 struct store_note { // an Event
-    const struct object *regarding;
+    const struct object *regarding; // NULL: ourselves; in a cluster our Lease, on a folder nothing
     bool is_warning;
     const char *reason;
     const char *action;

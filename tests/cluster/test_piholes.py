@@ -171,6 +171,10 @@ def test_whoever_puts_the_checksum_into_the_plan_lets_the_records_go(
         cluster.api.delete("Ingress", name, namespace)
     operator.start(*QUICK_LEASE)
     plan = wait_until(lambda: plans_of(cluster, "Pending"), "somebody is asked", 40)[0]
+    told = wait_until(lambda: [row for row in cluster.api.list("Event", namespace)
+                               if row["reason"] == "GuardTripped"], "the Lease has an Event")
+    assert [(row["regarding"]["kind"], row["regarding"]["name"]) for row in told] == [
+        ("Lease", "signpost")]
     assert len(ours(pihole)) == 12
     assert plan["spec"]["counts"] == {"create": 0, "update": 0, "delete": 12}
     assert {change["operation"] for change in plan["spec"]["changes"]} == {"Delete"}

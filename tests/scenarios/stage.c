@@ -62,7 +62,10 @@ static void noted(void *context, const struct store_note *note)
 {
     struct stage *stage = context;
     struct buffer name = {0};
-    object_write_name(&name, note->regarding);
+    if (note->regarding)
+        object_write_name(&name, note->regarding);
+    else
+        buffer_add_text(&name, "lease");
     mem_reserve(&stage->notes, &stage->note_capacity, stage->note_count + 1);
     stage->notes[stage->note_count++] =
         (struct stage_note){note->is_warning, buffer_steal(&name), mem_copy_text(note->reason),

@@ -112,6 +112,17 @@ def test_one_that_did_not_run_hears_the_approval_later(held, pihole):
     wait_gone(held, pihole)
 
 
+def test_what_is_held_is_told_by_readiness_and_by_a_live_check(held, pihole):
+    assert f"[-]guard-pihole-default failed: GuardTripped: {COUNT} record sets" in held.checks()
+    assert held.is_ready()
+    code, out, err = run("check", "--live", "--dir", held.folder, **held.environment)
+    assert code == 0, out + err
+    assert f"warn   DNSPlan/{plan_name(held)}: nothing wants these records" in out, out
+    run("plan", "approve", "--dir", held.folder, plan_name(held))
+    wait_gone(held, pihole)
+    assert "guard-pihole" not in held.checks()
+
+
 def test_a_name_is_wanted():
     code, out, err = run("plan", "approve")
     assert (code, out) == (2, "") and "give the name of one DNSPlan" in err

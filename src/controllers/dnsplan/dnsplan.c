@@ -238,6 +238,9 @@ static void decide(const struct snapshot *snapshot, void *memo, struct verdict *
         return;
     }
     enum dnsplan_phase phase = next_phase(&turn);
+    if (phase == DNSPLAN_PENDING)
+        out->obstacle = (struct verdict_obstacle){reason_name(reason_of(&turn, phase)),
+                                                  message_of(&turn, phase)};
     out->approval = approval_of(&turn);
     if (phase == DNSPLAN_PENDING)
         out->wake_ms = expires_ms(&turn);

@@ -180,9 +180,22 @@ static void cluster_drop_page(struct store *store, const char *name, const char 
     writes_drop_page(of(store), name, version, done, context);
 }
 
+static void note_of_lease(struct cluster *cluster, const struct store_note *note)
+{
+    struct store_note noted = *note;
+    struct object *lease = lease_object(cluster->lease);
+    noted.regarding = lease;
+    if (lease)
+        notes_add(cluster->notes, &noted);
+    object_unref(lease);
+}
+
 static void cluster_note(struct store *store, const struct store_note *note)
 {
-    notes_add(of(store)->notes, note);
+    if (note->regarding)
+        notes_add(of(store)->notes, note);
+    else if (of(store)->lease)
+        note_of_lease(of(store), note);
 }
 
 static void cluster_want(struct store *store, const struct object_ref_key *key, bool is_wanted)

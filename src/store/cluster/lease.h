@@ -57,10 +57,13 @@ int64_t lease_margin_ms(const struct lease *lease);  // until nothing new may be
 // For /healthz: we lead by our own word, but the lease ran out over 20 s ago.
 bool lease_is_stuck(const struct lease *lease);
 struct store_check lease_check(const struct lease *lease);
+// The Lease as it was seen last, for Events about it; NULL: it was not. The caller's.
+struct object *lease_object(const struct lease *lease);
 // leader_election_*, signpost_lease_margin_seconds.
 void lease_write_metrics(const struct lease *lease, struct buffer *out);
 
 // What it takes; the first are for the Lease of that name.
 extern const struct kube_right lease_rights[];
+extern const struct kube_right lease_note_rights[];    // for Events about it
 const char *lease_owner_id(const struct lease *lease); // NULL: not known
 extern const struct kube_right lease_owner_rights[];   // without an owner id that is given

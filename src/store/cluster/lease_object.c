@@ -4,6 +4,12 @@
 
 enum { US_PER_MS = 1000, MS_PER_S = 1000 };
 
+static void pack_nothing(const struct value *object, struct pack_writer *out)
+{
+    (void)object;
+    (void)out;
+}
+
 const struct kind lease_kind = {
     .group = "coordination.k8s.io",
     .version = "v1",
@@ -13,6 +19,7 @@ const struct kind lease_kind = {
     .is_namespaced = true,
     .is_foreign = true,
     .doc = "Which of several processes leads.",
+    .pack_spec = pack_nothing,
 };
 
 // ---- reading ------------------------------------------------------------------------------------

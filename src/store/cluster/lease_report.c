@@ -34,6 +34,11 @@ struct store_check lease_check(const struct lease *lease)
     };
 }
 
+struct object *lease_object(const struct lease *lease)
+{
+    return lease->seen ? object_new(&lease_kind, NULL, lease->seen) : NULL;
+}
+
 // ---- metrics ------------------------------------------------------------------------------------
 
 static void write_named(struct buffer *out, const struct lease *lease, const char *metric,
@@ -77,6 +82,18 @@ const struct kube_right lease_rights[] = {
         .verbs = (const char *const[]){"create", NULL},
         .scope = RIGHT_LEASE,
         .why = "To make that Lease; creating cannot be restricted to a name.",
+    },
+    {0},
+};
+
+const struct kube_right lease_note_rights[] = {
+    {
+        .group = "events.k8s.io",
+        .resource = "events",
+        .verbs = (const char *const[]){"create", "patch", NULL},
+        .scope = RIGHT_LEASE,
+        .is_dispensable = true,
+        .why = "What happens to a backend as a whole, beside our Lease.",
     },
     {0},
 };

@@ -121,7 +121,7 @@ static void folder_drop_page(struct store *store, const char *name, const char *
 static void folder_note(struct store *store, const struct store_note *note)
 {
     struct folder *folder = of(store);
-    if (!folder->is_leading)
+    if (!folder->is_leading || !note->regarding)
         return;
     events_add(&folder->events, note, loop_unix_ms(folder->world.loop));
     behind_wake(folder);
