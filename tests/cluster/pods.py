@@ -76,7 +76,7 @@ class Pod:
         self.limits.hold(self.program)
         return self
 
-    def end(self):
+    def close(self):
         self.stack.close()
 
     def probe(self, which):

@@ -1,5 +1,6 @@
 """docs/guide/on-a-cluster.md and pihole-on-a-cluster.md, done as they say on a real API server."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -8,10 +9,12 @@ import subprocess
 import pytest
 
 import build
+import clusters
 import guide
 import harness
 from harness import LOOPBACK, ROOT, SIGNPOST
-from pods import COMMAND
+from piholes import ingress_of
+from pods import COMMAND, Pod
 
 PAGE = ROOT / "docs" / "guide" / "on-a-cluster.md"
 PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
@@ -53,7 +56,8 @@ def test_the_page_works_as_written(page, cluster):
     assert cluster.api.get("Namespace", "signpost") is None
 
 
-def test_the_page_on_pihole_works_as_written(shell, pihole):
+def test_the_page_on_pihole_works_as_written(cluster, shell, pihole, programs, tmp_path):
+    """And the Deployment that it ends with goes on from there."""
     (shell.folder / "pihole.password").write_text(pihole.password + "\n")
     pihole.people("192.168.1.9 box.home.lan")
     pihole.put("192.168.1.50 old.home.lan")
@@ -61,6 +65,19 @@ def test_the_page_on_pihole_works_as_written(shell, pihole):
     page.ports |= {"8090": str(pihole.port), "5353": str(pihole.dns_port)}
     page.follow()
     assert len([line for line in pihole.hosts if "# signpost:" in line]) == 3
+    theirs = cluster.api.get("Deployment", "pihole-ingress-operator", "pihole")["spec"]["template"]
+    assert theirs["spec"]["serviceAccountName"] == "signpost"
+    assert {row["name"] for row in theirs["spec"]["containers"][0]["env"]} >= {
+        "PIHOLE_URL", "PIHOLE_API_TOKEN", "SIGNPOST_CONTROLLERS", "SIGNPOST_ADMISSION"}
+    pod = Pod(programs, tmp_path, clusters.Account(cluster, "signpost", "signpost"),
+              cluster.api.get("Deployment", "signpost", "signpost"), PIHOLE_URL=pihole.url,
+              PIHOLE_API_TOKEN=pihole.password).start()
+    with contextlib.closing(pod):
+        pod.wait_ready()
+        cluster.api.apply(ingress_of("late", "late.home.lan", namespace="shop"))
+        pihole.wait_resolves("late.home.lan", ["192.168.1.50"], seconds=30)
+        cluster.api.delete("Ingress", "old", "shop")
+        pihole.wait_resolves("old.home.lan", [], seconds=30)
 
 
 def test_a_container_without_arguments_runs():

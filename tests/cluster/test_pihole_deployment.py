@@ -68,7 +68,7 @@ def pod_of(programs, tmp_path):
         return made[-1]
     yield make
     for pod in made:
-        pod.end()
+        pod.close()
 
 
 def put(cluster, space, name, *hosts, **annotations):
