@@ -137,6 +137,28 @@ def test_with_two_variables_more_it_needs_few_rights(plain, space, pod_of, pihol
     assert not pod.program.lines("a right is missing")
 
 
+def test_what_the_operator_before_us_made_becomes_ours(plain, space, pod_of, pihole):
+    old = ingress_of("old", "old.home.lan", "gone.home.lan", namespace=space,
+                     managed_hosts="old.home.lan")
+    old["metadata"]["finalizers"] = ["pihole.io/dns-cleanup"]
+    plain.api.apply(old)
+    pihole.put(f"{TARGET} old.home.lan")
+    pihole.people(f"{TARGET} gone.home.lan")
+    account = plain.operator(space, "--controllers", "ingress")
+    pod = pod_of(account, with_two_more(), PIHOLE_URL=pihole.url,
+                 PIHOLE_API_TOKEN=pihole.password).start().wait_ready()
+    found = plain.api.wait("Ingress", "old", space,
+                           lambda found: "pihole.io/managed-by" in found["metadata"]["annotations"]
+                           and not found["metadata"].get("finalizers"), "it is taken over", 30,
+                           [pod.program])
+    owner = found["metadata"]["annotations"]["pihole.io/managed-by"]
+    assert found["metadata"]["annotations"]["pihole.io/managed-hosts"] == "old.home.lan"
+    assert ours(pihole) == [f"{TARGET} old.home.lan # {owner}", f"{TARGET} gone.home.lan"]
+    plain.api.delete("Ingress", "old", space)
+    pihole.wait_resolves("old.home.lan", [], seconds=30)
+    assert pihole.resolve("gone.home.lan") == {TARGET}
+
+
 def test_only_a_namespace_that_is_watched_counts_and_one_more_changes_no_owner(
         plain, space, pod_of, pihole):
     other = plain.new_namespace()
