@@ -77,6 +77,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
@@ -109,6 +110,7 @@ void engine_free(struct engine *engine)
         return;
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->due_timer);
+    loop_timer_cancel(engine->loop, &engine->ask_timer);
     resync_stop(engine);
     loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);

@@ -5,7 +5,7 @@
 #include "engine/state.h"
 #include "store/cache.h"
 
-enum { EXISTS = 409 };
+enum { EXISTS = 409, ASK_AGAIN_MS = 60 * 1000 };
 
 struct hold {
     struct arena *arena;
@@ -16,6 +16,7 @@ struct hold {
     bool is_due;                  // whether people are asked is to be seen to
     bool is_told;                 // that they cannot be
     const struct object *dropped; // to make room; or NULL
+    int64_t not_before_ms;        // mono: people are asked
     struct store_check check;
 };
 
@@ -252,9 +253,14 @@ static void set_dropped(struct hold *hold, const struct object *object)
 
 static void refused(struct lane *lane, const struct error *error)
 {
+    struct engine *engine = lane->engine;
     tell_failure(lane, error);
-    if (lane->hold)
-        set_dropped(lane->hold, NULL);
+    if (!lane->hold)
+        return;
+    set_dropped(lane->hold, NULL);
+    lane->hold->is_due = true;
+    lane->hold->not_before_ms = loop_mono_ms(engine->loop) + ASK_AGAIN_MS;
+    loop_timer_set(engine->loop, &engine->ask_timer, ASK_AGAIN_MS);
 }
 
 static void asked(void *context, const struct store_reply *reply)
@@ -306,7 +312,8 @@ void holds_ask(struct engine *engine)
 {
     const struct controller *controller = NULL;
     for (struct lane *lane = engine->lanes; lane && !engine->asking; lane = lane->next) {
-        if (!hold_count(lane->hold) || !lane->hold->is_due || !engine_may_write(engine))
+        if (!hold_count(lane->hold) || !lane->hold->is_due || !engine_may_write(engine) ||
+            lane->hold->not_before_ms > loop_mono_ms(engine->loop))
             continue;
         if (!controller)
             controller = asker_of(engine);

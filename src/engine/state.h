@@ -467,6 +467,7 @@ struct engine {
     struct child_write *child_writes;
     uint16_t asking;     // number of the lane about whose hold people are being asked; 0: none
     bool is_asking_anew; // what is under way makes room for it
+    struct loop_timer ask_timer;
     size_t writes_in_flight;
     size_t flights_in_air;
     void (*stopped)(void *context);
