@@ -121,19 +121,35 @@ static int tear_down(void **state)
     return timers ? -1 : 0;
 }
 
-static void begin(struct bench *bench, const char *const *namespaces)
+static const struct kube_right dispensable[] = {
+    {.group = "test.example.org",
+     .resource = "routes",
+     .verbs = (const char *const[]){"get", "list", "watch", "patch", NULL},
+     .scope = RIGHT_OBJECTS,
+     .is_dispensable = true,
+     .why = "Routes."},
+    {0},
+};
+
+static void begin_with(struct bench *bench, const struct kube_right *wanted,
+                       const char *const *namespaces)
 {
     const struct access_options options = {
         .world = &bench->world,
         .log = bench->log,
         .api = &bench->api,
-        .rights = rights,
+        .rights = wanted,
         .own_namespace = "dns",
         .lease_namespace = "leases",
         .namespaces = namespaces,
     };
     bench->access = access_new(&options);
     access_start(bench->access);
+}
+
+static void begin(struct bench *bench, const char *const *namespaces)
+{
+    begin_with(bench, rights, namespaces);
 }
 
 static void pass(struct bench *bench, int64_t ms)
@@ -211,6 +227,30 @@ static void a_missing_right_to_note_events_is_advice(void **state)
     assert_int_equal(checks_of(bench, checks), 1);
     assert_true(checks[0].is_advice);
     assert_non_null(strstr(checks[0].text, "at cluster scope"));
+}
+
+static void what_is_dispensable_and_cannot_be_read_is_told_by_whoever_watches_it(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    bench->refused[0] = "routes";
+    begin_with(bench, dispensable, NULL);
+    pass(bench, 100);
+    assert_int_equal(checks_of(bench, checks), 4);
+    assert_true(checks[0].is_advice && checks[3].is_advice);
+    assert_string_equal(bench->lines, "");
+}
+
+static void what_is_dispensable_and_can_be_read_is_told_like_the_rest(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    bench->refused[0] = "\"patch\"";
+    begin_with(bench, dispensable, NULL);
+    pass(bench, 100);
+    assert_int_equal(checks_of(bench, checks), 1);
+    assert_true(checks[0].is_advice);
+    assert_non_null(strstr(bench->lines, "cannot patch routes.test.example.org"));
 }
 
 static void a_right_that_is_given_later_is_noticed(void **state)
@@ -302,6 +342,8 @@ int main(void)
         UNIT(watched_namespaces_are_asked_for_one_by_one),
         UNIT(a_missing_verb_is_one_line_with_the_rule_to_add),
         UNIT(a_missing_right_to_note_events_is_advice),
+        UNIT(what_is_dispensable_and_cannot_be_read_is_told_by_whoever_watches_it),
+        UNIT(what_is_dispensable_and_can_be_read_is_told_like_the_rest),
         UNIT(a_right_that_is_given_later_is_noticed),
         UNIT(a_server_in_trouble_is_asked_again),
         UNIT(an_answer_without_verdict_allows),
