@@ -117,9 +117,12 @@ static bool compare(struct apply *apply, const struct proposal *now)
     for (size_t i = 0; i < apply->plan.count; i++) {
         struct carry_result *result = &apply->carry.results[i];
         const struct proposal_change *change = &apply->plan.changes[i];
-        bool is_open = proposal_match(now, change) || proposal_unread(now, change->lane);
+        const struct proposal_trouble *unread = proposal_unread(now, change->lane);
+        bool is_open = unread || proposal_match(now, change);
         *result = (struct carry_result){.end = is_open ? CARRY_WAITING : CARRY_DONE};
-        if (is_open)
+        if (unread)
+            result->text = arena_copy_text(apply->plan.arena, unread->message);
+        else if (is_open)
             result->text = obstacle_of(apply, now, change);
         is_all = is_all && !is_open;
     }

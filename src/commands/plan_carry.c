@@ -37,12 +37,25 @@ static void stopped(void *context)
     store_leave(crew->store, left, crew);
 }
 
+// What is wrong with the backend that they wait for.
+static void explain_waiting(const struct crew *crew)
+{
+    const struct proposal *plan = crew->carry->plan;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct carry_result *result = &crew->carry->results[i];
+        const struct lane_view *view = engine_lane(crew->engine, plan->changes[i].lane);
+        if (result->end == CARRY_WAITING && view && view->trouble.fault != FAULT_NONE)
+            result->text = arena_copy_text(plan->arena, view->trouble.text);
+    }
+}
+
 static void leave(void *context)
 {
     struct crew *crew = context;
     if (crew->is_leaving)
         return;
     crew->is_leaving = true;
+    explain_waiting(crew);
     loop_timer_cancel(crew->loop, &crew->timer);
     engine_stop(crew->engine, STOP_MS, stopped, crew);
 }

@@ -13,7 +13,7 @@ enum carry_end {
 };
 struct carry_result {
     enum carry_end end;
-    const char *text; // FAILED: why; in the proposal's arena
+    const char *text; // WAITING, FAILED: why, if known; in the proposal's arena
 };
 
 struct carry {
