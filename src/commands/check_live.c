@@ -284,6 +284,29 @@ static void open_memory(struct live *live)
     live->memory->targets = live->setup.piholes;
 }
 
+// One name that is no good keeps no other out.
+static void warn_of_names(struct live *live, const char *what,
+                          const struct proposal_obstacle *obstacle)
+{
+    AUTO_BUFFER text = {0};
+    buffer_printf(&text, "%s: %s", obstacle->reason, obstacle->message);
+    write_line(live, "warn", what, text.at);
+}
+
+static void tell_obstacle(struct live *live, const struct proposal_obstacle *obstacle)
+{
+    AUTO_BUFFER what = {0};
+    if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
+        return;
+    proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
+    if (obstacle->kind->is_advised)
+        warn_of_names(live, what.at, obstacle);
+    else if (obstacle->kind == &dnsplan_kind)
+        write_line(live, "warn", what.at, obstacle->message);
+    else
+        say(live, false, what.at, obstacle->message);
+}
+
 static bool check_classes(struct live *live, struct error *err)
 {
     struct rehearsal rehearsal = {
@@ -298,17 +321,8 @@ static bool check_classes(struct live *live, struct error *err)
     live->owner_id = rehearsal.owner_id;
     if (rehearsal.owner_fault)
         write_line(live, "warn", "owner id", rehearsal.owner_fault);
-    for (size_t i = 0; i < live->proposal.obstacle_count; i++) {
-        const struct proposal_obstacle *obstacle = &live->proposal.obstacles[i];
-        AUTO_BUFFER what = {0};
-        if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
-            continue;
-        proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
-        if (obstacle->kind == &dnsplan_kind)
-            write_line(live, "warn", what.at, obstacle->message);
-        else
-            say(live, false, what.at, obstacle->message);
-    }
+    for (size_t i = 0; i < live->proposal.obstacle_count; i++)
+        tell_obstacle(live, &live->proposal.obstacles[i]);
     return true;
 }
 

@@ -178,6 +178,21 @@ def test_a_pihole_that_is_kept_no_more_is_told(programs, pihole, tmp_path):
     assert "`signpost import pihole --release` removes them" in rows[0][2]
 
 
+def test_what_an_ingress_asks_for_wrongly_is_a_warning(pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "web.yaml").write_text(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: web, namespace: shop, annotations: {pihole.io/register: 'true', "
+        "pihole.io/instances: default}}\n"
+        "spec: {rules: [{host: '*.home.lan'}, {host: app.home.lan}]}\n")
+    status, out, err = run("check", "--live", "--dir", folder, PIHOLE_URL=pihole.url,
+                           PIHOLE_PASSWORD=pihole.password, DEFAULT_TARGET_IP="192.0.2.80")
+    assert (status, err) == (0, "")
+    assert "warn   Ingress/shop/web: InvalidHost: *.home.lan: Pi-hole serves no wildcards" in out
+    assert "ok     Pi-hole default: " in out
+
+
 def test_a_certificate_that_is_not_checked_is_told_each_time(pihole, tmp_path):
     rows = check(tmp_path, pihole, PIHOLE_TLS_SKIP_VERIFY="true")
     assert rows[0] == ("warn", "default", "its certificate is not checked")
