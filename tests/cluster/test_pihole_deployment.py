@@ -204,7 +204,7 @@ def missing_rows(space):
                        f"{name}{name and ' '}{where}; add the rule")
 
 
-def test_with_their_two_rules_it_names_what_is_missing_and_lives(plain, space, pod_of, pihole):
+def test_with_their_two_rules_it_names_what_is_missing_and_waits_for_it(plain, space, pod_of, pihole):
     account = plain.account(space, rules=RULES)
     pod = pod_of(account, deployment_of(THEIRS), PIHOLE_URL=pihole.url,
                  PIHOLE_API_TOKEN=pihole.password).start()
@@ -219,6 +219,9 @@ def test_with_their_two_rules_it_names_what_is_missing_and_lives(plain, space, p
     assert pod.probe("livenessProbe")[0] == 200 and pod.probe("readinessProbe")[0] == 503
     put(plain, space, "app", "app.home.lan")
     assert harness.holds(lambda: pihole.hosts == PEOPLE and pod.program.poll() is None, 1)
+    plain.operator(space, "--pihole-url", pihole.url)
+    pihole.wait_resolves("app.home.lan", [TARGET], seconds=120)
+    assert len(pod.program.lines("running")) == 1
 
 
 # ---- ours ---------------------------------------------------------------------------------------
