@@ -156,7 +156,7 @@ void words_tell_held(const struct lane *lane)
 {
     log_line(lane->engine->log, LOG_WARN,
              "records are kept although nothing wants them any more: they are too many to go at "
-             "once. signpost plan lists them, signpost plan apply lets them go",
+             "once. signpost plan lists them, signpost plan approve lets them go",
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("lane", lane->name),
              LOG_INT("held", (int64_t)hold_count(lane->hold)),
              LOG_INT("owned", (int64_t)lane->owned), LOG_END);
