@@ -533,7 +533,7 @@ static void the_time_of_a_watch_is_drawn_between_5_and_10_minutes(void **state)
 static void pages_follow_their_token_alone(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     expect_call(&bench, AT_LIST);
     assert_false(open_call(&bench)->is_watch);
@@ -552,7 +552,7 @@ static void pages_follow_their_token_alone(void **state)
 static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
     expect_call(&bench, AT_LIST "&continue=t1");
@@ -567,7 +567,7 @@ static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **s
 static void a_full_list_that_expires_too_is_followed_by_a_wait(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
     refuse(&bench, 410);
@@ -609,7 +609,7 @@ static void a_relist_begins_at_the_last_version_without_pages(void **state)
 static void a_list_that_breaks_off_sweeps_nothing(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     say(&bench, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[" OBJECT("a", "11"));
     cut(&bench);
@@ -623,7 +623,7 @@ static void a_list_that_breaks_off_sweeps_nothing(void **state)
 static void a_list_is_given_a_minute_for_its_first_octet(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     expect_call(&bench, AT_LIST);
     pass_ms(&bench, 59999);
@@ -636,7 +636,7 @@ static void a_list_is_given_a_minute_for_its_first_octet(void **state)
 static void a_table_is_no_list(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, "{\"kind\":\"Table\",\"metadata\":{\"resourceVersion\":\"20\"},\"rows\":[]}");
     expect_line(&bench, false, "the first list is under way: the server sent a Table, not a list");
@@ -646,7 +646,7 @@ static void a_table_is_no_list(void **state)
 static void a_list_without_a_version_is_none(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, "{\"items\":[]}");
     expect_heard(&bench, "begin ");
@@ -1124,7 +1124,7 @@ static void what_is_too_deep_is_named_counted_and_holds_the_sweep(void **state)
 static void what_is_too_large_in_a_list_is_skipped_by_itself(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     AUTO_BUFFER page = {0};
     open_zones(&bench);
     buffer_add_text(&page, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":["
@@ -1188,7 +1188,7 @@ static void a_forbidden_watch_says_which_verb_to_add_and_tries_on(void **state)
 static void a_forbidden_list_in_a_namespace_says_so(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind, .namespace_ = "shop"});
     expect_call(&bench, "/kubi.zone/ns/shop/zones?limit=500");
     forbid(&bench, "User \"system:anonymous\" cannot list resource");
@@ -1483,7 +1483,7 @@ static void one_object_is_streamed_by_its_name(void **state)
 static void one_object_is_got_and_watched_from_its_version(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     expect_call(&bench, "//ns/shop/secrets/key");
     assert_false(open_call(&bench)->is_watch);
@@ -1500,7 +1500,7 @@ static void one_object_is_got_and_watched_from_its_version(void **state)
 static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     struct api_reply reply = {
         .is_ok = true, .status = 200, .body = TEXT(OBJECT("key", "7")), .cause = ""};
     open_secret(&bench);
@@ -1521,7 +1521,7 @@ static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void *
 static void one_object_that_is_not_there_is_a_complete_pass(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     miss(&bench);
     expect_heard(&bench, "begin end . ");
@@ -1537,7 +1537,7 @@ static void one_object_that_is_not_there_is_a_complete_pass(void **state)
 static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     refuse(&bench, 404);
     expect_heard(&bench, "");
@@ -1547,7 +1547,7 @@ static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
 static void a_position_never_learned_is_asked_for_again(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     miss(&bench);
     say(&bench, EVENT("ADDED", "key", "9"));
@@ -1558,7 +1558,7 @@ static void a_position_never_learned_is_asked_for_again(void **state)
 static void one_object_that_may_not_be_got_names_the_verb(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {INT64_MAX}};
+    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     forbid(&bench, "no");
     expect_line(&bench, false,
