@@ -193,6 +193,20 @@ def test_what_an_ingress_asks_for_wrongly_is_a_warning(pihole, tmp_path):
     assert "ok     Pi-hole default: " in out
 
 
+def test_ingresses_that_share_a_host_and_its_target_are_well(pihole, tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    for name in ("web", "api"):
+        (folder / f"{name}.yaml").write_text(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+            f"metadata: {{name: {name}, annotations: {{pihole.io/register: 'true'}}}}\n"
+            "spec: {rules: [{host: app.home.lan}]}\n")
+    status, out, err = run("check", "--live", "--dir", folder, PIHOLE_URL=pihole.url,
+                           PIHOLE_PASSWORD=pihole.password, DEFAULT_TARGET_IP="192.0.2.80")
+    assert (status, err) == (0, "")
+    assert "warn " not in out, out
+
+
 def test_a_certificate_that_is_not_checked_is_told_each_time(pihole, tmp_path):
     rows = check(tmp_path, pihole, PIHOLE_TLS_SKIP_VERIFY="true")
     assert rows[0] == ("warn", "default", "its certificate is not checked")

@@ -57,14 +57,22 @@ static void add_failure(struct turn *turn, const struct claim_want *want,
                  error->text);
 }
 
+// Which targets are the same, only a Pi-hole that is kept tells.
+static void add_claimed(struct turn *turn, const struct claim_want *want,
+                        const struct receipt *receipt)
+{
+    if (!turn->targets->is_left_alone)
+        problems_add(&turn->problems, "HostClaimed", "%.*s: %.*s has it with other targets",
+                     TEXT_ARGS(want->set.domain), TEXT_ARGS(receipt->holder));
+}
+
 static void add_outcome(struct turn *turn, const struct claim_want *want)
 {
     const struct receipt *receipt = receipt_of(turn, want);
     if (!receipt || receipt->intent != want->intent || turn_is_settled(receipt, want->intent))
         return;
     if (receipt->state == RECEIPT_LOST && want->intent == CLAIM_SET)
-        problems_add(&turn->problems, "HostClaimed", "%.*s: %.*s has it with other targets",
-                     TEXT_ARGS(want->set.domain), TEXT_ARGS(receipt->holder));
+        add_claimed(turn, want, receipt);
     else if (receipt->state != RECEIPT_LOST)
         add_failure(turn, want, receipt);
 }
