@@ -78,6 +78,19 @@ static const struct kept *find_kept(const struct import *import, struct text nam
 
 // ---- what stands there --------------------------------------------------------------------------
 
+// Whatever others wrote there.
+static void write_line(struct import *import, const char *what, struct text line)
+{
+    buffer_printf(&import->out, "  %-5s  ", what);
+    text_clean(&import->out, line, SIZE_MAX);
+}
+
+static void write_adoption(struct import *import, struct text line, const struct kept *kept)
+{
+    write_line(import, "adopt", line);
+    buffer_printf(&import->out, " (%s)\n", kept->object);
+}
+
 static void tell_adoption(struct import *import, const struct pihole_target *target,
                           struct text line)
 {
@@ -88,7 +101,7 @@ static void tell_adoption(struct import *import, const struct pihole_target *tar
     const struct kept *kept = find_kept(import, name);
     if (!kept)
         return;
-    buffer_printf(&import->out, "  adopt  %.*s (%s)\n", TEXT_ARGS(line), kept->object);
+    write_adoption(import, line, kept);
     adoptions_add(&import->adoptions, import->arena, target, name, address);
 }
 
@@ -99,16 +112,19 @@ static void tell_alias(struct import *import, const struct pihole_target *target
         text_cut(&rest, ',', &name) ? find_kept(import, text_trim(name)) : NULL;
     if (!kept)
         return;
-    buffer_printf(&import->out, "  adopt  %.*s (%s)\n", TEXT_ARGS(line), kept->object);
+    write_adoption(import, line, kept);
     adoptions_add_alias(&import->adoptions, import->arena, target, line);
 }
 
 static void tell_left(struct import *import, const struct value *left)
 {
     size_t count = 0;
-    value_each (line, left)
-        if (count++ < LEFT_SHOWN)
-            buffer_printf(&import->out, "  left   %.*s\n", TEXT_ARGS(line->text));
+    value_each (line, left) {
+        if (count++ >= LEFT_SHOWN)
+            continue;
+        write_line(import, "left", line->text);
+        buffer_add_char(&import->out, '\n');
+    }
     if (count > LEFT_SHOWN)
         buffer_printf(&import->out, "  and %zu more of other owners\n", count - LEFT_SHOWN);
 }
@@ -119,7 +135,8 @@ static void seen(void *context, const struct pihole_target *target, const struct
     struct import *import = context;
     buffer_printf(&import->out, "%s (%s)\n", target->lane, target->url);
     if (!answer) {
-        buffer_printf(&import->out, "  error  %s\n", trouble->text);
+        write_line(import, "error", text_of(trouble->text));
+        buffer_add_char(&import->out, '\n');
         import->has_failed = true;
         return;
     }

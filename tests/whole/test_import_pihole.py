@@ -38,7 +38,7 @@ def adopt(folder, pihole, *words, **more):
 
 def test_the_list_names_lines_that_a_predecessor_made(pihole, tmp_path):
     lines = ("192.0.2.80 app.lan", "192.0.2.81  WWW.lan", "192.0.2.9 nas.lan",
-             "192.0.2.80 many.lan more.lan", "192.0.2.82 x.lan # signpost:other",
+             "192.0.2.80 many.lan more.lan", "192.0.2.82 x.lan # signpost:other\x1b[31m",
              "192.0.2.83 app.lan # mine")
     pihole.put(*lines)
     before = pihole.hosts
@@ -48,7 +48,7 @@ def test_the_list_names_lines_that_a_predecessor_made(pihole, tmp_path):
         f"pihole-default ({pihole.url})",
         "  adopt  192.0.2.80 app.lan (Ingress shop/web)",
         f"  adopt  {before[1]} (Ingress shop/web)",
-        "  left   192.0.2.82 x.lan # signpost:other",
+        "  left   192.0.2.82 x.lan # signpost:other [31m",  # no command to a terminal
         "2 names to adopt"]
     assert pihole.hosts == before
     assert (pihole.counter("changes"), pihole.counter("seats")) == (0, 0)
