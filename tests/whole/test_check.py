@@ -382,3 +382,19 @@ spec: {rules: [{host: other.home.lan}]}
         "pihole.io/instances?"]
     assert lines[0].startswith("web.yaml:1:1: warning: InvalidHost: *.home.lan")
     assert lines[3].startswith("web.yaml:17:39: warning: InvalidAnnotation: pihole.io/register")
+
+
+def test_annotations_of_routes_are_looked_at_as_well(tmp_path):
+    write(tmp_path, "route.yaml", """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata:
+  name: web
+  annotations:
+    pihole.io/register: "true"
+    pihole.io/hots: x.home.lan
+spec: {hostnames: [app.home.lan]}
+""")
+    code, lines, _ = check(tmp_path)
+    assert (code, lines) == (0, ["route.yaml:7:5: warning: pihole.io/hots is not known and does "
+                                 "nothing; did you mean pihole.io/hosts?"])

@@ -75,6 +75,20 @@ def test_a_name_outside_of_ascii_is_shown_as_it_is_published(ingresses):
     assert (row["what"], row["right"]) == ("xn--bcher-kva.home.lan", True)
 
 
+def test_a_route_is_shown_like_an_ingress(ingresses):
+    ingresses.write("route.yaml", """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: route, annotations: {pihole.io/register: "true"}}
+spec: {hostnames: [app.home.lan]}
+""")
+    ingresses.start()
+    ingresses.wait(lambda: '"Synced"' in run("status", "--dir", ingresses.folder, "--output",
+                                             "json")[1], "its name is there")
+    [row] = rows(ingresses, code=0).values()
+    assert (row["kind"], row["what"], row["right"]) == ("HTTPRoute", "app.home.lan", True)
+
+
 # ---- the Pi-holes themselves --------------------------------------------------------------------
 
 def live(ingresses, code, *words, **environment):
