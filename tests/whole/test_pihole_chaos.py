@@ -1,5 +1,5 @@
 """Two hundred random events with twenty kills of Signpost and of the Pi-hole end in exactly the
-wanted names.
+wanted names and annotations.
 
 CHAOS_SEED=N repeats the choices of a run (the moments are as the machine has them).
 """
