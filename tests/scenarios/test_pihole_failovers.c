@@ -31,6 +31,7 @@ enum {
     STORIES = 60,
     EVENTS = 30,
     LATE_EVENTS = 4,
+    REPLY_MS = 20,
     REPLICAS = 2,
     OBJECTS = 6,
     NAMES = 4,
@@ -168,9 +169,22 @@ static void change_many(struct story *story)
         change_ingress(story);
 }
 
+// Who reads a list and writes it back takes along what was written in between: people write when
+// nobody has just asked.
+static void let_be(struct story *story)
+{
+    const struct model_backend *backend = story->stage->backend;
+    size_t count = model_backend_request_count(backend);
+    while (count && model_backend_request(backend, count - 1)->at_ms > now_ms(story) - REPLY_MS) {
+        advance(story, 1);
+        count = model_backend_request_count(backend);
+    }
+}
+
 static void person_writes(struct story *story)
 {
     char line[64];
+    let_be(story);
     snprintf(line, sizeof line, "192.0.2.200 mine%u.lan", story->lines++);
     model_pihole_put(story->pihole, PIHOLE_HOSTS, line, true);
 }
@@ -181,6 +195,7 @@ static void person_takes_name(struct story *story)
     uint32_t sort = draw(story, 2);
     uint32_t name = draw(story, NAMES);
     bool *is_taken = &story->taken[sort][name];
+    let_be(story);
     snprintf(line, sizeof line, sort == A ? "192.0.2.99 app%u.lan" : "fd00::99 app%u.lan", name);
     *is_taken = !*is_taken;
     if (*is_taken)
