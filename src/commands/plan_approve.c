@@ -23,7 +23,9 @@ static int approve_run(struct invocation *invocation)
     consent.name = invocation->arguments[0];
     if (!place_find(&place, invocation, &err))
         return command_fail(2, "%s", err.text);
-    return plan_consent(&consent, &err) ? tell(&consent) : command_fail(1, "%s", err.text);
+    if (plan_consent(&consent, &err))
+        return tell(&consent);
+    return command_fail(consent.is_refused ? 1 : 2, "%s", err.text);
 }
 
 extern const struct command plan_approve_command;
@@ -42,7 +44,7 @@ const struct command plan_approve_command = {
         "In a cluster it takes the rights to get and patch dnsplans.\n"
         "\n"
         "Exit code 0: approved; 1: there is no such plan, or it is over; 2: usage or "
-        "configuration.",
+        "configuration, or it cannot be read or written.",
     .examples = "signpost status\n"
                 "signpost plan approve pihole-default-97ded0a1\n"
                 "signpost plan approve --dir ./manifests pihole-default-97ded0a1\n",

@@ -8,8 +8,9 @@
 
 enum { KINDS_MAX = 64, ABSENT = 404 };
 
-static bool refuse_absent(const struct consent *consent, struct error *err)
+static bool refuse_absent(struct consent *consent, struct error *err)
 {
+    consent->is_refused = true;
     error_set(err, FAULT_SPEC, "NotFound",
               "there is no DNSPlan %s; `signpost status` lists those that there are",
               consent->name);
@@ -39,6 +40,7 @@ static const struct value *judge(struct consent *consent, const struct value *pl
         value_put_text(consent->arena, patch, "spec.approve", consent->given);
         return patch;
     }
+    consent->is_refused = true;
     return NULL;
 }
 

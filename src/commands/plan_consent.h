@@ -15,6 +15,8 @@ struct consent {
     const char *lane;  // whose records go
     int64_t removals;  // how many
     bool was_given;    // before
+    bool is_refused;   // it was read, and is none to approve
 };
-// Fails where there is none of that name (status 404), where it is over, or has another checksum.
+// Fails where there is none of that name (status 404), where it is over, or has another checksum:
+// then it is refused. Besides where it cannot be read or written.
 bool plan_consent(struct consent *consent, struct error *err);

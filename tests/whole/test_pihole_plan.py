@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import run
+from harness import LOOPBACK, free_port, kubeconfig_text, run
 from piholes import names, ours
 
 COUNT = 12
@@ -126,3 +126,11 @@ def test_what_is_held_is_told_by_readiness_and_by_a_live_check(held, pihole):
 def test_a_name_is_wanted():
     code, out, err = run("plan", "approve")
     assert (code, out) == (2, "") and "give the name of one DNSPlan" in err
+
+
+def test_where_nothing_can_be_read_nobody_knows_whether_there_is_such_a_plan(tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(kubeconfig_text(f"http://{LOOPBACK}:{free_port()}"))
+    for where in (("--dir", tmp_path / "nowhere"), ("--kubeconfig", kubeconfig)):
+        code, out, err = run("plan", "approve", *where, "some-plan")
+        assert (code, out) == (2, "") and err
