@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 
+import api
 import harness
 import peers
 from cluster_rows import cluster_in
@@ -305,6 +306,10 @@ class Stand:
         subprocess.run([peers.path("seed"), self.cluster.socket,
                         f"/registry/ingress/{self.namespace}/n{{n}}", template, "", "0", str(count)],
                        check=True)
+        # A hundred have one revision: whoever begins to watch in their middle misses the rest.
+        target = api.path("Ingress", self.namespace, resourceVersion=0)
+        wait_until(lambda: len(self.cluster.api.ask("GET", target).json["items"]) == count,
+                   "the API server has them all", 120)
 
     def managed(self):
         """Of how many Ingresses the annotations say that their names are ours."""
