@@ -460,14 +460,14 @@ static const struct controller *controller_of(const struct engine *engine, size_
                                                      : NULL;
 }
 
-static void tell_stray(const struct flight *flight, size_t at, const struct outcome *outcome)
+static void tell_stray(struct flight *flight, size_t at, const struct outcome *outcome)
 {
     const struct engine_options *options = &flight->engine->options;
     const struct engine_change ended = planned_change(flight, at);
     if (options->ended)
         options->ended(options->context, &ended, outcome);
     words_tell_change(flight->lane, controller_of(flight->engine, flight->lane->controller), NULL,
-                      &flight->job.changes[at]);
+                      &flight->job.changes[at], &flight->failures);
 }
 
 // A stray that was not removed is found again by the next list.
@@ -486,7 +486,7 @@ static void give_wish(struct flight *flight, size_t at)
     wish_answer(wish, &outcome);
 }
 
-static void tell_words(const struct flight *flight, size_t at)
+static void tell_words(struct flight *flight, size_t at)
 {
     const struct engine *engine = flight->engine;
     const struct claim *claim = &engine->claims[flight->claims[at]];
@@ -494,7 +494,7 @@ static void tell_words(const struct flight *flight, size_t at)
         return;
     const struct key *key = &engine->keys[claim->key];
     words_tell_change(flight->lane, controller_of(engine, key->controller), key->object,
-                      &flight->job.changes[at]);
+                      &flight->job.changes[at], &flight->failures);
 }
 
 static void give_receipts(struct flight *flight)
@@ -551,6 +551,7 @@ static void flight_land(struct flight *flight)
         release_names(flight);
         lane_judge(flight);
         give_receipts(flight);
+        words_tell_failures(lane, flight->failures);
     }
     flight_free(flight);
     if (lane->provider->lists)

@@ -334,6 +334,7 @@ struct flight {
     struct loop_timer timer;
     int64_t begun_ms;
     int64_t told_ms; // its progress
+    size_t failures; // that the log was to tell
     struct seat *seat;
     uint32_t *claims; // per change; NO_ID where it is a wish
     struct wish **wishes;
@@ -761,9 +762,11 @@ struct told *told_new(const struct verdict *verdict); // NULL when there is noth
 void told_tell(struct engine *engine, const struct told *told, const struct object *object);
 
 // words.c: log lines of changes, in the words of the controller whose claims they are.
-// `object`: NULL: it is not known.
+// `object`: NULL: it is not known. `failures` counts those of one talk: only the first of them have
+// lines.
 void words_tell_change(const struct lane *lane, const struct controller *controller,
-                       const struct object *object, const struct change *change);
+                       const struct object *object, const struct change *change, size_t *failures);
+void words_tell_failures(const struct lane *lane, size_t failures); // how many had none
 void words_tell_progress(const struct lane *lane, const struct job *job);
 void words_tell_held(const struct lane *lane);
 void words_tell_approved(const struct lane *lane);

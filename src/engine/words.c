@@ -2,6 +2,8 @@
 
 #include "engine/state.h"
 
+enum { FAILURES_TOLD = 20 }; // of a talk, each with a line of its own
+
 static const char *lane_word(const struct change_words *words, const struct lane *lane)
 {
     size_t len = strlen(words->prefix);
@@ -101,14 +103,15 @@ static void tell_failed(const struct lane *lane, const struct change_words *word
 }
 
 void words_tell_change(const struct lane *lane, const struct controller *controller,
-                       const struct object *object, const struct change *change)
+                       const struct object *object, const struct change *change, size_t *failures)
 {
     const struct change_words *words = controller ? controller->words : NULL;
     if (!words || is_quiet(change))
         return;
     if (change->outcome.is_done || has_given_way(change))
         tell_done(lane, words, object, change);
-    else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT)
+    else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT &&
+             (*failures)++ < FAILURES_TOLD)
         tell_failed(lane, words, object, change);
 }
 
@@ -169,6 +172,16 @@ void words_tell_approved(const struct lane *lane)
 {
     log_line(lane->engine->log, LOG_INFO, "records that were kept go: a person approved it",
              lane_attr(lane), LOG_TEXT("checksum", lane->view.held), LOG_END);
+}
+
+void words_tell_failures(const struct lane *lane, size_t failures)
+{
+    const struct change_words *words = words_of(lane);
+    if (!words || failures <= FAILURES_TOLD)
+        return;
+    log_line(lane->engine->log, LOG_ERROR, words->failed, lane_attr(lane),
+             LOG_TEXT("error", "more records failed in the same talk, not shown one by one"),
+             LOG_INT("count", (int64_t)failures - FAILURES_TOLD), LOG_END);
 }
 
 void words_tell_stall(const struct lane *lane, const struct error *error)
