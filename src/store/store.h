@@ -104,7 +104,7 @@ struct store_child {
     const struct object *seen; // the state that it changes; NULL: nothing has that name
 };
 
-struct store_note { // an Event
+struct store_note {                 // an Event
     const struct object *regarding; // NULL: ourselves; in a cluster our Lease, on a folder nothing
     bool is_warning;
     const char *reason;
