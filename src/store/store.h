@@ -104,7 +104,8 @@ struct store_child {
     const struct object *seen; // the state that it changes; NULL: nothing has that name
 };
 
-struct store_note {                 // an Event
+// An Event.
+struct store_note {
     const struct object *regarding; // NULL: ourselves; in a cluster our Lease, on a folder nothing
     bool is_warning;
     const char *reason;
