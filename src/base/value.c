@@ -211,6 +211,12 @@ struct value *value_at(const struct value *root, const char *path, const struct 
     return found;
 }
 
+const struct value *value_list_at(const struct value *root, const char *path)
+{
+    const struct value *list = value_at(root, path, NULL);
+    return list && list->type == VALUE_LIST ? list : NULL;
+}
+
 struct text value_text(const struct value *value)
 {
     return value && value->type == VALUE_TEXT ? value->text : (struct text){0};

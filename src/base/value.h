@@ -85,6 +85,7 @@ struct value *value_find_text(const struct value *map, struct text key);
 // deepest node that exists on the way goes to *nearest (may be NULL) so that a fault of a missing
 // field can name a line.
 struct value *value_at(const struct value *root, const char *path, const struct value **nearest);
+const struct value *value_list_at(const struct value *root, const char *path); // NULL: no list
 struct text value_text(const struct value *value); // absent unless VALUE_TEXT
 struct text value_text_at(const struct value *map, const char *path);
 int64_t value_int_at(const struct value *map, const char *path, int64_t fallback);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controllers/ingress/wants.h"
+#include "engine/controller.h"
 #include "kinds/pihole_annotations.h"
 
 struct names {
@@ -11,9 +12,7 @@ struct names {
     struct text managed; // comma list of names that are ours
     struct text status;
     bool is_registered;
-    const char **wanted;
-    size_t count;
-    size_t capacity;
+    struct strings wanted;
 };
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -42,25 +41,10 @@ static void want(struct names *names, struct text name)
         return;
     if (wants_name(names->arena, name, &plain, NULL))
         name = plain;
-    const char *kept = arena_copy(names->arena, name.at, name.len);
-    for (size_t i = 0; i < names->count; i++)
-        if (text_equal_nocase(text_of(names->wanted[i]), name))
+    for (size_t i = 0; i < names->wanted.count; i++)
+        if (text_equal_nocase(text_of(names->wanted.items[i]), name))
             return;
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 8;
-        const char **wanted = arena_new_array(names->arena, const char *, capacity);
-        if (names->count)
-            memcpy(wanted, names->wanted, names->count * sizeof *wanted);
-        names->wanted = wanted;
-        names->capacity = capacity;
-    }
-    names->wanted[names->count++] = kept;
-}
-
-static const struct value *list_at(const struct value *tree, const char *path)
-{
-    const struct value *list = value_at(tree, path, NULL);
-    return list && list->type == VALUE_LIST ? list : NULL;
+    strings_add(&names->wanted, "%.*s", TEXT_ARGS(name));
 }
 
 static void list_wanted(struct names *names, const struct value *tree)
@@ -68,17 +52,18 @@ static void list_wanted(struct names *names, const struct value *tree)
     struct text given = names->wishes.at[PIHOLE_HOSTS], piece;
     while (text_cut(&given, ',', &piece))
         want(names, piece);
-    if (names->count)
+    if (names->wanted.count)
         return;
-    value_each (rule, list_at(tree, "spec.rules"))
+    value_each (rule, value_list_at(tree, "spec.rules"))
         want(names, value_text_at(rule, "host"));
-    value_each (name, list_at(tree, "spec.hostnames"))
+    value_each (name, value_list_at(tree, "spec.hostnames"))
         want(names, value_text(name));
 }
 
 static struct names read_names(struct arena *arena, const struct value *tree)
 {
-    struct names names = {.arena = arena, .status = annotation(tree, PIHOLE_STATUS)};
+    struct names names = {
+        .arena = arena, .status = annotation(tree, PIHOLE_STATUS), .wanted = {.arena = arena}};
     pihole_wishes_decode(tree, &names.wishes);
     names.is_registered = text_is(names.wishes.at[PIHOLE_REGISTER], "true");
     if (text_starts(annotation(tree, PIHOLE_MANAGED_BY), PIHOLE_MANAGED_BY_PREFIX))
@@ -101,8 +86,8 @@ static const char *write_what(const struct names *names)
 {
     AUTO_BUFFER out = {0};
     struct text instances = text_trim(names->wishes.at[PIHOLE_INSTANCES]);
-    for (size_t i = 0; i < names->count; i++)
-        buffer_printf(&out, "%s%s", i ? ", " : "", names->wanted[i]);
+    for (size_t i = 0; i < names->wanted.count; i++)
+        buffer_printf(&out, "%s%s", i ? ", " : "", names->wanted.items[i]);
     if (out.len && instances.len)
         buffer_printf(&out, " in %.*s", TEXT_ARGS(instances));
     return arena_copy(names->arena, out.at ? out.at : "", out.len);
@@ -110,9 +95,9 @@ static const char *write_what(const struct names *names)
 
 static const char *find_missing(const struct names *names)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (!is_listed(names->managed, text_of(names->wanted[i])))
-            return names->wanted[i];
+    for (size_t i = 0; i < names->wanted.count; i++)
+        if (!is_listed(names->managed, text_of(names->wanted.items[i])))
+            return names->wanted.items[i];
     return NULL;
 }
 
@@ -121,8 +106,8 @@ static bool has_other(const struct names *names)
     struct text rest = names->managed, piece;
     while (text_cut(&rest, ',', &piece)) {
         bool is_wanted = !text_trim(piece).len;
-        for (size_t i = 0; names->is_registered && i < names->count; i++)
-            is_wanted |= text_equal_nocase(text_of(names->wanted[i]), text_trim(piece));
+        for (size_t i = 0; names->is_registered && i < names->wanted.count; i++)
+            is_wanted |= text_equal_nocase(text_of(names->wanted.items[i]), text_trim(piece));
         if (!is_wanted)
             return true;
     }
@@ -168,7 +153,7 @@ void view_describe_names(struct view *view, struct view_row *row, const struct v
         row->is_right = true;
         row->ready = "True";
         row->reason = "Synced";
-        row->message = arena_printf(view->arena, "%zu name%s in place", names.count,
-                                    names.count == 1 ? " is" : "s are");
+        row->message = arena_printf(view->arena, "%zu name%s in place", names.wanted.count,
+                                    names.wanted.count == 1 ? " is" : "s are");
     }
 }

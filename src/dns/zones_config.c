@@ -125,12 +125,6 @@ static void fault(struct reader *reader, const char *path, const char *field, co
     findings_add(reader->findings, FINDING_ERROR, at, "%s", text.at);
 }
 
-static const struct value *list_at(const struct value *map, const char *key)
-{
-    const struct value *list = value_find(map, key);
-    return list && list->type == VALUE_LIST ? list : NULL;
-}
-
 static char *copy_at(const struct value *map, const char *key)
 {
     struct text text = value_text_at(map, key);
@@ -415,8 +409,8 @@ static void groups_read(struct reader *reader, const struct value *list)
         if (*group->name && zones_config_group(config, text_of(group->name)))
             fault(reader, path, "name", "there is a group %s already", group->name);
         catalog_read(reader, path, value_text_at(item, "catalog"), group);
-        servers_read(reader, path, list_at(item, "servers"), group);
-        networks_read(reader, path, list_at(item, "transferFrom"), group);
+        servers_read(reader, path, value_list_at(item, "servers"), group);
+        networks_read(reader, path, value_list_at(item, "transferFrom"), group);
         config->group_count++;
     }
 }
@@ -451,9 +445,9 @@ static void claims_read(struct reader *reader, const struct value *list)
     value_each (item, list) {
         const char *path = arena_printf(reader->arena, "claims[%zu]", config->claim_count);
         struct zones_claim *claim = &config->claims[config->claim_count++];
-        claim->patterns = texts_copy(list_at(item, "names"), &claim->pattern_count);
-        claim->namespaces = texts_copy(list_at(item, "namespaces"), &claim->namespace_count);
-        patterns_check(reader, path, list_at(item, "names"));
+        claim->patterns = texts_copy(value_list_at(item, "names"), &claim->pattern_count);
+        claim->namespaces = texts_copy(value_list_at(item, "namespaces"), &claim->namespace_count);
+        patterns_check(reader, path, value_list_at(item, "names"));
     }
 }
 
@@ -508,9 +502,9 @@ struct zones_config *zones_config_new(const struct value *tree,
                             .context = context};
     kind_check(&file, tree, findings);
     size_t shapes = findings->count;
-    keys_read(&reader, list_at(tree, "keys"));
-    groups_read(&reader, list_at(tree, "groups"));
-    claims_read(&reader, list_at(tree, "claims"));
+    keys_read(&reader, value_list_at(tree, "keys"));
+    groups_read(&reader, value_list_at(tree, "groups"));
+    claims_read(&reader, value_list_at(tree, "claims"));
     findings_drop_echoes(findings, shapes);
     findings_locate(findings, tree);
     return findings_errors(findings) ? NULL : steal(config);

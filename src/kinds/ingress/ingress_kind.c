@@ -2,32 +2,26 @@
 
 #include "kinds/text_list.h"
 
-static const struct value *list_at(const struct value *map, const char *path)
-{
-    const struct value *list = value_at(map, path, NULL);
-    return list && list->type == VALUE_LIST ? list : NULL;
-}
-
 // ---- packing ------------------------------------------------------------------------------------
 
 static void pack_rules(struct pack_writer *out, const struct value *object)
 {
-    value_each (rule, list_at(object, "spec.rules"))
+    value_each (rule, value_list_at(object, "spec.rules"))
         text_list_add(out, value_text_at(rule, "host"));
     text_list_end(out);
 }
 
 static void pack_tls(struct pack_writer *out, const struct value *object)
 {
-    value_each (entry, list_at(object, "spec.tls"))
-        value_each (host, list_at(entry, "hosts"))
+    value_each (entry, value_list_at(object, "spec.tls"))
+        value_each (host, value_list_at(entry, "hosts"))
             text_list_add(out, value_text(host));
     text_list_end(out);
 }
 
 static void pack_points(struct pack_writer *out, const struct value *object)
 {
-    value_each (point, list_at(object, "status.loadBalancer.ingress")) {
+    value_each (point, value_list_at(object, "status.loadBalancer.ingress")) {
         pack_number(out, 1);
         pack_text(out, value_text_at(point, "ip"));
         pack_text(out, value_text_at(point, "hostname"));

@@ -6,15 +6,9 @@
 
 // ---- packing ------------------------------------------------------------------------------------
 
-static const struct value *list_at(const struct value *map, const char *path)
-{
-    const struct value *list = value_at(map, path, NULL);
-    return list && list->type == VALUE_LIST ? list : NULL;
-}
-
 static void pack_hosts(const struct value *object, struct pack_writer *out)
 {
-    value_each (host, list_at(object, "spec.hostnames"))
+    value_each (host, value_list_at(object, "spec.hostnames"))
         text_list_add(out, value_text(host));
     text_list_end(out);
 }
@@ -47,7 +41,7 @@ static void pack_gateways(const struct value *object, struct pack_writer *out)
 {
     size_t count = 0;
     struct text own_namespace = value_text_at(object, "metadata.namespace");
-    value_each (parent, list_at(object, "spec.parentRefs"))
+    value_each (parent, value_list_at(object, "spec.parentRefs"))
         if (is_gateway(parent) && count++ < ROUTE_GATEWAYS_MAX)
             pack_gateway(own_namespace, parent, out);
     text_list_end(out);

@@ -12,17 +12,11 @@ enum {
 
 const char *const zone_condition_types[] = {"Accepted", "Ready", "Programmed", "Warned", NULL};
 
-static const struct value *list_at(const struct value *map, const char *key)
-{
-    const struct value *list = value_find(map, key);
-    return list && list->type == VALUE_LIST ? list : NULL;
-}
-
 // An item that is no text stays in the list, as absent: an empty list would mean all.
 static struct text *texts_at(struct arena *arena, const struct value *map, const char *key,
                              size_t *count)
 {
-    const struct value *list = list_at(map, key);
+    const struct value *list = value_list_at(map, key);
     struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);
     *count = 0;
     value_each (item, list)
@@ -48,7 +42,7 @@ static void delegations_decode(struct arena *arena, const struct value *list, st
         struct zone_delegation *delegation = &out->delegations[out->delegation_count++];
         delegation->namespaces = texts_at(arena, item, "namespaces", &delegation->namespace_count);
         delegation->zones = texts_at(arena, item, "zones", &delegation->zone_count);
-        records_decode(arena, list_at(item, "records"), delegation);
+        records_decode(arena, value_list_at(item, "records"), delegation);
     }
 }
 
@@ -95,6 +89,6 @@ void zone_decode(struct arena *arena, const struct value *object, struct zone_sp
         .servers = servers.at ? servers : TEXT("default"),
     };
     minimum_serial_decode(spec, out);
-    delegations_decode(arena, list_at(spec, "delegations"), out);
-    nameservers_decode(arena, list_at(spec, "nameservers"), out);
+    delegations_decode(arena, value_list_at(spec, "delegations"), out);
+    nameservers_decode(arena, value_list_at(spec, "nameservers"), out);
 }

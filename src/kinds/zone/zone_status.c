@@ -102,12 +102,6 @@ const struct value *zone_status_encode(struct arena *arena, const struct zone_st
 
 // ---- reading back -------------------------------------------------------------------------------
 
-static const struct value *list_at(const struct value *map, const char *key)
-{
-    const struct value *list = value_find(map, key);
-    return list && list->type == VALUE_LIST ? list : NULL;
-}
-
 static bool uint32_at(const struct value *map, const char *key, uint32_t *out)
 {
     int64_t number = value_int_at(map, key, -1);
@@ -171,9 +165,9 @@ void zone_status_decode(struct arena *arena, const struct value *object, struct 
         .file_label = zone_label_at(object, ZONE_FILE_LABEL),
     };
     out->has_serial = uint32_at(status, "serial", &out->serial);
-    entries_decode(arena, list_at(status, "entries"), out);
-    nameservers_decode(arena, list_at(status, "nameservers"), out);
+    entries_decode(arena, value_list_at(status, "entries"), out);
+    nameservers_decode(arena, value_list_at(status, "nameservers"), out);
     out->server_group = value_text_at(status, "serverGroup");
-    servers_decode(arena, list_at(status, "servers"), out);
+    servers_decode(arena, value_list_at(status, "servers"), out);
     conditions_decode(&out->conditions, value_find(status, "conditions"), zone_condition_types);
 }
