@@ -193,3 +193,12 @@ class Api:
             return row and row["status"] == status
         return self.wait(kind, name, namespace, check, f"{kind} {name}: {condition_type}={status}",
                          **options)
+
+
+def tried(act):
+    """Did the server do it? It may be killed meanwhile."""
+    try:
+        act()
+        return True
+    except (OSError, http.client.HTTPException, AssertionError):
+        return False

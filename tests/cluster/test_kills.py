@@ -4,7 +4,6 @@ what the API server holds in the end is what Knot answers, no more and no less.
 KILLS_SEED=N repeats the choices of a run (the moments are as the machine has them).
 """
 
-import http.client
 import itertools
 import os
 import random
@@ -69,15 +68,7 @@ class World:
         name = self.people.choice(NAMES)
         act = self.delete if name in self.wanted and self.people.random() < 0.3 else self.put
         make = act(name)
-        wait_until(lambda: self.tried(make), f"the server takes {name}", 60)
-
-    @staticmethod
-    def tried(make):
-        try:
-            make()
-            return True
-        except (OSError, http.client.HTTPException, AssertionError):  # it is being killed
-            return False
+        wait_until(lambda: api.tried(make), f"the server takes {name}", 60)
 
     def put(self, name):
         """Another object each time that the name is taken anew, perhaps while the last one goes."""

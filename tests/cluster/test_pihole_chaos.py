@@ -5,12 +5,12 @@ CHAOS_SEED=N repeats the choices of a run (the moments are as the machine has th
 """
 
 import collections
-import http.client
 import os
 import random
 import time
 
 import pihole_chaos
+from api import tried
 from harness import wait_until
 from operators import QUICK_LEASE, Operator
 from piholes import TARGET, ingress_of
@@ -30,19 +30,11 @@ class Namespace:
         self.name = cluster.new_namespace()
 
     def put(self, name, hosts, annotations):
-        return self.tried(lambda: self.cluster.api.apply(
+        return tried(lambda: self.cluster.api.apply(
             ingress_of(name, *hosts, namespace=self.name, **annotations)))
 
     def delete(self, name):
-        return self.tried(lambda: self.cluster.api.delete("Ingress", name, self.name))
-
-    @staticmethod
-    def tried(make):
-        try:
-            make()
-            return True
-        except (OSError, http.client.HTTPException, AssertionError):  # it is being killed
-            return False
+        return tried(lambda: self.cluster.api.delete("Ingress", name, self.name))
 
     def rows(self):
         return {row["metadata"]["name"]: row["metadata"]
