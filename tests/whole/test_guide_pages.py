@@ -1,0 +1,37 @@
+"""Pages of docs/guide on a folder, done as they say: backup and restore, safety."""
+
+import shutil
+
+import pytest
+
+import guide
+import harness
+from piholes import Pihole
+
+GUIDE = harness.ROOT / "docs" / "guide"
+KNOTD = shutil.which("knotd") or "/usr/sbin/knotd"
+PORTS = (5301, 7100, 8080, 8081, 8082, 8083)
+
+
+@pytest.fixture
+def page_at(tmp_path):
+    """page_at(name): that page, in an empty folder."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    shell = guide.Shell(folder, {"signpost": harness.SIGNPOST, "knotd": KNOTD})
+    yield lambda name: guide.Guide(GUIDE / name, shell, PORTS)
+    shell.end()
+
+
+def test_backup_and_restore_work_as_written(page_at):
+    page_at("backup.md").follow()
+
+
+def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    pihole.people("192.0.2.9 nas.home.lan")
+    page = page_at("safety.md")
+    page.name_ports({8090: pihole.port, 5353: pihole.dns_port})
+    (page.shell.folder / "pihole.password").write_text(pihole.password + "\n")
+    page.follow()
+    pihole.check()
