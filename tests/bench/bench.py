@@ -4,7 +4,7 @@ scripts/bench builds the programs and calls this. Every figure is measured on pr
 run, stripped, with their log on; a peer's figure comes from the same run. BENCH_QUICK=1 takes a
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
 The rows on zones are those of zone_rows.py, those on Pi-holes of pihole_rows.py, those on a real API
-server of cluster_rows.py.
+server of cluster_rows.py, those on crowds in one place of crowd_rows.py.
 """
 
 import os
@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "whole")]
 
 import cluster_rows  # noqa: E402  (the path comes first)
+import crowd_rows  # noqa: E402
 import harness  # noqa: E402
 import pihole_rows  # noqa: E402
 import zone_rows  # noqa: E402
@@ -70,6 +71,7 @@ class Fleet:
                   "---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: bench\n"
                   f"stringData:\n  hmac: {KEY.decode()}\n")
         self.run = None
+        self.probes = 0
         self.heard = 0
 
     def save(self, name, text):
@@ -90,7 +92,7 @@ class Fleet:
 
     def start(self):
         """Seconds until /readyz answers 200."""
-        probes = free_port()
+        self.probes = probes = free_port()
         begin = time.monotonic()
         self.run = self.programs.start(
             "run", [harness.SIGNPOST, "run", "--dir", self.manifests, "--log-format", "json",
@@ -306,6 +308,8 @@ GROUPS = {
     "10000": lambda table, folder: bench_fleet(table, folder, 10000),
     "100": lambda table, folder: bench_fleet(table, folder, 100),
     "100000": lambda table, folder: bench_fleet(table, folder, 100000),
+    "rivals": lambda table, folder: crowd_rows.bench_rivals(table, folder, Fleet),
+    "refused": lambda table, folder: crowd_rows.bench_refused(table, folder, Fleet),
     "size": bench_size,
     **zone_rows.GROUPS,
     **cluster_rows.GROUPS,
