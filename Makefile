@@ -1,11 +1,12 @@
 # The front desk: each target installs what it needs (scripts/setup) and hands over to one script.
-# Variables: ONCE=1 (run), SECONDS=60 and TARGET=name (fuzz), DESTDIR and PREFIX (install).
+# Variables: ONCE=1 (run), SECONDS=60 and TARGET=name (fuzz), SECONDS=3600 (soak), DESTDIR and
+# PREFIX (install).
 
 PREFIX ?= /usr/local
 SETUP = @scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fuzz bench cover format man install clean
+.PHONY: help run test check fuzz soak bench cover format man install clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +26,10 @@ check: ## format, stairs of the rooms, both compilers, clang-tidy, cppcheck
 fuzz: ## fuzz every decoder of outside bytes; SECONDS=60 each, TARGET=name for one
 	$(SETUP) fuzz
 	@scripts/fuzz $(or $(SECONDS),60) $(TARGET)
+
+soak: ## hostile traffic with too few descriptors, days in which clocks jump; SECONDS=3600 each
+	$(SETUP) test
+	@scripts/soak $(or $(SECONDS),3600)
 
 bench: ## measure speed and memory, beside their peers
 	$(SETUP) bench

@@ -1,6 +1,9 @@
+#include "base/hash.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "commands/commands.h"
 #include "commands/manual.h"
+#include "io/random.h"
 
 #include <string.h>
 
@@ -36,7 +39,7 @@ static int run(const struct command *command, int count, char **words)
     if (!invocation_parse(&invocation, arena, command, count, words, &err))
         return command_fail(2, "%s", err.text);
     if (invocation.wants_help)
-        return help_print(command);
+        return help_print(command, false);
     return command->run(&invocation);
 }
 
@@ -44,7 +47,11 @@ int main(int argc, char **argv)
 {
     int count = argc - 1;
     int taken;
+    uint8_t key[16];
     mem_setup();
+    secret_keep_from_dumps();
+    random_early(key, sizeof key);
+    hash_key_set(key);
     if (argc < 2)
         return command_fail(2, "a command is expected; `signpost help` lists them");
     const char *const *words = (const char *const *)argv + 1;

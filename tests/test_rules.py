@@ -60,3 +60,12 @@ def test_pragma_once_is_fine(tmp_path):
 def test_dashes_after_the_title_of_a_part_reach_the_last_column(tmp_path, heading, is_fine):
     status, lines = look(tmp_path, f"int a;\n{heading}\n" + function(3))
     assert (status == 0) is is_fine, lines
+
+
+@pytest.mark.parametrize("name, is_fine", [
+    ("claims", False), ("out.txt", False), ("README.md", True), ("LICENSE", True),
+    ("meson_options.txt", True), (".gitignore", True)])
+def test_only_what_belongs_into_the_root_lies_there(tmp_path, name, is_fine):
+    (tmp_path / name).write_text("anything\n")
+    status, lines = look(tmp_path, function(3))
+    assert (status == 0) is is_fine, lines

@@ -39,6 +39,15 @@ void digest_of(enum digest digest, struct text message, uint8_t *out)
     must(EVP_Digest(message.at, message.len, out, NULL, algorithm_of(digest), NULL));
 }
 
+uint64_t digest_word(const void *at, size_t len)
+{
+    uint8_t out[DIGEST_MAX];
+    uint64_t word;
+    digest_of(DIGEST_SHA256, (struct text){at, len}, out);
+    memcpy(&word, out, sizeof word);
+    return le64toh(word);
+}
+
 struct digest_state *digest_begin(enum digest digest)
 {
     struct digest_state *state = mem_new_of(struct digest_state);
@@ -263,53 +272,4 @@ bool base64_decode(struct buffer *out, struct text text, struct error *err)
     secret_wipe(out->at + before, out->len - before);
     out->len = before;
     return false;
-}
-
-static uint64_t load_8(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return le64toh(word);
-}
-
-static uint64_t load_4(const uint8_t *at)
-{
-    uint32_t word;
-    memcpy(&word, at, sizeof word);
-    return le32toh(word);
-}
-
-static uint64_t load_few(const uint8_t *at, size_t len)
-{
-    if (len == 0)
-        return 0;
-    return (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1];
-}
-
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-    unsigned __int128 wide = (unsigned __int128)a * b;
-    return (uint64_t)wide ^ (uint64_t)(wide >> 64);
-}
-
-uint64_t hash_octets(const void *at, size_t len)
-{
-    static const uint64_t salt[3] = {0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3};
-    const uint8_t *octets = at;
-    uint64_t hash = salt[0];
-    size_t left = len;
-    for (; left > 16; left -= 16, octets += 16)
-        hash = fold(load_8(octets) ^ salt[1], load_8(octets + 8) ^ hash);
-    uint64_t a;
-    uint64_t b = 0;
-    if (left >= 8) {
-        a = load_8(octets);
-        b = load_8(octets + left - 8);
-    } else if (left >= 4) {
-        a = load_4(octets);
-        b = load_4(octets + left - 4);
-    } else {
-        a = load_few(octets, left);
-    }
-    return fold(salt[1] ^ len, fold(a ^ salt[2], b ^ hash));
 }

@@ -25,6 +25,9 @@ size_t digest_len(enum digest digest); // octets
 // Writes digest_len() octets to out.
 void digest_of(enum digest digest, struct text message, uint8_t *out);
 
+// The first 8 octets of its SHA-256, for what is stored and may meet by chance alone.
+uint64_t digest_word(const void *at, size_t len);
+
 // Digest over several pieces. `digest_begin` .. `digest_add` .. `digest_end` (which frees).
 struct digest_state;
 struct digest_state *digest_begin(enum digest digest);
@@ -57,7 +60,3 @@ bool hex_decode(struct text text, uint8_t *out, size_t len);
 // appended.
 void base64_encode(struct buffer *out, const void *at, size_t len);
 bool base64_decode(struct buffer *out, struct text text, struct error *err);
-
-// 64-bit hash by folded multiplication, 16 octets a step, the same on every machine: for hash
-// tables, never for security.
-uint64_t hash_octets(const void *at, size_t len);

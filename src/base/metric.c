@@ -7,7 +7,7 @@ static const double bounds_s[HISTOGRAM_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0
 
 void histogram_add(struct histogram *histogram, int64_t ms)
 {
-    double seconds = (double)ms / 1000;
+    double seconds = ms > 0 ? (double)ms / 1000 : 0;
     size_t at = 0;
     while (at < HISTOGRAM_BUCKETS && seconds > bounds_s[at])
         at++;

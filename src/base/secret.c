@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <openssl/crypto.h>
 
@@ -57,6 +59,17 @@ bool secret_equal(const struct secret *a, const struct secret *b)
 bool secret_ends_with_newline(const struct secret *secret)
 {
     return secret->len && secret->octets[secret->len - 1] == '\n';
+}
+
+bool secret_is_short(const struct secret *secret)
+{
+    return secret->len && secret->len < SECRET_OCTETS_GOOD;
+}
+
+void secret_keep_from_dumps(void)
+{
+    must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
+    must(setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) == 0);
 }
 
 void secret_fingerprint(const struct secret *secret, uint8_t *out, size_t len)

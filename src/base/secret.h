@@ -25,9 +25,15 @@ size_t secret_len(const struct secret *secret);
 // Constant time in the content; NULL equals only NULL.
 bool secret_equal(const struct secret *a, const struct secret *b);
 bool secret_ends_with_newline(const struct secret *secret);
+// Fewer octets are guessed: a warning, as others may have set it so.
+enum { SECRET_OCTETS_GOOD = 16 };
+bool secret_is_short(const struct secret *secret);
 // First `len` octets of SHA-256 of the content: tells a change without showing the content.
 void secret_fingerprint(const struct secret *secret, uint8_t *out, size_t len);
 // For the few places that hand it to a library (HMAC, TSIG, a PEM parser). Never log or format it.
 struct text secret_expose(const struct secret *secret);
+// No core file of this process or of its children is written, and other processes of the same user
+// do not read its memory. Before the first secret.
+void secret_keep_from_dumps(void);
 // Overwrites memory in a way that the compiler keeps.
 void secret_wipe(void *at, size_t len);

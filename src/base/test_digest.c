@@ -211,37 +211,6 @@ static void octets_are_compared_whole(void **state)
     assert_true(octets_equal(NULL, NULL, 0));
 }
 
-static void hash_depends_on_every_octet_and_the_length(void **state)
-{
-    (void)state;
-    char octets[100] = {0};
-    for (size_t len = 0; len < sizeof octets; len++) {
-        uint64_t before = hash_octets(octets, len);
-        assert_true(before == hash_octets(octets, len));
-        assert_true(before != hash_octets(octets, len + 1));
-        for (size_t i = 0; i < len; i++) {
-            octets[i] ^= 1;
-            assert_true(before != hash_octets(octets, len));
-            octets[i] ^= 1;
-        }
-    }
-}
-
-// A table takes the low bits: names that differ in their last octets must spread over them.
-static void low_bits_of_the_hash_spread(void **state)
-{
-    (void)state;
-    enum { SLOTS = 1024, NAMES = 8 * SLOTS };
-    unsigned filled[SLOTS] = {0};
-    for (int i = 0; i < NAMES; i++) {
-        AUTO_BUFFER name = {0};
-        buffer_printf(&name, "host-%d.shop.example.org.", i);
-        filled[hash_octets(name.at, name.len) % SLOTS]++;
-    }
-    for (int i = 0; i < SLOTS; i++)
-        assert_in_range(filled[i], 0, 32);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,8 +226,6 @@ int main(void)
         cmocka_unit_test(base64_skips_blanks_and_appends),
         cmocka_unit_test(wrong_base64_is_refused_without_showing_it),
         cmocka_unit_test(octets_are_compared_whole),
-        cmocka_unit_test(hash_depends_on_every_octet_and_the_length),
-        cmocka_unit_test(low_bits_of_the_hash_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -72,6 +74,26 @@ static void fingerprint_is_the_front_of_sha256(void **state)
     assert_memory_equal(out, "\xba\x78\x16\xbf", 4);
 }
 
+static void a_short_one_is_told(void **state)
+{
+    (void)state;
+    CLEANUP(secret) struct secret *one = secret_new("k", 1);
+    CLEANUP(secret) struct secret *good = secret_new("0123456789abcdef", 16);
+    assert_true(secret_is_short(one));
+    assert_false(secret_is_short(good));
+}
+
+static void no_dump_of_the_process_holds_any(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    secret_keep_from_dumps();
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+    assert_int_equal(getrlimit(RLIMIT_CORE, &limit), 0);
+    assert_int_equal(limit.rlim_cur, 0);
+    assert_int_equal(limit.rlim_max, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -80,6 +102,8 @@ int main(void)
         cmocka_unit_test(equality_is_by_content),
         cmocka_unit_test(trailing_newline_is_told),
         cmocka_unit_test(fingerprint_is_the_front_of_sha256),
+        cmocka_unit_test(a_short_one_is_told),
+        cmocka_unit_test(no_dump_of_the_process_holds_any),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,15 @@ static void wildcard_has_an_empty_host(void **state)
     assert_int_equal(at.port, 9);
 }
 
+static void localhost_is_an_address(void **state)
+{
+    (void)state;
+    struct hostport at;
+    assert_true(hostport_parse(&at, TEXT("LocalHost:8081"), 0, false, NULL));
+    assert_string_equal(at.host, "127.0.0.1");
+    assert_int_equal(at.port, 8081);
+}
+
 static void wrong_addresses_are_refused_by_name(void **state)
 {
     (void)state;
@@ -192,8 +201,9 @@ static void wrong_addresses_are_refused_by_name(void **state)
                 {"127.0.0.1:", "port must be"},
                 {"127.0.0.1:65536", "port must be"},
                 {"127.0.0.1:+53", "port must be"},
-                {"localhost:53", "must be an IP address"},
-                {"1.2.3:53", "must be an IP address"}};
+                {"ns1.example:53", "must be an IP address or localhost"},
+                {"1.2.3:53", "must be an IP address"},
+                {"localhost", "port is missing"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct hostport at = {.port = 7};
         struct error err = {0};
@@ -216,6 +226,7 @@ int main(void)
         cmocka_unit_test(sizes_are_capped),
         cmocka_unit_test(addresses_are_read),
         cmocka_unit_test(wildcard_has_an_empty_host),
+        cmocka_unit_test(localhost_is_an_address),
         cmocka_unit_test(wrong_addresses_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,9 +125,9 @@ static void equality_and_hash_ignore_the_order_of_maps_only(void **state)
     struct value *b = tree(arena, "{\"c\":{\"d\":null},\"b\":[1,2],\"a\":1}");
     struct value *c = tree(arena, "{\"a\":1,\"b\":[2,1],\"c\":{\"d\":null}}");
     assert_true(value_equal(a, b));
-    assert_true(value_hash(a) == value_hash(b));
+    assert_true(content_id_equal(value_content_id(a), value_content_id(b)));
     assert_false(value_equal(a, c));
-    assert_true(value_hash(a) != value_hash(c));
+    assert_true(!content_id_equal(value_content_id(a), value_content_id(c)));
     assert_false(value_equal(a, tree(arena, "{\"a\":1,\"b\":[1,2],\"e\":{\"d\":null}}")));
     assert_false(value_equal(a, tree(arena, "{\"a\":1,\"b\":[1,2]}")));
     assert_false(value_equal(a, NULL));
@@ -143,7 +143,7 @@ static void different_types_are_different_values(void **state)
             struct value *a = tree(*state, all[i]);
             struct value *b = tree(*state, all[k]);
             assert_int_equal(value_equal(a, b), i == k);
-            assert_int_equal(value_hash(a) == value_hash(b), i == k);
+            assert_int_equal(content_id_equal(value_content_id(a), value_content_id(b)), i == k);
         }
     }
 }
@@ -155,7 +155,7 @@ static void whole_floats_are_the_same_number_as_integers(void **state)
     real->real = 4503599627370496.0;
     struct value *integer = value_make_int(arena, 4503599627370496);
     assert_true(value_equal(real, integer));
-    assert_true(value_hash(real) == value_hash(integer));
+    assert_true(content_id_equal(value_content_id(real), value_content_id(integer)));
     assert_json(real, "4503599627370496");
 }
 

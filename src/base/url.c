@@ -299,8 +299,10 @@ static const char *check_parts(const struct address_parts *parts, struct hostpor
         return parts->port.at ? NULL : "it is empty";
     if (read_ip(AF_INET, parts->host, out->host))
         return NULL;
+    if (!allow_names && text_equal_nocase(parts->host, TEXT("localhost")))
+        return read_ip(AF_INET, TEXT("127.0.0.1"), out->host) ? NULL : "the host is not valid";
     if (!allow_names)
-        return "the host must be an IP address";
+        return "the host must be an IP address or localhost";
     return read_name(parts->host, out->host) ? NULL : "the host is not valid";
 }
 

@@ -25,7 +25,7 @@ void url_write(struct buffer *out, const struct url *url);
 void url_write_host(struct buffer *out, const struct url *url);
 
 // "ADDR:PORT", "[v6]:PORT", ":PORT", bare ADDR when default_port is not 0. Host may be a name only
-// if allow_names. Port 0 (the system chooses) is let through.
+// if allow_names; else `localhost` is 127.0.0.1. Port 0 (the system chooses) is let through.
 struct hostport {
     char host[256]; // "" for the wildcard
     uint16_t port;

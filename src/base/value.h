@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -126,5 +127,5 @@ DEFINE_CLEANUP(yaml_reader, yaml_reader_free)
 void value_write_yaml(struct buffer *out, const struct value *value, unsigned indent);
 void value_write_yaml_text(struct buffer *out, struct text text); // one such string
 
-// Canonical 64-bit hash: independent of map order, line and column.
-uint64_t value_hash(const struct value *value);
+// Of its content: independent of map order, line and column.
+struct content_id value_content_id(const struct value *value);

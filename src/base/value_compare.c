@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/value_private.h"
 
@@ -106,49 +106,62 @@ bool value_equal(const struct value *a, const struct value *b)
     return a->type == VALUE_LIST ? list_equal(a, b) : map_equal(a, b);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+// One of a type from two others.
+static struct content_id id_of(enum value_type type, struct content_id a, struct content_id b)
 {
-    a ^= b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2);
-    a *= 0xff51afd7ed558ccdu;
-    return a ^ (a >> 33);
+    const uint64_t words[] = {(uint64_t)type, a.words[0], a.words[1], b.words[0], b.words[1]};
+    return content_id_of(words, sizeof words);
 }
 
-static uint64_t hash_number(const struct value *value)
+static struct content_id id_of_word(enum value_type type, uint64_t word)
+{
+    return id_of(type, (struct content_id){{word}}, (struct content_id){0});
+}
+
+static struct content_id id_of_number(const struct value *value)
 {
     struct value number = number_of(value);
     if (number.type == VALUE_INT)
-        return mix(VALUE_INT, (uint64_t)number.integer);
+        return id_of_word(VALUE_INT, (uint64_t)number.integer);
     uint64_t bits;
     memcpy(&bits, &number.real, sizeof bits);
-    return mix(VALUE_FLOAT, bits);
+    return id_of_word(VALUE_FLOAT, bits);
 }
 
-static uint64_t hash_list(const struct value *list)
+static struct content_id id_of_text(struct text text)
 {
-    uint64_t hash = mix(VALUE_LIST, list->count);
+    return id_of(VALUE_TEXT, content_id_of(text.at, text.len), (struct content_id){0});
+}
+
+static struct content_id id_of_list(const struct value *list)
+{
+    struct content_id id = id_of_word(VALUE_LIST, list->count);
     value_each (item, list)
-        hash = mix(hash, value_hash(item));
-    return hash;
+        id = id_of(VALUE_LIST, id, value_content_id(item));
+    return id;
 }
 
 // A sum does not depend on the order.
-static uint64_t hash_map(const struct value *map)
+static struct content_id id_of_map(const struct value *map)
 {
-    uint64_t sum = 0;
-    value_each (item, map)
-        sum += mix(hash_octets(item->key.at, item->key.len), value_hash(item));
-    return mix(mix(VALUE_MAP, map->count), sum);
+    struct content_id sum = {0};
+    value_each (item, map) {
+        struct content_id member = id_of(VALUE_MAP, id_of_text(item->key), value_content_id(item));
+        sum.words[0] += member.words[0];
+        sum.words[1] += member.words[1];
+    }
+    return id_of(VALUE_MAP, (struct content_id){{map->count}}, sum);
 }
 
-uint64_t value_hash(const struct value *value)
+struct content_id value_content_id(const struct value *value)
 {
     if (!value || value->type == VALUE_NULL)
-        return mix(VALUE_NULL, 0);
+        return id_of_word(VALUE_NULL, 0);
     if (is_number(value))
-        return hash_number(value);
+        return id_of_number(value);
     if (value->type == VALUE_BOOL)
-        return mix(VALUE_BOOL, value->boolean);
+        return id_of_word(VALUE_BOOL, value->boolean);
     if (value->type == VALUE_TEXT)
-        return mix(VALUE_TEXT, hash_octets(value->text.at, value->text.len));
-    return value->type == VALUE_LIST ? hash_list(value) : hash_map(value);
+        return id_of_text(value->text);
+    return value->type == VALUE_LIST ? id_of_list(value) : id_of_map(value);
 }

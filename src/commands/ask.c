@@ -268,6 +268,7 @@ struct ask *ask_new(const struct ask_options *options, struct view *view, loop_c
     if (!ask->options.timeout_ms)
         ask->options.timeout_ms = TIMEOUT_MS;
     ask->end = (struct loop_timer){.call = tell_done, .context = ask};
+    view->is_asked = true;
     pump(ask);
     return ask;
 }

@@ -15,6 +15,7 @@
 #include "commands/webhook.h"
 #include "commands/zone_manifests.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/secret/secret_kind.h"
 #include "store/folder/document.h"
 
 enum { SHOWN_OCTETS_MAX = 128 };
@@ -27,6 +28,7 @@ struct check {
     struct zone_manifests *zones;
     struct manifest_files files;
     const char *path; // of the file being read
+    bool is_strict;
     size_t object_count;
     size_t skipped_count;
 };
@@ -149,6 +151,11 @@ static void check_identity(struct check *check, const struct document *document)
                    first->column);
 }
 
+struct short_keys {
+    struct check *check;
+    const struct document *document;
+};
+
 static void check_claim(struct check *check, struct arena *arena, const struct document *document)
 {
     struct dnsrecord record;
@@ -171,6 +178,22 @@ static void check_claim(struct check *check, struct arena *arena, const struct d
                    "object will hold it",
                    TEXT_ARGS(fqdn), record_type_name(set.type), first->path, first->line,
                    first->column);
+}
+
+static void file_short_key(void *context, const struct value *item)
+{
+    struct short_keys *keys = context;
+    check_set_add_short_key(&keys->check->set, keys->document->namespace_, keys->document->name,
+                            item->key,
+                            (struct spot){keys->check->path, item->key_line, item->key_column});
+}
+
+// Only what a class refers to is told.
+static void check_keys(struct check *check, const struct document *document)
+{
+    struct short_keys keys = {check, document};
+    if (document->kind == &secret_kind)
+        secret_kind_each_short(document->tree, file_short_key, &keys);
 }
 
 static void skip(struct check *check, const struct document *document)
@@ -206,6 +229,7 @@ static void take_document(void *context, struct arena *arena, struct document *d
         return;
     check_identity(check, document);
     check_claim(check, arena, document);
+    check_keys(check, document);
 }
 
 // ---- files --------------------------------------------------------------------------------------
@@ -258,18 +282,69 @@ static void write_summary(struct buffer *out, const struct check *check)
     buffer_add_char(out, '\n');
 }
 
-static int tell(struct check *check)
+static void write_json(struct buffer *out, struct check *check, const struct buffer *live)
 {
-    AUTO_BUFFER text = {0};
-    struct error err;
-    report_write(&text, &check->report, terminal_of(STDOUT_FILENO).has_colour);
+    buffer_add_text(out, "{\"findings\": ");
+    report_write_json(out, &check->report);
+    if (live)
+        buffer_printf(out, ",\n\"live\": [%s]", live->len ? live->at : "");
+    buffer_printf(out,
+                  ",\n\"files\": %zu, \"unread\": %zu, \"objects\": %zu, \"skipped\": %zu, "
+                  "\"errors\": %zu, \"warnings\": %zu}\n",
+                  check->files.count, check->files.unreadable_count, check->object_count,
+                  check->skipped_count, check->report.counts[REPORT_ERROR],
+                  check->report.counts[REPORT_WARNING]);
+}
+
+static void write_text(struct buffer *out, struct check *check)
+{
+    report_write(out, &check->report, terminal_of(STDOUT_FILENO).has_colour);
     if (check->files.count || !check->files.unreadable_count)
-        write_summary(&text, check);
-    if (!print_out(&text, &err))
-        return command_fail(1, "%s", err.text);
+        write_summary(out, check);
+}
+
+static int code_of(const struct check *check)
+{
+    const size_t *counts = check->report.counts;
     if (check->files.unreadable_count)
         return 2;
-    return check->report.counts[REPORT_ERROR] ? 1 : 0;
+    return counts[REPORT_ERROR] || (check->is_strict && counts[REPORT_WARNING]) ? 1 : 0;
+}
+
+static int put(const struct check *check, const struct buffer *text)
+{
+    struct error err;
+    return print_out(text, &err) ? code_of(check) : command_fail(1, "%s", err.text);
+}
+
+static int worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int tell_text(struct check *check, struct invocation *invocation)
+{
+    AUTO_BUFFER text = {0};
+    write_text(&text, check);
+    int code = put(check, &text);
+    return option_flag(invocation, "live") ? worse(code, check_live(invocation, NULL)) : code;
+}
+
+// One document, with what was found live in it.
+static int tell_json(struct check *check, struct invocation *invocation)
+{
+    AUTO_BUFFER text = {0};
+    AUTO_BUFFER live = {0};
+    bool is_live = option_flag(invocation, "live");
+    int code = is_live ? check_live(invocation, &live) : 0;
+    write_json(&text, check, is_live ? &live : NULL);
+    return worse(code, put(check, &text));
+}
+
+static int tell(struct check *check, struct invocation *invocation)
+{
+    bool is_json = !strcmp(option_text(invocation, "output"), "json");
+    return is_json ? tell_json(check, invocation) : tell_text(check, invocation);
 }
 
 // Then there is no folder to look at.
@@ -291,12 +366,14 @@ static int check_all(struct check *check, struct invocation *invocation)
     for (size_t i = 0; i < count; i++)
         manifest_files_add(&check->files, paths[i]);
     read_files(check);
-    int code = tell(check);
-    if (option_flag(invocation, "live")) {
-        int live = check_live(invocation);
-        code = live > code ? live : code;
-    }
-    return code;
+    return tell(check, invocation);
+}
+
+// Without paths it is the store's folder that is checked.
+static bool check_place(const struct invocation *invocation, struct error *err)
+{
+    return invocation->argument_count || is_of_cluster(invocation) ||
+           place_check_folder(invocation, err);
 }
 
 static bool check_words(const struct invocation *invocation, struct error *err)
@@ -311,11 +388,13 @@ static int check_run(struct invocation *invocation)
     struct error err;
     struct check check = {.arena = invocation->arena,
                           .patterns = kind_patterns_new(),
+                          .is_strict = option_flag(invocation, "strict"),
                           .report = {.arena = invocation->arena}};
     check_set_init(&check.set, invocation->arena);
     check.files = (struct manifest_files){
         .arena = invocation->arena, .report = &check.report, .set = &check.set};
-    if (check_words(invocation, &err) && setup_check(invocation, &err))
+    if (check_words(invocation, &err) && check_place(invocation, &err) &&
+        setup_check(invocation, &err))
         check.zones = zone_manifests_new(invocation, &check.report, &err);
     int code = check.zones ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
     zone_manifests_free(check.zones);
@@ -326,7 +405,10 @@ static int check_run(struct invocation *invocation)
     return code;
 }
 
+static const char *const output_names[] = {"text", "json", NULL};
+
 static const struct option check_rows[] = {
+    FILENAME_OPTION,
     {.name = "live",
      .type = OPTION_FLAG,
      .doc = "Besides, look whether `signpost run` would find what it needs: in a cluster the kinds "
@@ -337,11 +419,19 @@ static const struct option check_rows[] = {
      .doc = "With --live: besides, add a name below signpost-check.invalid to each Pi-hole, ask "
             "for it, and remove it. Takes the lock of the folder or the Lease of the cluster; "
             "while a Signpost runs there, nothing is written."},
+    {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_CHOICE,
+     .fallback = "text",
+     .placeholder = "FORMAT",
+     .choices = output_names,
+     .doc = "For people, or as one JSON document."},
     {.name = "resolver",
      .type = OPTION_ADDRESS,
      .placeholder = "ADDR:PORT",
      .doc = "With --write: where the name is asked for; not given, at the address in the Pi-hole's "
-            "URL, port 53."},
+            "URL, and the port that it says its resolver has."},
     TIMEOUT_OPTION("30s", "With --live: how long reading all objects may take."),
 };
 
@@ -354,7 +444,8 @@ const struct command check_command = {
         "Reads files and folders and prints one line for each fault: file, line, column, field, "
         "what is wrong and what to do. Errors are what `signpost run` would refuse; lines "
         "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
-        "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp.\n"
+        "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp. "
+        "PATH - is standard input.\n"
         "\n"
         "Objects that others name and that are in none of the files are warned of. Zones and "
         "Records are looked at together, as `signpost zone check` does. Annotations pihole.io/* "
@@ -366,18 +457,27 @@ const struct command check_command = {
         "give the same options as to `signpost run`. Each answer is a line that begins with `ok`, "
         "`warn` or `error`; an error is exit code 1. Without PATH and with a cluster as the store "
         "no "
-        "file is read.",
+        "file is read.\n"
+        "\n"
+        "--output json prints one document: \"findings\", a list of maps with \"level\" (error, "
+        "warning, info), \"file\", \"line\", \"column\", \"object\", \"reason\" and \"text\"; with "
+        "--live \"live\", a list of maps with \"level\" (ok, warn, error), \"what\" and \"text\"; "
+        "and "
+        "the numbers of \"files\", \"unread\", \"objects\", \"skipped\", \"errors\" and "
+        "\"warnings\".",
     .examples = "signpost check\n"
-                "signpost check manifests/ extra.yaml\n",
-    .groups = {{check_rows, COUNT_OF(check_rows)},
-               {place_options, PLACE_OPTION_COUNT},
-               {setup_options, SETUP_OPTION_COUNT},
-               {pihole_options, PIHOLE_OPTION_COUNT},
-               {lease_options, LEASE_OPTION_COUNT},
-               {writer_options, WRITER_OPTION_COUNT},
-               {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT},
-               {&metrics_guard_option, 1},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+                "signpost check manifests/ extra.yaml\n"
+                "kubectl kustomize | signpost check -f -\n"
+                "signpost check -o json | jq -r '.findings[].text'\n",
+    .groups = {{check_rows, COUNT_OF(check_rows), false},
+               {place_options, PLACE_OPTION_COUNT, true},
+               {setup_options, SETUP_OPTION_COUNT, true},
+               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               {lease_options, LEASE_OPTION_COUNT, true},
+               {writer_options, WRITER_OPTION_COUNT, true},
+               {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT, true},
+               {&metrics_guard_option, 1, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = check_run,
 };

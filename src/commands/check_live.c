@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/look.h"
 #include "commands/metrics_guard.h"
 #include "commands/pihole_trial.h"
 #include "commands/pihole_visit.h"
@@ -25,6 +26,7 @@ struct live {
     struct invocation *invocation;
     struct setup setup;
     struct buffer text;
+    struct buffer *json; // NULL: text
     bool has_error;
     struct proposal proposal;
     const char *owner_id; // of the store, or NULL
@@ -39,8 +41,24 @@ struct live {
     bool are_kinds_done;
 };
 
+static void write_json_line(struct buffer *out, const char *level, const char *what,
+                            const char *text)
+{
+    AUTO_BUFFER clean = {0};
+    text_clean(&clean, text_of(text), SIZE_MAX);
+    buffer_printf(out, "%s{\"level\": \"%s\", \"what\": ", out->len ? ",\n " : "\n ", level);
+    value_write_json_text(out, text_of(what));
+    buffer_add_text(out, ", \"text\": ");
+    value_write_json_text(out, buffer_text(&clean));
+    buffer_add_char(out, '}');
+}
+
 static void write_line(struct live *live, const char *level, const char *what, const char *text)
 {
+    if (live->json) {
+        write_json_line(live->json, level, what, text);
+        return;
+    }
     buffer_printf(&live->text, "%-5s  %s: ", level, what);
     text_clean(&live->text, text_of(text), SIZE_MAX);
     buffer_add_char(&live->text, '\n');
@@ -114,6 +132,10 @@ static void tell_rights(struct live *live)
         say(live, false, "rights", fault);
     else if (!count && access_is_over(live->access))
         say(live, true, "rights", "all that `signpost run` asks for");
+    else if (count)
+        write_line(live, "warn", "rights",
+                   "those above are what the account of `signpost run` needs: ask with its "
+                   "kubeconfig; `signpost manifests --rbac` prints them");
 }
 
 static const struct kube_right *rights_of(const struct live *live)
@@ -167,8 +189,21 @@ static void ask_cluster(struct live *live, struct kube_access *access)
     api_free(live->api);
 }
 
+// Whether it can be asked at all: what comes of that is told of each kind below.
+static bool is_there(struct live *live, struct error *err)
+{
+    const struct kind *any[] = {&dnsplan_kind};
+    struct place place = live->setup.place;
+    CLEANUP(look)
+    struct look *look =
+        look_new(&place, any, COUNT_OF(any), option_ms(live->invocation, "timeout"), err);
+    return look != NULL;
+}
+
 static bool check_cluster(struct live *live, struct error *err)
 {
+    if (!is_there(live, err))
+        return false;
     if (!process_world_init(&live->process, live->invocation, err))
         return false;
     struct kube_access *access = place_access(&live->setup.place, err);
@@ -326,10 +361,11 @@ static bool check_classes(struct live *live, struct error *err)
     return true;
 }
 
-int check_live(struct invocation *invocation)
+int check_live(struct invocation *invocation, struct buffer *json)
 {
     struct error err;
-    struct live live = {.invocation = invocation, .proposal = {.arena = invocation->arena}};
+    struct live live = {
+        .invocation = invocation, .json = json, .proposal = {.arena = invocation->arena}};
     int code = 0;
     if (!setup_init(&live.setup, invocation, &err))
         return command_fail(2, "%s", err.text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "store/folder/name.h"
 
@@ -15,9 +16,11 @@ static const struct reference_field {
     const char *name;
     const char *namespace_; // NULL: what is named is cluster-scoped
     const char *target;
+    const char *key; // NULL: none
 } reference_fields[] = {
-    {"DNSRecord", "spec.dnsClassRef.name", NULL, "DNSClass"},
-    {"DNSClass", "spec.hmacAuth.secretRef.name", "spec.hmacAuth.secretRef.namespace", "Secret"},
+    {"DNSRecord", "spec.dnsClassRef.name", NULL, "DNSClass", NULL},
+    {"DNSClass", "spec.hmacAuth.secretRef.name", "spec.hmacAuth.secretRef.namespace", "Secret",
+     "spec.hmacAuth.secretRef.key"},
 };
 
 // ---- what is known ------------------------------------------------------------------------------
@@ -95,6 +98,21 @@ const struct spot *check_set_add_object(struct check_set *set, const struct obje
     return file(set, (struct known){key.at, place, object->kind, name});
 }
 
+static void write_short_key(struct buffer *out, struct text namespace_, struct text name,
+                            struct text key)
+{
+    buffer_printf(out, "short %.*s/%.*s %.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name),
+                  TEXT_ARGS(key));
+}
+
+void check_set_add_short_key(struct check_set *set, struct text namespace_, struct text name,
+                             struct text key, struct spot place)
+{
+    AUTO_BUFFER text = {0};
+    write_short_key(&text, namespace_, name, key);
+    file(set, (struct known){.key = text.at, .place = place});
+}
+
 // ---- references ---------------------------------------------------------------------------------
 
 struct spot place_in(const struct value *tree, const char *field, const char *path)
@@ -123,6 +141,7 @@ static void refer(struct check_set *set, const struct reference_field *field,
 {
     struct text name = value_text_at(tree, field->name);
     struct text namespace_ = field->namespace_ ? value_text_at(tree, field->namespace_) : TEXT("");
+    struct text key = field->key ? value_text_at(tree, field->key) : TEXT("");
     const struct kind *kind = kind_named(field->target);
     must(kind);
     if (!name.len || (field->namespace_ && !namespace_.len))
@@ -133,7 +152,8 @@ static void refer(struct check_set *set, const struct reference_field *field,
                            .field = field->name,
                            .kind = kind,
                            .namespace_ = arena_copy(set->arena, namespace_.at, namespace_.len),
-                           .name = arena_copy(set->arena, name.at, name.len)};
+                           .name = arena_copy(set->arena, name.at, name.len),
+                           .key = arena_copy(set->arena, key.at, key.len)};
 }
 
 void check_set_refer(struct check_set *set, const struct kind *kind, const struct value *tree,
@@ -179,9 +199,22 @@ static void warn(const struct check_set *set, const struct reference *reference,
                has_namespace ? "/" : "", reference->name, advice.at);
 }
 
+static bool has_short_key(const struct check_set *set, const struct reference *reference)
+{
+    AUTO_BUFFER key = {0};
+    write_short_key(&key, text_of(reference->namespace_), text_of(reference->name),
+                    text_of(reference->key));
+    return *reference->key && find(set, key.at);
+}
+
 void check_set_report(const struct check_set *set, struct report *report)
 {
     for (size_t i = 0; i < set->reference_count; i++)
         if (!is_there(set, &set->references[i]))
             warn(set, &set->references[i], report);
+        else if (has_short_key(set, &set->references[i]))
+            report_add(report, REPORT_WARNING, set->references[i].place,
+                       "%s: key %s of Secret %s/%s is short; 32 random octets are good",
+                       set->references[i].field, set->references[i].key,
+                       set->references[i].namespace_, set->references[i].name);
 }

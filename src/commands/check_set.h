@@ -21,6 +21,7 @@ struct reference {
     const struct kind *kind; // of what is named
     const char *namespace_;  // "" when cluster-scoped
     const char *name;
+    const char *key; // of a Secret; else ""
 };
 
 // {.arena = arena} and check_set_init make it ready.
@@ -41,10 +42,13 @@ void check_set_done(struct check_set *set);
 const struct spot *check_set_file(struct check_set *set, const char *key, struct spot place);
 const struct spot *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
                                         struct spot place);
+// Key of a Secret whose value is short.
+void check_set_add_short_key(struct check_set *set, struct text namespace_, struct text name,
+                             struct text key, struct spot place);
 // Files what an object names by the table of references.
 void check_set_refer(struct check_set *set, const struct kind *kind, const struct value *tree,
                      const char *path);
-// Warns of each reference to what was not added.
+// Warns of each reference to what was not added, or to a short key.
 void check_set_report(const struct check_set *set, struct report *report);
 // Where `field` stands in the object, or the nearest field around it.
 struct spot place_in(const struct value *tree, const char *field, const char *path);

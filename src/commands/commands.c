@@ -45,6 +45,40 @@ const struct command *command_match(int count, const char *const *words, int *ta
     return NULL;
 }
 
+// Words of kubectl and of other operators.
+static const struct {
+    const char *word;
+    const char *command;
+} others[] = {
+    {"apply", "plan apply"},
+    {"diff", "plan"},
+    {"get", "status"},
+    {"describe", "status"},
+    {"top", "status"},
+    {"validate", "check"},
+    {"lint", "check"},
+    {"test", "check"},
+    {"start", "run"},
+    {"serve", "run"},
+    {"manager", "run"},
+    {"controller", "run"},
+    {"operator", "run"},
+    {"crd", "manifests"},
+    {"crds", "manifests"},
+    {"install", "manifests"},
+    {"export", "zone render"},
+    {"approve", "plan approve"},
+    {"options", "help options"},
+};
+
+static const char *command_meant(const char *word)
+{
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (!strcmp(others[i].word, word))
+            return others[i].command;
+    return NULL;
+}
+
 const char *command_nearest(int count, const char *const *words)
 {
     const char *names[COMMANDS_MAX];
@@ -93,7 +127,9 @@ int command_fail_unknown(int count, const char *const *words)
     write_seconds(&seconds, words[0]);
     if (seconds.len && count == 1)
         return command_fail(2, "another word is expected behind %s: %s", words[0], seconds.at);
-    const char *nearest = command_nearest(count, words);
+    const char *nearest = command_meant(words[0]);
+    if (!nearest)
+        nearest = command_nearest(count, words);
     if (nearest)
         return command_fail(2, "unknown command %s; did you mean %s?", words[0], nearest);
     if (seconds.len)

@@ -6,7 +6,7 @@
 #include "commands/manual.h"
 #include "commands/print.h"
 
-enum { COLUMNS = 80, NAME_INDENT = 2, DOC_INDENT = 8 };
+enum { COLUMNS = 80, NAME_INDENT = 2, DOC_INDENT = 8, OPTIONS_MAX = 256 };
 
 const struct exit_code exit_codes[EXIT_CODE_COUNT] = {
     {0, "done; clean; as declared"},
@@ -130,7 +130,8 @@ void help_write_overview(struct buffer *out)
     buffer_add_char(out, '\n');
     print_wrapped(out, options_doc, 0, COLUMNS);
     write_exit_codes(out);
-    buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` tells more.\n");
+    buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` tells more, "
+                         "`signpost\nhelp options` of the options that many commands have.\n");
 }
 
 void command_write_arguments(struct buffer *out, const struct command *command)
@@ -152,10 +153,35 @@ static void write_examples(struct buffer *out, const struct command *command)
             buffer_printf(out, "  %.*s\n", TEXT_ARGS(line));
 }
 
-void help_write_command(struct buffer *out, struct arena *arena, const struct command *command)
+// "--dir PATH, --namespaces NAMES": what `signpost help options` tells of.
+static void write_common(struct buffer *out, struct arena *arena, const struct command *command)
+{
+    AUTO_BUFFER names = {0};
+    size_t count;
+    const struct option **options = command_options_of(arena, command, true, &count);
+    if (!count)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        buffer_printf(&names, "%s--%s", i ? ", " : "", options[i]->name);
+        if (options[i]->letter)
+            buffer_printf(&names, " (-%c)", options[i]->letter);
+    }
+    buffer_add_text(out, "\nCommon options, of which `signpost help options` tells:\n");
+    print_wrapped(out, names.at, NAME_INDENT, COLUMNS);
+}
+
+static const struct option **options_to_tell(struct arena *arena, const struct command *command,
+                                             bool is_all, size_t *count)
+{
+    return is_all ? command_options(arena, command, count)
+                  : command_options_of(arena, command, false, count);
+}
+
+void help_write_command(struct buffer *out, struct arena *arena, const struct command *command,
+                        bool is_all)
 {
     size_t count;
-    const struct option **options = command_options(arena, command, &count);
+    const struct option **options = options_to_tell(arena, command, is_all, &count);
     buffer_printf(out, "signpost %s: %s\n\nUsage: signpost %s ", command->name, command->summary,
                   command->name);
     command_write_arguments(out, command);
@@ -165,8 +191,38 @@ void help_write_command(struct buffer *out, struct arena *arena, const struct co
         buffer_add_text(out, "\nOptions:\n");
     for (size_t i = 0; i < count; i++)
         write_option(out, options[i]);
+    if (!is_all)
+        write_common(out, arena, command);
     write_examples(out, command);
     write_exit_codes(out);
+}
+
+static bool is_told(const struct option *const *told, size_t count, const struct option *option)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(told[i]->name, option->name))
+            return true;
+    return false;
+}
+
+void help_write_options(struct buffer *out, struct arena *arena)
+{
+    const struct option *told[OPTIONS_MAX];
+    size_t told_count = 0;
+    buffer_add_text(out,
+                    "Options that many commands have; `signpost help COMMAND` says which.\n\n");
+    print_wrapped(out, options_doc, 0, COLUMNS);
+    buffer_add_char(out, '\n');
+    for (size_t i = 0; i < command_count; i++) {
+        size_t count;
+        const struct option **options = command_options_of(arena, commands[i], true, &count);
+        for (size_t j = 0; j < count; j++) {
+            if (is_told(told, told_count, options[j]) || told_count == OPTIONS_MAX)
+                continue;
+            told[told_count++] = options[j];
+            write_option(out, options[j]);
+        }
+    }
 }
 
 static int put(const struct buffer *text)
@@ -175,11 +231,11 @@ static int put(const struct buffer *text)
     return print_out(text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
-int help_print(const struct command *command)
+int help_print(const struct command *command, bool is_all)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER text = {0};
-    help_write_command(&text, arena, command);
+    help_write_command(&text, arena, command, is_all);
     return put(&text);
 }
 
@@ -222,6 +278,13 @@ static int print_overview(void)
     return put(&text);
 }
 
+static int print_options(struct arena *arena)
+{
+    AUTO_BUFFER text = {0};
+    help_write_options(&text, arena);
+    return put(&text);
+}
+
 static int help_run(struct invocation *invocation)
 {
     const char *shell = option_text(invocation, "completion");
@@ -230,6 +293,8 @@ static int help_run(struct invocation *invocation)
     int taken;
     if (shell)
         return print_completion(invocation, shell);
+    if (count == 1 && !strcmp(invocation->arguments[0], "options"))
+        return print_options(invocation->arena);
     if (count) {
         command = command_match(count, invocation->arguments, &taken);
         if (!command && count == 1 && help_has_behind(invocation->arguments[0]))
@@ -241,10 +306,13 @@ static int help_run(struct invocation *invocation)
     }
     if (option_flag(invocation, "man"))
         return print_man(invocation->arena, command);
-    return command ? help_print(command) : print_overview();
+    return command ? help_print(command, option_flag(invocation, "all")) : print_overview();
 }
 
 static const struct option help_rows[] = {
+    {.name = "all",
+     .type = OPTION_FLAG,
+     .doc = "Of a command: tell of the options that many have, too."},
     {.name = "man",
      .type = OPTION_FLAG,
      .doc = "Print the manual page (roff) of the command, or signpost(1)."},
@@ -259,13 +327,15 @@ extern const struct command help_command;
 const struct command help_command = {
     .name = "help",
     .summary = "tell what commands and options there are",
-    .positional = "[COMMAND]",
-    .doc = "Without a command: an overview. Help, manual pages and completion are made of the same "
+    .positional = "[COMMAND|options]",
+    .doc = "Without a command: an overview; of \"options\": those that many commands have. Help, "
+           "manual pages and completion are made of the same "
            "tables as the program's own parsing of options.",
     .examples = "signpost help run\n"
+                "signpost help options\n"
                 "signpost help --man run | man -l -\n"
                 "source <(signpost help --completion bash)\n"
                 "signpost help --completion fish > ~/.config/fish/completions/signpost.fish\n",
-    .groups = {{help_rows, COUNT_OF(help_rows)}},
+    .groups = {{help_rows, COUNT_OF(help_rows), false}},
     .run = help_run,
 };

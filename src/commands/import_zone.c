@@ -29,7 +29,6 @@ struct import {
     const char *namespace_;
     struct buffer zone_name; // of the Zone object
     struct report *report;
-    struct spot place; // of what is left out
     // Nameservers whose addresses stand in the Zone.
     struct dname hosts[NAMESERVERS_MAX];
     size_t host_count;
@@ -234,33 +233,6 @@ static void write_relative(struct buffer *out, const struct import *import, stru
     }
 }
 
-static void leave_out(struct import *import, const struct rrset *set, const struct error *err)
-{
-    AUTO_BUFFER object = {0};
-    char number[10];
-    dname_write(&object, rrset_owner(set));
-    buffer_printf(&object, " %s", rr_type_write(set->type, number));
-    report_add_about(import->report, REPORT_ERROR, import->place, object.at,
-                     arena_copy_text(import->report->arena, err->reason), err->text);
-}
-
-// May an object hold it? Objects are stricter than zone files.
-static bool is_fit(struct import *import, const struct rrset *set, struct text owner,
-                   struct text text)
-{
-    uint8_t octets[DNAME_MAX];
-    struct dname name;
-    AUTO_BUFFER rdata = {0};
-    unsigned marks = 0;
-    struct error err;
-    const struct rdata_rules rules = {&import->apex, DNAME_OF_OBJECT};
-    if (dname_read(owner, &import->apex, DNAME_OF_OBJECT, octets, &name, &err) &&
-        rdata_read(set->type, text, &rules, &rdata, &marks, &err))
-        return true;
-    leave_out(import, set, &err);
-    return false;
-}
-
 static void add_record(struct import *import, const struct rrset *set, struct text rdata)
 {
     AUTO_BUFFER name = {0};
@@ -269,7 +241,8 @@ static void add_record(struct import *import, const struct rrset *set, struct te
     char number[10];
     write_relative(&owner, import, rrset_owner(set));
     rdata_write(&text, set->type, rdata);
-    if (!is_fit(import, set, buffer_text(&owner), buffer_text(&text)))
+    // What was read has been told of, with its line.
+    if (!zone_input_is_fit(import->apex, rrset_owner(set), set->type, rdata, NULL))
         return;
     write_name(&name, set, rdata);
     begin_object(import, "Record", buffer_text(&name));
@@ -320,7 +293,7 @@ static int tell(struct import *import)
     return import->report->counts[REPORT_ERROR] ? 1 : 0;
 }
 
-static int convert(const struct invocation *invocation, const struct zone *zone, struct spot place,
+static int convert(const struct invocation *invocation, const struct zone *zone,
                    struct report *report)
 {
     struct zone_soa soa;
@@ -331,7 +304,6 @@ static int convert(const struct invocation *invocation, const struct zone *zone,
         .ttl_s = zone_soa(zone)->ttl_s,
         .namespace_ = option_text(invocation, "namespace"),
         .report = report,
-        .place = place,
     };
     zone_soa_read(zone_soa(zone), &soa);
     write_zone_name(&import);
@@ -350,7 +322,7 @@ static struct zone *fetch(const struct invocation *invocation, const char *serve
     CLEANUP(zone) struct zone *served = zone_source_fetch(invocation, server, apex, err);
     if (!served)
         return NULL;
-    CLEANUP(zone_input) struct zone_input *input = zone_input_new(apex, report);
+    CLEANUP(zone_input) struct zone_input *input = zone_input_new(apex, REPORT_ERROR, report);
     zone_input_take(input, served, server);
     return zone_input_zone(input);
 }
@@ -362,10 +334,9 @@ static int import_from(const struct invocation *invocation, struct dname apex)
     struct report report = {.arena = invocation->arena, .limit = SHOWN_MAX};
     struct error err;
     CLEANUP(zone)
-    struct zone *zone = path ? zone_source_load(path, apex, &report, &err)
+    struct zone *zone = path ? zone_source_load(path, apex, REPORT_ERROR, &report, &err)
                              : fetch(invocation, server, apex, &report, &err);
-    struct spot place = path ? (struct spot){path, 1, 1} : (struct spot){server, 0, 0};
-    int code = zone ? convert(invocation, zone, place, &report) : command_fail(2, "%s", err.text);
+    int code = zone ? convert(invocation, zone, &report) : command_fail(2, "%s", err.text);
     report_done(&report);
     return code;
 }
@@ -419,8 +390,8 @@ const struct command import_zone_command = {
            "NSEC3PARAM, ZONEMD) is left out without.",
     .examples = "signpost import zone --zonefile shop.zone --origin shop.example > shop.yaml\n"
                 "signpost import zone --from-server 192.0.2.53 --origin shop.example\n",
-    .groups = {{import_rows, COUNT_OF(import_rows)},
-               {zone_source_options, ZONE_SOURCE_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{import_rows, COUNT_OF(import_rows), false},
+               {zone_source_options, ZONE_SOURCE_OPTION_COUNT, false},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .run = import_run,
 };

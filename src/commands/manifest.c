@@ -43,6 +43,16 @@ struct value *manifest_item(const struct manifest *manifest, struct value *list)
     return item;
 }
 
+struct value *manifest_list(const struct manifest *manifest, struct value *root, const char *path)
+{
+    const struct value *found = value_at(root, path, NULL);
+    struct value *list = value_make(manifest->arena, VALUE_LIST);
+    if (found)
+        value_each (entry, found)
+            value_append(list, value_copy(manifest->arena, entry));
+    return value_put(manifest->arena, root, path, list);
+}
+
 void manifest_write_crds(const struct manifest *manifest)
 {
     bool is_all = !option_is_set(manifest->invocation, "controllers");

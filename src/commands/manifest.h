@@ -25,6 +25,11 @@ struct manifest {
     size_t namespace_count;
     const char **secret_namespaces; // where Secrets are that classes name; none: all
     size_t secret_namespace_count;
+    int64_t replicas;
+    bool has_zones; // the hidden primary is reached from outside of the pod
+    int64_t zones_port;
+    const char *zones_config; // what the file holds; NULL: none was given
+    const char *tsig_files;   // " --from-file=ns1.key ..." of its keys; NULL: it has none
 };
 
 // The tree of a new object, without a namespace when NULL, and its YAML with a leading "---" and
@@ -45,6 +50,21 @@ void manifest_put_rows(const struct manifest *manifest, struct value *root,
 // A new map at the end of the list.
 struct value *manifest_item(const struct manifest *manifest, struct value *list);
 
+// The list at that path, which is made if it is not there.
+struct value *manifest_list(const struct manifest *manifest, struct value *root, const char *path);
+
+// ---- of zones: the hidden primary ---------------------------------------------------------------
+
+// Reads the zones configuration; no key is needed for it.
+bool manifest_take_zones(struct manifest *manifest, struct error *err);
+void manifest_put_zones_ports(const struct manifest *manifest, struct value *list);
+void manifest_put_zones_arguments(const struct manifest *manifest, struct value *list);
+void manifest_put_zones_files(const struct manifest *manifest, struct value *deployment,
+                              struct value *container);
+void manifest_write_zones_service(const struct manifest *manifest);
+// How its Secret is made, as a line of comment, or "".
+const char *manifest_zones_comment(const struct manifest *manifest);
+
 // ---- of Pi-holes: the controller ingress --------------------------------------------------------
 
 bool manifest_has_piholes(const struct manifest *manifest);
@@ -63,6 +83,8 @@ void manifest_write_crds(const struct manifest *manifest);
 void manifest_write_namespace(const struct manifest *manifest);
 void manifest_write_account(const struct manifest *manifest);
 void manifest_write_rbac(const struct manifest *manifest);
+void manifest_write_people(const struct manifest *manifest);
+void manifest_write_zones(const struct manifest *manifest);
 void manifest_write_services(const struct manifest *manifest);
 void manifest_write_deployment(const struct manifest *manifest);
 void manifest_write_admission(const struct manifest *manifest);

@@ -17,6 +17,8 @@ static void unreadable(struct manifest_files *files, const char *text)
 }
 
 // A file that was given twice, or stands in a folder that was given too, is read once.
+#define INPUT_NAME "<stdin>"
+
 static void add_file(struct manifest_files *files, const char *shown, const char *opened)
 {
     struct error err;
@@ -87,11 +89,22 @@ static void walk(struct manifest_files *files, const char *path)
                    "no manifest (*.yaml, *.yml, *.json) in this folder");
 }
 
+// Read once, however often it is named.
+static void add_input(struct manifest_files *files)
+{
+    if (check_set_file(files->set, "file -", (struct spot){INPUT_NAME, 1, 1}))
+        return;
+    mem_reserve(&files->items, &files->capacity, files->count + 1);
+    files->items[files->count++] = (struct manifest_file){INPUT_NAME, NULL};
+}
+
 void manifest_files_add(struct manifest_files *files, const char *path)
 {
     struct disk_stat found;
     struct error err;
-    if (!disk_stat(path, &found, &err))
+    if (!strcmp(path, "-"))
+        add_input(files);
+    else if (!disk_stat(path, &found, &err))
         unreadable(files, err.text);
     else if (found.is_folder)
         walk(files, path);
@@ -142,7 +155,8 @@ bool manifest_files_read(struct manifest_files *files, const struct manifest_fil
                          struct buffer *out)
 {
     struct error err;
-    if (disk_read(out, file->opened, FILE_OCTETS_MAX, &err))
+    if (file->opened ? disk_read(out, file->opened, FILE_OCTETS_MAX, &err)
+                     : disk_read_input(out, FILE_OCTETS_MAX, &err))
         return true;
     unreadable(files, err.text);
     return false;

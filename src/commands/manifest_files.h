@@ -11,7 +11,7 @@
 
 struct manifest_file {
     const char *shown;
-    const char *opened;
+    const char *opened; // NULL: standard input
 };
 
 // {.arena, .report, .set} is ready for use; all three are borrowed.
@@ -28,7 +28,7 @@ struct manifest_files {
 };
 
 void manifest_files_done(struct manifest_files *files);
-// A file, or all manifests of a folder.
+// A file, all manifests of a folder, or "-": standard input.
 void manifest_files_add(struct manifest_files *files, const char *path);
 // What the folder store of --dir and --state-dir is read from: the folder, and that of what
 // Signpost made itself, where it has made any. Paths for manifest_files_add.

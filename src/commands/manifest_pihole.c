@@ -93,15 +93,13 @@ void manifest_put_pihole_files(const struct manifest *manifest, struct value *de
     struct arena *arena = manifest->arena;
     if (!has_files(manifest))
         return;
-    struct value *mounts =
-        value_put(arena, container, "volumeMounts", value_make(arena, VALUE_LIST));
-    struct value *mount = manifest_item(manifest, mounts);
+    struct value *mount =
+        manifest_item(manifest, manifest_list(manifest, container, "volumeMounts"));
     value_put_text(arena, mount, "name", "pihole");
     value_put_text(arena, mount, "mountPath", FOLDER);
     value_put_bool(arena, mount, "readOnly", true);
-    struct value *volumes =
-        value_put(arena, deployment, "spec.template.spec.volumes", value_make(arena, VALUE_LIST));
-    struct value *volume = manifest_item(manifest, volumes);
+    struct value *volume =
+        manifest_item(manifest, manifest_list(manifest, deployment, "spec.template.spec.volumes"));
     value_put_text(arena, volume, "name", "pihole");
     value_put_text(arena, volume, "secret.secretName", SECRET);
 }

@@ -49,12 +49,12 @@ void manifest_write_services(const struct manifest *manifest)
     write_service(manifest, &(struct service){MANIFEST_METRICS_SERVICE, "metrics", METRICS_PORT});
     if (manifest->has_admission && !manifest->webhook_url)
         write_service(manifest, &(struct service){MANIFEST_WEBHOOK_SERVICE, "webhook", HTTPS_PORT});
+    manifest_write_zones_service(manifest);
 }
 
 // ---- deployment ---------------------------------------------------------------------------------
 
 static const struct manifest_row deployment_rows[] = {
-    {"spec.replicas", VALUE_INT, NULL, 2},
     {"spec.selector.matchLabels" LABEL, VALUE_TEXT, MANIFEST_NAME, 0},
     {"spec.template.metadata.labels" LABEL, VALUE_TEXT, MANIFEST_NAME, 0},
     {POD "serviceAccountName", VALUE_TEXT, MANIFEST_NAME, 0},
@@ -91,8 +91,9 @@ static const struct manifest_row small_limits[] = {
 
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
-    "controllers", "owner-id",       "leader-elect-resource-name",
-    "webhook-url", "metrics-secure", "ingress-record-creation",
+    "controllers",    "owner-id",        "leader-elect-resource-name",
+    "webhook-url",    "metrics-secure",  "ingress-record-creation",
+    "primary-listen", "zone-nameserver", "zone-claims",
 };
 
 static void add_argument(const struct manifest *manifest, struct value *list, const char *option,
@@ -114,6 +115,7 @@ static void put_arguments(const struct manifest *manifest, struct value *contain
         if (option_is_set(manifest->invocation, handed_on[i]))
             add_argument(manifest, list, handed_on[i],
                          option_text(manifest->invocation, handed_on[i]));
+    manifest_put_zones_arguments(manifest, list);
 }
 
 static void put_environment(const struct manifest *manifest, struct value *container)
@@ -147,6 +149,7 @@ static void put_ports(const struct manifest *manifest, struct value *container)
         value_put_int(arena, entry, "containerPort", rows[i].port);
         value_put_text(arena, entry, "protocol", "TCP");
     }
+    manifest_put_zones_ports(manifest, list);
 }
 
 static void put_limits(const struct manifest *manifest, struct value *container)
@@ -171,16 +174,46 @@ static struct value *put_container(const struct manifest *manifest, struct value
     return container;
 }
 
+// One replica on each node, as far as there are nodes.
+static void put_spread(const struct manifest *manifest, struct value *deployment)
+{
+    struct arena *arena = manifest->arena;
+    struct value *entry = manifest_item(
+        manifest, manifest_list(manifest, deployment, POD "topologySpreadConstraints"));
+    value_put_int(arena, entry, "maxSkew", 1);
+    value_put_text(arena, entry, "topologyKey", "kubernetes.io/hostname");
+    value_put_text(arena, entry, "whenUnsatisfiable", "ScheduleAnyway");
+    value_put_text(arena, entry, "labelSelector.matchLabels" LABEL, MANIFEST_NAME);
+}
+
+// Nodes are emptied one replica at a time.
+static void write_budget(const struct manifest *manifest)
+{
+    struct arena *arena = manifest->arena;
+    struct value *object = manifest_begin(manifest, "policy/v1", "PodDisruptionBudget",
+                                          MANIFEST_NAME, manifest->namespace_);
+    value_put_int(arena, object, "spec.maxUnavailable", 1);
+    value_put_text(arena, object, "spec.selector.matchLabels" LABEL, MANIFEST_NAME);
+    manifest_end(manifest, object, "");
+}
+
 void manifest_write_deployment(const struct manifest *manifest)
 {
     struct arena *arena = manifest->arena;
     struct value *object =
         manifest_begin(manifest, "apps/v1", "Deployment", MANIFEST_NAME, manifest->namespace_);
+    value_put_int(arena, object, "spec.replicas", manifest->replicas);
     manifest_put_rows(manifest, object, deployment_rows, COUNT_OF(deployment_rows));
+    put_spread(manifest, object);
     struct value *container = put_container(
         manifest, value_put(arena, object, POD "containers", value_make(arena, VALUE_LIST)));
-    if (manifest_has_piholes(manifest))
+    bool has_piholes = manifest_has_piholes(manifest);
+    if (has_piholes)
         manifest_put_pihole_files(manifest, object, container);
+    manifest_put_zones_files(manifest, object, container);
     manifest_end(manifest, object,
-                 manifest_has_piholes(manifest) ? manifest_pihole_comment(manifest) : "");
+                 arena_printf(arena, "%s%s", has_piholes ? manifest_pihole_comment(manifest) : "",
+                              manifest_zones_comment(manifest)));
+    if (manifest->replicas > 1)
+        write_budget(manifest);
 }

@@ -11,7 +11,17 @@
 
 // What can be printed, in the order in which a cluster takes it; a part that several flags ask for
 // is printed once.
-enum { CRDS = 1, NAMESPACE = 2, ACCOUNT = 4, RBAC = 8, SERVICES = 16, DEPLOYMENT = 32, HOOKS = 64 };
+enum {
+    CRDS = 1,
+    NAMESPACE = 2,
+    ACCOUNT = 4,
+    RBAC = 8,
+    SERVICES = 16,
+    DEPLOYMENT = 32,
+    HOOKS = 64,
+    PEOPLE = 128,
+    ZONES = 256,
+};
 
 static const struct {
     unsigned part;
@@ -19,6 +29,7 @@ static const struct {
 } parts[] = {
     {CRDS, manifest_write_crds},         {NAMESPACE, manifest_write_namespace},
     {ACCOUNT, manifest_write_account},   {RBAC, manifest_write_rbac},
+    {PEOPLE, manifest_write_people},     {ZONES, manifest_write_zones},
     {SERVICES, manifest_write_services}, {DEPLOYMENT, manifest_write_deployment},
     {HOOKS, manifest_write_admission},
 };
@@ -27,10 +38,11 @@ static const struct {
     const char *flag;
     unsigned parts;
 } sections[] = {
-    {"all", CRDS | NAMESPACE | ACCOUNT | RBAC | SERVICES | DEPLOYMENT | HOOKS},
+    {"all", CRDS | NAMESPACE | ACCOUNT | RBAC | PEOPLE | ZONES | SERVICES | DEPLOYMENT | HOOKS},
     {"crd", CRDS},
     {"rbac", ACCOUNT | RBAC},
-    {"deployment", NAMESPACE | ACCOUNT | DEPLOYMENT},
+    {"roles", PEOPLE},
+    {"deployment", NAMESPACE | ACCOUNT | ZONES | DEPLOYMENT},
     {"service", SERVICES},
     {"webhook", HOOKS},
 };
@@ -45,19 +57,32 @@ static const struct option section_rows[] = {
      .type = OPTION_FLAG,
      .doc = "The ServiceAccount, and just the rights that the controllers need, each with what it "
             "is for."},
+    {.name = "roles",
+     .type = OPTION_FLAG,
+     .doc = "ClusterRoles for people, which the cluster's own view, edit and admin take in: who "
+            "may view a namespace sees its records, zones and what became of them, who may edit it "
+            "changes them; admin of the whole cluster keeps classes."},
     {.name = "deployment",
      .type = OPTION_FLAG,
-     .doc = "The Namespace (pod security: restricted), the ServiceAccount and the Deployment, with "
-            "two replicas."},
-    {.name = "service", .type = OPTION_FLAG, .doc = "The Services of metrics and admission."},
+     .doc = "The Namespace (pod security: restricted), the ServiceAccount, the Deployment, which "
+            "spreads over nodes, with more than one replica a PodDisruptionBudget, and with "
+            "--zones-config the ConfigMap that holds it."},
+    {.name = "service",
+     .type = OPTION_FLAG,
+     .doc = "The Services of metrics and admission, and with --zones-config or --primary-listen "
+            "that of the hidden primary."},
     {.name = "webhook",
      .type = OPTION_FLAG,
      .doc = "The ValidatingWebhookConfiguration. Whoever leads fills its caBundle in."},
 };
 
+static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalancer", NULL};
+static const char *const claim_rules[] = {"delegated", "open", NULL};
+
 static const struct option install_rows[] = {
     {.name = "namespace",
      .type = OPTION_TEXT,
+     .letter = 'n',
      .fallback = MANIFEST_NAME,
      .placeholder = "NAME",
      .doc = "Namespace that Signpost runs in."},
@@ -66,6 +91,27 @@ static const struct option install_rows[] = {
      .fallback = "signpost:" SIGNPOST_VERSION,
      .placeholder = "IMAGE",
      .doc = "Image of the Deployment, whose entry point is this program."},
+    {.name = "replicas",
+     .type = OPTION_INT,
+     .fallback = "2",
+     .placeholder = "NUMBER",
+     .min = 0,
+     .max = 100,
+     .doc = "How many of it run; one of them writes."},
+    {.name = "tsig-secret",
+     .type = OPTION_TEXT,
+     .fallback = "signpost-tsig",
+     .placeholder = "NAME",
+     .doc =
+         "Secret with the files that keys of --zones-config name as secretFile; a comment before "
+         "the Deployment says how it is made."},
+    {.name = "zones-service",
+     .type = OPTION_CHOICE,
+     .fallback = "ClusterIP",
+     .placeholder = "TYPE",
+     .choices = service_types,
+     .is_any_case = true,
+     .doc = "Type of the Service through which name servers fetch zones."},
     {.name = "namespaced",
      .type = OPTION_FLAG,
      .doc = "Rights in the namespaces of --namespaces alone (eight at most; its own if none are "
@@ -110,6 +156,25 @@ static const struct option run_rows[] = {
      .type = OPTION_FLAG,
      .doc = "Serve /metrics over TLS, to accounts that may."},
     {.name = "ingress-record-creation", .type = OPTION_FLAG, .doc = "Make Records for Ingresses."},
+    {.name = "zones-config",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "The zones configuration, a file here: it is printed as a ConfigMap, which the "
+            "Deployment follows as it changes."},
+    {.name = "primary-listen",
+     .type = OPTION_LIST,
+     .placeholder = "ADDR:PORT",
+     .doc = "Where the hidden primary listens; [::]:5300 when not given."},
+    {.name = "zone-nameserver",
+     .type = OPTION_LIST,
+     .placeholder = "NAME[=ADDR,...]",
+     .doc = "Name servers of zones that name none."},
+    {.name = "zone-claims",
+     .type = OPTION_CHOICE,
+     .fallback = "delegated",
+     .placeholder = "RULE",
+     .choices = claim_rules,
+     .doc = "Who may own a zone below another one."},
 };
 
 static int fail_without_section(void)
@@ -209,8 +274,10 @@ static bool take_options(struct manifest *manifest, struct error *err)
     manifest->namespace_ = option_text(invocation, "namespace");
     manifest->image = option_text(invocation, "image");
     manifest->is_namespaced = option_flag(invocation, "namespaced");
+    manifest->replicas = option_int(invocation, "replicas");
     take_namespaces(manifest);
-    return chosen_init(&manifest->controllers, invocation, err) && check_owner(invocation, err) &&
+    return chosen_init(&manifest->controllers, invocation, err) &&
+           manifest_take_zones(manifest, err) && check_owner(invocation, err) &&
            take_url(manifest, err) && check_count(manifest, err) &&
            option_check_namespace(invocation, "namespace", manifest->namespace_, err) &&
            check_namespaces(invocation, "namespaces", manifest->namespaces,
@@ -259,11 +326,13 @@ const struct command manifests_command = {
     .examples = "signpost manifests --all --image IMAGE | kubectl apply --server-side -f -\n"
                 "signpost manifests --crd | kubectl apply --server-side -f -\n"
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
+                "signpost manifests --all --zones-config zones.yaml \\\n"
+                "    --zones-service LoadBalancer\n"
                 "signpost manifests --all --controllers ingress \\\n"
                 "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",
-    .groups = {{section_rows, COUNT_OF(section_rows)},
-               {install_rows, COUNT_OF(install_rows)},
-               {run_rows, COUNT_OF(run_rows)},
-               {pihole_options, PIHOLE_OPTION_COUNT}},
+    .groups = {{section_rows, COUNT_OF(section_rows), false},
+               {install_rows, COUNT_OF(install_rows), false},
+               {run_rows, COUNT_OF(run_rows), false},
+               {pihole_options, PIHOLE_OPTION_COUNT, false}},
     .run = manifests_run,
 };

@@ -20,8 +20,11 @@ extern const char options_doc[];      // where options come from
 
 // On a terminal of 80 columns.
 void help_write_overview(struct buffer *out);
-void help_write_command(struct buffer *out, struct arena *arena, const struct command *command);
-int help_print(const struct command *command); // on stdout; an exit code
+// `is_all`: with the options that many commands have, too.
+void help_write_command(struct buffer *out, struct arena *arena, const struct command *command,
+                        bool is_all);
+void help_write_options(struct buffer *out, struct arena *arena); // that many commands have
+int help_print(const struct command *command, bool is_all);       // on stdout; an exit code
 // Are there commands of two words that begin with it? Then the list of them, as above.
 bool help_has_behind(const char *first);
 int help_print_behind(const char *first);

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "commands/manifest.h"
+#include "io/address.h"
 #include "io/x509.h"
 #include "store/cluster/bearers.h"
 
@@ -65,9 +66,13 @@ static void hear(void *asker, enum bearer_verdict verdict)
     probes_judged(asker, verdicts[verdict]);
 }
 
-void metrics_guard_judge(struct metrics_guard *guard, struct text token, void *asker)
+void metrics_guard_judge(struct metrics_guard *guard, struct text token, const char *peer,
+                         void *asker)
 {
-    bearers_ask(guard->bearers, token, hear, asker);
+    struct bearer bearer = {.token = token};
+    // What is no address shares the limits of one that is unspecified.
+    address_read(peer, bearer.source);
+    bearers_ask(guard->bearers, &bearer, hear, asker);
 }
 
 void metrics_guard_forget(struct metrics_guard *guard, const void *asker)

@@ -17,7 +17,8 @@ struct metrics_guard;
 struct metrics_guard *metrics_guard_new(const struct world *world, struct api *api);
 void metrics_guard_free(struct metrics_guard *guard); // accepts NULL; behind its door
 // For the callbacks of probes_options.
-void metrics_guard_judge(struct metrics_guard *guard, struct text token, void *asker);
+void metrics_guard_judge(struct metrics_guard *guard, struct text token, const char *peer,
+                         void *asker);
 void metrics_guard_forget(struct metrics_guard *guard, const void *asker);
 // The door serves from now on. `address` is what it listens at; "" or a wildcard is no name.
 bool metrics_guard_certify(const struct metrics_guard *guard, struct probes *door,

@@ -35,14 +35,18 @@ void option_write_value(struct buffer *out, const struct option *option)
 
 // ---- tables -------------------------------------------------------------------------------------
 
-static size_t add_group(struct invocation *out, const struct option_group *group)
+enum { OWN = 1, COMMON = 2, ALL = OWN | COMMON };
+
+static size_t add_group(struct invocation *out, const struct option_group *group, unsigned wanted)
 {
+    if (!(wanted & (group->is_common ? COMMON : OWN)))
+        return 0;
     for (size_t i = 0; out->values && i < group->count; i++)
         out->values[out->value_count++].option = &group->items[i];
     return group->count;
 }
 
-static void collect(struct invocation *out, const struct command *command)
+static void collect(struct invocation *out, const struct command *command, unsigned wanted)
 {
     struct option_group settings = {0};
     size_t count = 0;
@@ -52,22 +56,34 @@ static void collect(struct invocation *out, const struct command *command)
         if (pass)
             out->values = arena_new_array(out->arena, struct option_value, count + 1);
         for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
-            count += add_group(out, &command->groups[g]);
-        count += add_group(out, &settings);
+            count += add_group(out, &command->groups[g], wanted);
+        count += add_group(out, &settings, wanted);
     }
 }
 
-const struct option **command_options(struct arena *arena, const struct command *command,
-                                      size_t *count)
+static const struct option **list_options(struct arena *arena, const struct command *command,
+                                          unsigned wanted, size_t *count)
 {
     struct invocation all = {.arena = arena};
-    collect(&all, command);
+    collect(&all, command, wanted);
     const struct option **options =
         arena_new_array(arena, const struct option *, all.value_count + 1);
     for (size_t i = 0; i < all.value_count; i++)
         options[i] = all.values[i].option;
     *count = all.value_count;
     return options;
+}
+
+const struct option **command_options(struct arena *arena, const struct command *command,
+                                      size_t *count)
+{
+    return list_options(arena, command, ALL, count);
+}
+
+const struct option **command_options_of(struct arena *arena, const struct command *command,
+                                         bool is_common, size_t *count)
+{
+    return list_options(arena, command, is_common ? COMMON : OWN, count);
 }
 
 static struct option_value *find(const struct invocation *invocation, struct text name)
@@ -173,8 +189,63 @@ static bool set(struct invocation *out, struct option_value *value, const char *
 
 // ---- sources ------------------------------------------------------------------------------------
 
+// What users of external-dns, kubectl and controller-runtime type, and what is meant by it here.
+static const struct {
+    const char *flag;
+    const char *advice;
+} others[] = {
+    {"dry-run", "`signpost plan` shows what would be done"},
+    {"once", "`signpost plan apply` does the changes of one plan"},
+    {"interval", "changes act at once; --sync-period says how often all is looked at again"},
+    {"events", "changes act at once"},
+    {"source", "--controllers says what is looked at"},
+    {"provider", "a DNSClass names the server; `signpost provider` is one"},
+    {"webhook-provider-url", "spec.server of a DNSClass is the provider's URL"},
+    {"registry", "what is ours is known by the objects' status; --owner-id says whose it is"},
+    {"txt-owner-id", "--owner-id says whose it is"},
+    {"txt-prefix", "what is ours is known by the objects' status, not by TXT records"},
+    {"txt-suffix", "what is ours is known by the objects' status, not by TXT records"},
+    {"policy", "spec.deletionPolicy: Retain of a DNSRecord keeps what it published"},
+    {"domain-filter", "spec.domains of a DNSClass says which domains it serves"},
+    {"managed-record-types", "each DNSRecord says its type"},
+    {"metrics-address", "--metrics-bind-address ADDR:PORT"},
+    {"selector", "--output json shows all, for jq"},
+    {"label-filter", "--namespaces NAMES looks at some namespaces alone"},
+    {"annotation-filter", "--namespaces NAMES looks at some namespaces alone"},
+    {"recursive", "folders are read with all that is in them"},
+    {"server", "the kubeconfig names the server"},
+    {"token", "the kubeconfig holds the credential"},
+    {"as", "the kubeconfig says as whom"},
+    {"user", "the kubeconfig says as whom; --context chooses"},
+    {"cluster", "--context chooses"},
+    {"verbose", "--log-level debug tells more"},
+    {"v", "--log-level debug tells more"},
+    {"zap-log-level", "--log-level debug tells more"},
+    {"zap-devel", "--log-format text, --log-level debug"},
+    {"sort-by", "--output json shows all, for jq"},
+    {"l", "--output json shows all, for jq"},
+    {"R", "folders are read with all that is in them"},
+    {"k", "`kubectl kustomize DIR | signpost check -f -`"},
+    {"kustomize", "`kubectl kustomize DIR | signpost check -f -`"},
+    {"metrics-addr", "--metrics-bind-address ADDR:PORT"},
+    {"health-addr", "--health-probe-bind-address ADDR:PORT"},
+    {"enable-leader-election", "--leader-elect"},
+    {"wait", "`kubectl wait --for=condition=Ready` does"},
+};
+
+static const char *find_advice(struct text name)
+{
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (text_is(name, others[i].flag))
+            return others[i].advice;
+    return NULL;
+}
+
 static bool unknown_flag(const struct invocation *out, struct text name, struct error *err)
 {
+    const char *advice = find_advice(name);
+    if (advice)
+        return error_set(err, FAULT_SPEC, "", "unknown flag --%.*s: %s", TEXT_ARGS(name), advice);
     const char *names[NAMES_MAX];
     size_t count = 0;
     for (size_t i = 0; i < out->value_count && count < NAMES_MAX; i++)
@@ -220,13 +291,39 @@ static bool take_flag(struct invocation *out, int count, char **words, int *at, 
                  : unknown_flag(out, name, err);
 }
 
-static bool take_letter(struct invocation *out, int count, char **words, int *at, struct error *err)
+static struct option_value *find_letter(const struct invocation *out, char letter)
+{
+    for (size_t i = 0; i < out->value_count; i++)
+        if (out->values[i].option->letter == letter)
+            return &out->values[i];
+    return NULL;
+}
+
+static bool unknown_letter(const char *word, char letter, struct error *err)
+{
+    const char *advice = find_advice((struct text){&letter, 1});
+    if (advice)
+        return error_set(err, FAULT_SPEC, "", "unknown flag -%c: %s", letter, advice);
+    return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes", word);
+}
+
+// "-o json", "-ojson", "-o=json", "-Aw".
+static bool take_letters(struct invocation *out, int count, char **words, int *at,
+                         struct error *err)
 {
     const char *word = words[*at];
-    for (size_t i = 0; i < out->value_count && !word[2]; i++)
-        if (out->values[i].option->letter == word[1])
-            return take_value(out, &out->values[i], NULL, count, words, at, err);
-    return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes", word);
+    for (const char *letter = word + 1; *letter; letter++) {
+        struct option_value *value = find_letter(out, *letter);
+        if (!value)
+            return unknown_letter(word, *letter, err);
+        if (value->option->type != OPTION_FLAG) {
+            const char *inner = letter[1] == '=' ? letter + 2 : letter + 1;
+            return take_value(out, value, letter[1] ? inner : NULL, count, words, at, err);
+        }
+        if (!take_value(out, value, NULL, count, words, at, err))
+            return false;
+    }
+    return true;
 }
 
 static bool take_words(struct invocation *out, int count, char **words, struct error *err)
@@ -242,7 +339,7 @@ static bool take_words(struct invocation *out, int count, char **words, struct e
             if (!take_flag(out, count, words, &i, err))
                 return false;
         } else if (!is_behind && words[i][0] == '-' && words[i][1]) {
-            if (!take_letter(out, count, words, &i, err))
+            if (!take_letters(out, count, words, &i, err))
                 return false;
         } else {
             out->arguments[out->argument_count++] = words[i];
@@ -274,6 +371,40 @@ static bool take_environment(struct invocation *out, struct error *err)
             (value->option->variable && !take_variable(out, value, value->option->variable, err)))
             return false;
     }
+    return true;
+}
+
+// What -f names stands behind the other arguments.
+static void add_filenames(struct invocation *out)
+{
+    const char **names;
+    const struct option_value *filename = find(out, TEXT("filename"));
+    size_t count = filename && filename->text ? option_list(out, "filename", &names) : 0;
+    if (!count)
+        return;
+    size_t all = out->argument_count + count;
+    const char **arguments = arena_new_array(out->arena, const char *, all + 1);
+    for (size_t i = 0; i < all; i++)
+        arguments[i] = i < out->argument_count ? out->arguments[i] : names[i - out->argument_count];
+    out->arguments = arguments;
+    out->argument_count = all;
+}
+
+static bool take_paths(struct invocation *out, struct error *err)
+{
+    add_filenames(out);
+    const char *name = out->command->path_option;
+    struct option_value *value = name ? find(out, text_of(name)) : NULL;
+    if (!value || !out->argument_count)
+        return true;
+    if (out->argument_count > 1)
+        return error_set(err, FAULT_SPEC, "",
+                         "one folder is expected, and %s is another; `signpost check` takes many",
+                         out->arguments[1]);
+    if (value->text && text_starts(text_of(value->source), "flag"))
+        return error_set(err, FAULT_SPEC, "", "give --%s or %s, not both", name, out->arguments[0]);
+    value->text = out->arguments[0];
+    value->source = arena_printf(out->arena, "argument %s", out->arguments[0]);
     return true;
 }
 
@@ -367,12 +498,12 @@ bool invocation_parse(struct invocation *out, struct arena *arena, const struct 
                       int count, char **words, struct error *err)
 {
     *out = (struct invocation){.command = command, .arena = arena};
-    collect(out, command);
+    collect(out, command, ALL);
     if (!take_words(out, count, words, err))
         return false;
     if (out->wants_help)
         return true;
-    if (!take_environment(out, err) || !take_config(out, err))
+    if (!take_environment(out, err) || !take_paths(out, err) || !take_config(out, err))
         return false;
     take_fallbacks(out);
     return true;

@@ -40,6 +40,7 @@ struct option {
 struct option_group {
     const struct option *items;
     size_t count;
+    bool is_common; // many commands have them: help of one command names them alone
 };
 
 enum { OPTION_GROUPS_MAX = 10 };
@@ -51,13 +52,21 @@ enum { OPTION_GROUPS_MAX = 10 };
         .placeholder = "DURATION", .min = 1, .doc = (doc_)                                         \
     }
 
+// -f of a command that takes PATH: its values are arguments, too.
+#define FILENAME_OPTION                                                                            \
+    {                                                                                              \
+        .name = "filename", .letter = 'f', .type = OPTION_LIST, .placeholder = "PATH",             \
+        .doc = "The same as PATH, as kubectl has it."                                              \
+    }
+
 struct invocation;
 struct command {
-    const char *name;       // one word, or two ("plan apply")
-    const char *summary;    // one line
-    const char *positional; // "[PATH...]", "PROVIDER", or NULL
-    const char *doc;        // paragraphs for --help and the manual page
-    const char *examples;   // or NULL
+    const char *name;        // one word, or two ("plan apply")
+    const char *summary;     // one line
+    const char *positional;  // "[PATH...]", "PROVIDER", or NULL
+    const char *path_option; // "dir": the one argument is its value; or NULL
+    const char *doc;         // paragraphs for --help and the manual page
+    const char *examples;    // or NULL
     struct option_group groups[OPTION_GROUPS_MAX];
     bool has_settings;                         // the controllers' settings are options of it too
     int (*run)(struct invocation *invocation); // exit code: 0 done, 1 findings or failed, 2 usage
@@ -67,6 +76,9 @@ struct command {
 // array lives in the arena.
 const struct option **command_options(struct arena *arena, const struct command *command,
                                       size_t *count);
+// Of those the ones that many commands have, or the command's own.
+const struct option **command_options_of(struct arena *arena, const struct command *command,
+                                         bool is_common, size_t *count);
 
 // A command with its options resolved; made by invocation_parse, lives as long as the process.
 struct option_value {

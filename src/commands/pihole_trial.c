@@ -202,6 +202,29 @@ static void added(void *context)
     ask(tester);
 }
 
+// ---- where its resolver is ----------------------------------------------------------------------
+
+static void looked(void *context)
+{
+    struct tester *tester = context;
+    const struct job *job = &tester->job;
+    int64_t port = job->answer ? value_int_at(job->answer, "dnsPort", DNS_PORT) : DNS_PORT;
+    if (port > 0 && port <= UINT16_MAX)
+        tester->resolver.port = (uint16_t)port;
+    change(tester, CHANGE_SET, added);
+}
+
+// Which port its resolver has stands beside its lists.
+static void look(struct tester *tester)
+{
+    tester->job = (struct job){.kind = JOB_HEALTH,
+                               .arena = tester->arena,
+                               .trace = PIHOLE_NO_TRACE,
+                               .ledger = &tester->ledger};
+    tester->talk.done = looked;
+    pihole_talk_begin(&tester->talk, &tester->job, tester->trial->timeout_ms);
+}
+
 // ---- one Pi-hole after the other ----------------------------------------------------------------
 
 static bool find_resolver(struct tester *tester, struct error *err)
@@ -236,7 +259,10 @@ static bool begin_target(struct tester *tester, struct error *err)
                                    .priority = -1};
     buffer_clear(&tester->stored);
     tester->talk.provider->entry(tester->talk.seat, &set, &tester->stored);
-    change(tester, CHANGE_SET, added);
+    if (tester->trial->resolver)
+        change(tester, CHANGE_SET, added);
+    else
+        look(tester);
     return true;
 }
 

@@ -9,8 +9,9 @@
 
 struct trial {
     struct setup *setup;
-    int64_t timeout_ms;              // until we lead, and for each talk
-    const struct hostport *resolver; // NULL: where the Pi-hole's URL leads, port 53
+    int64_t timeout_ms; // until we lead, and for each talk
+    const struct hostport
+        *resolver; // NULL: where the Pi-hole's URL leads, at the port that it names
     // level "ok" or "error".
     void (*told)(void *context, const char *level, const char *what, const char *text);
     void *context;

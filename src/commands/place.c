@@ -1,8 +1,11 @@
 #include "commands/place.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "io/disk.h"
 
 static const char *const store_names[] = {"auto", "cluster", "folder", NULL};
 
@@ -33,10 +36,18 @@ const struct option place_options[PLACE_OPTION_COUNT] = {
      .placeholder = "NAME",
      .doc = "Context of the kubeconfig, in place of its current one."},
     {.name = "namespaces",
+     .alias = "namespace",
+     .letter = 'n',
      .variable = "WATCH_NAMESPACE",
      .type = OPTION_LIST,
      .placeholder = "NAMES",
      .doc = "Only objects in these namespaces; all when not given. Up to eight have a watch each."},
+    {.name = "all-namespaces",
+     .letter = 'A',
+     .type = OPTION_FLAG,
+     .doc = "Objects of all namespaces, whatever --namespaces or its variable says. A command that "
+            "looks once reads the namespace of the context where neither is given and not all may "
+            "be read."},
     {.name = "allow-empty",
      .type = OPTION_FLAG,
      .doc = "An empty folder where 10 objects or more were known is meant: delete what they "
@@ -131,7 +142,8 @@ static bool is_said(const struct invocation *invocation, const char *name)
 
 static bool refuse_strangers(const struct place *place, struct error *err)
 {
-    static const char *const of_clusters[] = {"kubeconfig", "context", "namespaces", NULL};
+    static const char *const of_clusters[] = {"kubeconfig", "context", "namespaces",
+                                              "all-namespaces", NULL};
     static const char *const of_folders[] = {"state-dir", "allow-empty", NULL};
     const char *const *names = place->is_cluster ? of_folders : of_clusters;
     const char *here = place->is_cluster ? "cluster" : "folder";
@@ -143,6 +155,35 @@ static bool refuse_strangers(const struct place *place, struct error *err)
                              "or give --store %s",
                              names[i], other, here, other);
     return true;
+}
+
+static bool is_filled(const struct invocation *invocation, const char *name, struct error *err)
+{
+    const char *text = option_is_declared(invocation, name) ? option_text(invocation, name) : NULL;
+    return !text || *text ||
+           error_set(err, FAULT_SPEC, "", "%s is empty: give it a PATH, or leave it out",
+                     option_source(invocation, name));
+}
+
+bool place_check_folder(const struct invocation *invocation, struct error *err)
+{
+    struct disk_stat found;
+    struct error why = {0};
+    const char *dir = option_text(invocation, "dir");
+    if (!is_filled(invocation, "dir", err) || !is_filled(invocation, "state-dir", err))
+        return false;
+    if (disk_stat(dir, &found, &why))
+        return found.is_folder ||
+               (error_set(err, FAULT_SPEC, "", "is no folder; `signpost check PATH` reads files"),
+                option_blame(invocation, "dir", dir, err));
+    if (option_is_set(invocation, "dir") || why.status != ENOENT) {
+        error_set(err, FAULT_SPEC, "", "%s", why.text);
+        return option_blame(invocation, "dir", dir, err);
+    }
+    return error_set(err, FAULT_SPEC, "",
+                     "there is no folder %s, the default of --dir, and nothing names a cluster: "
+                     "give --dir PATH, or --kubeconfig FILE",
+                     dir);
 }
 
 bool place_find(struct place *place, const struct invocation *invocation, struct error *err)
@@ -157,7 +198,8 @@ bool place_find(struct place *place, const struct invocation *invocation, struct
     place->is_cluster = !has_folder && (place->source.is_cluster ||
                                         (!strcmp(option_text(invocation, "store"), "auto") &&
                                          kube_source_names_cluster(&place->source)));
-    return refuse_strangers(place, err);
+    return refuse_strangers(place, err) &&
+           (place->is_cluster || place_check_folder(invocation, err));
 }
 
 struct kube_access *place_access(struct place *place, struct error *err)
@@ -172,9 +214,16 @@ struct kube_access *place_access(struct place *place, struct error *err)
     return access;
 }
 
+bool place_wants_all(const struct place *place)
+{
+    return option_flag(place->invocation, "all-namespaces");
+}
+
 const char *const *place_namespaces(const struct place *place)
 {
     const char **items;
+    if (place->only || place_wants_all(place))
+        return place->only;
     size_t count = option_list(place->invocation, "namespaces", &items);
     if (!count)
         return NULL;

@@ -46,15 +46,19 @@ static int plan_run(struct invocation *invocation)
     struct proposal proposal = {.arena = invocation->arena};
     if (!setup_init(&setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    struct rehearsal rehearsal = {.setup = &setup, .timeout_ms = option_ms(invocation, "timeout")};
+    struct rehearsal rehearsal = {
+        .setup = &setup, .timeout_ms = option_ms(invocation, "timeout"), .takes_part = true};
     int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
                                                      : command_fail(2, "%s", err.text);
+    if (rehearsal.is_part)
+        code = 2;
     proposal_done(&proposal);
     setup_done(&setup);
     return code;
 }
 
 static const struct option plan_rows[] = {
+    FILENAME_OPTION,
     {.name = "output",
      .letter = 'o',
      .type = OPTION_CHOICE,
@@ -70,11 +74,15 @@ extern const struct command plan_command;
 const struct command plan_command = {
     .name = "plan",
     .summary = "show what `signpost run` would change, and change nothing",
+    .positional = "[PATH]",
+    .path_option = "dir",
     .doc =
         "Reads the store, takes the turns that `signpost run` would take, and shows every change "
         "that it would send: + create, ~ update, - delete, with the class, the object for which it "
         "is, and the order that never varies. What is known to stand at a server is what the "
-        "status remembers; no server is asked, so a plan works while one is down, and what a "
+        "status remembers; where a class looks before its first write (spec.preflight), the server "
+        "is asked as `signpost run` would ask it, and what is not ours there is shown as an update "
+        "with what it replaces. A plan works while a server is down, which it tells then; what a "
         "server would refuse is not known. A Pi-hole is asked what stands there, as a visitor "
         "beside whoever keeps it: so it is known which names are somebody's and stay as they are, "
         "and of one that does not answer nothing is shown but why. Nothing is written, no lock and "
@@ -82,13 +90,15 @@ const struct command plan_command = {
         "yet.\n"
         "\n"
         "The last line has the counts and the checksum, by which `signpost plan apply` does "
-        "exactly this plan. The same objects give the same checksum, whenever and wherever the "
-        "plan is made.\n"
+        "exactly this plan. The same objects, and the same data of others where they go, give the "
+        "same checksum, whenever and wherever the plan is made.\n"
         "\n"
         "--output json prints one document: \"changes\", a list of maps with \"action\" (create, "
         "update, delete), \"class\", \"server\", \"name\", \"type\", \"domain\", \"subdomain\", "
         "\"object\" (\"kind\", \"namespace\", \"name\") and, but for deletions, \"ttl\", "
-        "\"values\" and where the type has them \"priority\", \"weight\", \"port\"; \"blocked\", "
+        "\"values\" and where the type has them \"priority\", \"weight\", \"port\", and "
+        "\"replaces\", "
+        "what is not ours there and would be overwritten; \"blocked\", "
         "objects that are not Ready and would not be after these changes, with \"reason\", "
         "\"message\" and \"object\"; \"refused\", documents that cannot be read, as "
         "\"file:line:column: text\"; \"troubles\", Pi-holes that cannot be worked with now, with "
@@ -97,16 +107,21 @@ const struct command plan_command = {
         "changes there; \"counts\"; and \"checksum\", the SHA-256 of the list of "
         "changes in canonical JSON: without blanks, as it is printed.\n"
         "\n"
+        "In a cluster you need the right to list what the controllers read (`signpost manifests "
+        "--rbac`), and none to watch or write. Controllers that lack it are left out, which is "
+        "told "
+        "on stderr.\n"
+        "\n"
         "Exit code 0: done; 1: there are changes, with --exit-code; 2: not all could be read.",
     .examples = "signpost plan --dir ./manifests\n"
                 "signpost plan --exit-code --output markdown > plan.md\n"
                 "signpost plan --output json | jq -r .checksum\n",
-    .groups = {{place_options, PLACE_OPTION_COUNT},
-               {setup_options, SETUP_OPTION_COUNT},
-               {pihole_options, PIHOLE_OPTION_COUNT},
-               {lease_options, LEASE_OPTION_COUNT},
-               {plan_rows, COUNT_OF(plan_rows)},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{place_options, PLACE_OPTION_COUNT, true},
+               {setup_options, SETUP_OPTION_COUNT, true},
+               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               {lease_options, LEASE_OPTION_COUNT, true},
+               {plan_rows, COUNT_OF(plan_rows), false},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = plan_run,
 };

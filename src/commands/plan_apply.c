@@ -256,6 +256,7 @@ static int apply_run(struct invocation *invocation)
 }
 
 static const struct option apply_rows[] = {
+    FILENAME_OPTION,
     {.name = "checksum",
      .type = OPTION_TEXT,
      .placeholder = "SUM",
@@ -267,6 +268,8 @@ extern const struct command plan_apply_command;
 const struct command plan_apply_command = {
     .name = "plan apply",
     .summary = "do exactly the changes of a plan",
+    .positional = "[PATH]",
+    .path_option = "dir",
     .doc =
         "Makes the plan again and refuses to do anything if its checksum is not the one that was "
         "given; the plan as it is by now is shown then. Otherwise takes the lock of the folder or "
@@ -283,13 +286,13 @@ const struct command plan_apply_command = {
         "2: not all could be read.",
     .examples = "signpost plan --dir ./manifests\n"
                 "signpost plan apply --dir ./manifests --checksum 3f9c...\n",
-    .groups = {{apply_rows, COUNT_OF(apply_rows)},
-               {place_options, PLACE_OPTION_COUNT},
-               {setup_options, SETUP_OPTION_COUNT},
-               {pihole_options, PIHOLE_OPTION_COUNT},
-               {lease_options, LEASE_OPTION_COUNT},
-               {writer_options, WRITER_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{apply_rows, COUNT_OF(apply_rows), false},
+               {place_options, PLACE_OPTION_COUNT, true},
+               {setup_options, SETUP_OPTION_COUNT, true},
+               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               {lease_options, LEASE_OPTION_COUNT, true},
+               {writer_options, WRITER_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = apply_run,
 };

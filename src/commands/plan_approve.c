@@ -48,6 +48,7 @@ const struct command plan_approve_command = {
     .examples = "signpost status\n"
                 "signpost plan approve pihole-default-97ded0a1\n"
                 "signpost plan approve --dir ./manifests pihole-default-97ded0a1\n",
-    .groups = {{place_options, PLACE_LOOK_OPTION_COUNT}, {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .run = approve_run,
 };

@@ -6,7 +6,7 @@
 #include "store/cluster/api.h"
 #include "store/folder/folder.h"
 
-enum { KINDS_MAX = 64, ABSENT = 404 };
+enum { KINDS_MAX = 64, ABSENT = 404, REFUSED = 401 };
 
 static bool refuse_absent(struct consent *consent, struct error *err)
 {
@@ -141,6 +141,8 @@ static void heard(void *context, const struct api_reply *reply)
         refuse_absent(talk->consent, talk->error);
     else if (!reply->is_ok)
         *talk->error = reply->error;
+    if (!reply->is_ok && (!reply->status || reply->status == REFUSED))
+        api_blame(talk->api, talk->error);
     end(talk, reply->is_ok);
 }
 

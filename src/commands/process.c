@@ -13,7 +13,9 @@ static const char *const format_names[] = {"auto", "json", "text", NULL};
     {                                                                                              \
         .name = "log-level", .variable = "LOG_LEVEL", .type = OPTION_CHOICE, .fallback = (level),  \
         .placeholder = "LEVEL", .choices = level_names, .is_any_case = true,                       \
-        .doc = "How much is logged: debug, info, warn or error, in either case."                   \
+        .doc = "How much is logged: debug, info, warn or error, in either case; `run` and "        \
+               "`provider` "                                                                       \
+               "log from info on, other commands from warn on."                                    \
     }
 #define LOG_FORMAT_ROW                                                                             \
     {                                                                                              \
@@ -85,6 +87,19 @@ struct leaving {
     void *context;
     bool is_leaving;
 };
+
+void process_world_tell_port(const struct process_world *process, const struct hostport *at,
+                             const char *trouble)
+{
+    AUTO_BUFFER address = {0};
+    hostport_write(&address, at);
+    if (trouble)
+        log_line(process->log, LOG_WARN, "cannot listen at an address; trying again every second",
+                 LOG_TEXT("address", address.at), LOG_TEXT("error", trouble), LOG_END);
+    else
+        log_line(process->log, LOG_INFO, "listening at the address now",
+                 LOG_TEXT("address", address.at), LOG_END);
+}
 
 static void on_signal(void *context)
 {

@@ -39,6 +39,7 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
         .lane = arena_copy_text(proposal->arena, change->lane),
         .server = arena_copy_text(proposal->arena, change->server),
         .set = record_set_copy(proposal->arena, change->set),
+        .replaces = change->replaces ? arena_copy_text(proposal->arena, change->replaces) : NULL,
         .namespace_ = "",
         .object = "",
         .order = proposal->count++,
@@ -201,7 +202,9 @@ void proposal_close(struct proposal *proposal)
 
 static bool has_same_content(const struct proposal_change *a, const struct proposal_change *b)
 {
-    return a->act == ENGINE_DELETE || record_set_equal(&a->set, &b->set);
+    const char *was = a->replaces ? a->replaces : "";
+    return a->act == ENGINE_DELETE ||
+           (record_set_equal(&a->set, &b->set) && !strcmp(was, b->replaces ? b->replaces : ""));
 }
 
 const struct proposal_change *proposal_match(const struct proposal *proposal,

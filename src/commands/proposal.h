@@ -17,6 +17,7 @@ struct proposal_change {
     const char *server;
     const char *name; // owner name
     struct record_set set;
+    const char *replaces;    // what it overwrites that is not ours, for people; or NULL
     const struct kind *kind; // of the object for which it is; NULL: nobody wants it any more
     const char *namespace_;  // "" when cluster-scoped
     const char *object;

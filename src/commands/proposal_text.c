@@ -55,6 +55,10 @@ void proposal_write_change(struct buffer *out, const struct proposal_change *cha
         return;
     buffer_add_char(out, ' ');
     write_values(out, set);
+    if (!change->replaces)
+        return;
+    buffer_add_text(out, ", not ours before: ");
+    write_clean(out, text_of(change->replaces));
 }
 
 void proposal_write_object(struct buffer *out, const struct kind *kind, const char *namespace_,
@@ -233,6 +237,8 @@ static struct value *make_change(struct arena *arena, const struct proposal_chan
     value_set(map, TEXT("subdomain"), value_make_text(arena, change->set.subdomain));
     if (change->act != ENGINE_DELETE)
         put_content(arena, map, &change->set);
+    if (change->replaces)
+        value_put_text(arena, map, "replaces", change->replaces);
     value_set(map, TEXT("object"),
               make_object(arena, change->kind, change->namespace_, change->object));
     return map;
@@ -340,6 +346,10 @@ static void add_row(struct buffer *out, const struct proposal_change *change)
         buffer_printf(out, "%u", change->set.ttl_s);
     buffer_add_text(out, " | ");
     write_cell(out, has_content ? buffer_text(&values) : empty);
+    if (change->replaces) {
+        buffer_add_text(out, ", not ours before: ");
+        write_cell(out, text_of(change->replaces));
+    }
     buffer_add_text(out, " | ");
     write_cell(out, text_of(change->class_name));
     buffer_add_text(out, " | ");

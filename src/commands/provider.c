@@ -10,13 +10,7 @@
 #include "doors/provider_api/provider_api.h"
 #include "io/usage.h"
 
-enum {
-    SECRET_OCTETS_MAX = 4096,
-    KEY_OCTETS_GOOD = 16,
-    REREAD_MS = 1000,
-    STOP_MS = 30000,
-    LANE_NAME_MAX = 300
-};
+enum { SECRET_OCTETS_MAX = 4096, REREAD_MS = 1000, STOP_MS = 30000, LANE_NAME_MAX = 300 };
 
 static const char *const backend_names[] = {"memory", "rfc2136", NULL};
 static const char *const algorithm_names[] = {"SHA256", "SHA512", NULL};
@@ -143,7 +137,7 @@ static struct secret *read_secret(const char *path, struct error *err)
 static void warn_of_key(const struct provider_process *provider, const char *path,
                         const struct secret *secret)
 {
-    if (secret_len(secret) < KEY_OCTETS_GOOD)
+    if (secret_is_short(secret))
         log_line(provider->process.log, LOG_WARN, "the key is short; 32 random octets are good",
                  LOG_TEXT("file", path), LOG_END);
     if (secret_ends_with_newline(secret))
@@ -334,12 +328,20 @@ static bool check_options(const struct invocation *invocation, struct error *err
 
 // ---- doors --------------------------------------------------------------------------------------
 
+static void tell_port(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct provider_process *provider = context;
+    process_world_tell_port(&provider->process, at, trouble);
+}
+
 static size_t provider_checks(void *context, struct store_check *out, size_t capacity)
 {
-    (void)context;
+    const struct provider_process *provider = context;
+    const char *trouble = provider_api_trouble(provider->api);
     if (!capacity)
         return 0;
-    out[0] = (struct store_check){.name = "provider", .is_ok = true, .text = ""};
+    out[0] =
+        (struct store_check){.name = "provider", .is_ok = !trouble, .text = trouble ? trouble : ""};
     return 1;
 }
 
@@ -363,6 +365,7 @@ static bool open_probes(struct provider_process *provider, struct error *err)
                                            .port = at.port,
                                            .checks = provider_checks,
                                            .metrics = provider_metrics,
+                                           .listening = tell_port,
                                            .context = provider};
     provider->probes = probes_new(provider->process.world.loop, &options, err);
     return provider->probes != NULL;
@@ -387,6 +390,7 @@ static bool open_api(struct provider_process *provider, struct error *err)
         .state_dir = option_text(invocation, "state"),
         .keeps_records = !strcmp(option_text(invocation, "backend"), "memory"),
         .lane_of = lane_of,
+        .listening = tell_port,
         .context = provider,
     };
     if (!hostport_parse(&at, text_of(option_text(invocation, "listen")), 0, false, err) ||
@@ -494,10 +498,11 @@ static int provider_run(struct invocation *invocation)
     if (!process_world_init(&provider.process, invocation, &err))
         return command_fail(1, "%s", err.text);
     if (provider_open(&provider, &err)) {
-        log_line(provider.process.log, LOG_INFO, "serving the webhook protocol",
-                 LOG_TEXT("backend", option_text(invocation, "backend")),
-                 LOG_TEXT("listen", option_text(invocation, "listen")),
-                 LOG_INT("port", provider_api_port(provider.api)), LOG_END);
+        if (!provider_api_trouble(provider.api))
+            log_line(provider.process.log, LOG_INFO, "serving the webhook protocol",
+                     LOG_TEXT("backend", option_text(invocation, "backend")),
+                     LOG_TEXT("listen", option_text(invocation, "listen")),
+                     LOG_INT("port", provider_api_port(provider.api)), LOG_END);
         loop_run(provider.process.world.loop);
         code = 0;
     } else {
@@ -518,6 +523,7 @@ const struct command provider_command = {
     .examples = "signpost provider --backend rfc2136 --server 127.0.0.1:53 --zone example.com \\\n"
                 "    --tsig-name signpost --tsig-secret-file tsig.secret \\\n"
                 "    --hmac-secret-file hmac.key --state /var/lib/signpost\n",
-    .groups = {{provider_rows, COUNT_OF(provider_rows)}, {log_options, LOG_OPTION_COUNT}},
+    .groups = {{provider_rows, COUNT_OF(provider_rows), false},
+               {log_options, LOG_OPTION_COUNT, true}},
     .run = provider_run,
 };

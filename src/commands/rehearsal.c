@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "commands/look.h"
 #include "commands/process.h"
 #include "controllers/ingress/targets.h"
 #include "engine/engine.h"
@@ -11,7 +12,7 @@
 #include "store/cache.h"
 #include "store/dry.h"
 
-enum { CHECKS_MAX = 64, LEAVE_MS = 1000 };
+enum { CHECKS_MAX = 64, KINDS_MAX = 64, LEAVE_MS = 1000 };
 
 #define NO_TRACE "00000000000000000000000000000001"
 
@@ -149,9 +150,22 @@ static bool is_mere_waiting(const char *reason)
            !strcmp(reason, reason_name(REASON_PENDING));
 }
 
+// How a server answers is told of it, not of its class: changes do not wait for that.
+static bool is_of_server(const struct engine_obstacle *obstacle)
+{
+    static const enum reason reasons[] = {REASON_SERVER_UNREACHABLE, REASON_SERVER_UNHEALTHY,
+                                          REASON_SERVER_ERROR, REASON_AUTHENTICATION_FAILED,
+                                          REASON_RATE_LIMITED};
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
+        if (obstacle->object->kind == &dnsclass_kind &&
+            !strcmp(obstacle->reason, reason_name(reasons[i])))
+            return true;
+    return false;
+}
+
 static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
 {
-    if (is_mere_waiting(obstacle->reason))
+    if (is_mere_waiting(obstacle->reason) || is_of_server(obstacle))
         return;
     proposal_add_obstacle(context, obstacle);
 }
@@ -249,9 +263,50 @@ static void set_visit(const struct setup *setup, bool is_visit)
         setup->piholes->is_visit = is_visit;
 }
 
+// ---- what may be read ---------------------------------------------------------------------------
+
+// What is asked for by name is not looked at beforehand: objects name it.
+static size_t list_kinds(const struct setup *setup, const struct kind **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++)
+        if (setup_reads(setup, kinds[i]) && !kinds[i]->is_secret)
+            out[count++] = kinds[i];
+    return count;
+}
+
+static bool is_forbidden(const void *context, const struct kind *kind)
+{
+    return look_is_forbidden(context, kind);
+}
+
+static bool look_at_cluster(struct rehearsal *rehearsal, struct error *err)
+{
+    const struct kind *wanted[KINDS_MAX];
+    struct setup *setup = rehearsal->setup;
+    AUTO_BUFFER left_out = {0};
+    size_t count = list_kinds(setup, wanted);
+    CLEANUP(look)
+    struct look *look = look_new(&setup->place, wanted, count, rehearsal->timeout_ms, err);
+    if (!look)
+        return false;
+    setup_leave_out(setup, is_forbidden, look, &left_out);
+    rehearsal->is_part = left_out.len > 0;
+    if (!left_out.len)
+        return true;
+    if (!rehearsal->takes_part || !setup->controller_count)
+        return look_refuse(look, err);
+    AUTO_BUFFER what = {0};
+    buffer_printf(&what, "planned without the controllers %s", left_out.at);
+    look_tell(look, what.at);
+    return true;
+}
+
 bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err)
 {
     struct stage stage = {.rehearsal = rehearsal};
+    if (rehearsal->setup->place.is_cluster && !look_at_cluster(rehearsal, err))
+        return false;
     if (!process_world_init(&stage.process, rehearsal->setup->invocation, err))
         return false;
     stage.loop = stage.process.world.loop;

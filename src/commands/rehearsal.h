@@ -10,6 +10,9 @@
 struct rehearsal {
     struct setup *setup;
     int64_t timeout_ms; // until all is read
+    // In a cluster, controllers that may not read what they need are left out, and told so on
+    // stderr. Not set: then there is no dry run.
+    bool takes_part;
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
@@ -18,6 +21,7 @@ struct rehearsal {
     // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
     void *context;
+    bool is_part;            // set: controllers were left out
     const char *owner_id;    // set: as the store has it, or NULL
     const char *owner_fault; // set: why it cannot be known, or NULL
 };

@@ -22,6 +22,7 @@
 enum { DOORS_STAY_MS = 5000 };
 
 static const struct option run_rows[] = {
+    FILENAME_OPTION,
     {.name = "metrics-bind-address",
      .type = OPTION_ADDRESS,
      .placeholder = "ADDR:PORT",
@@ -146,10 +147,27 @@ static bool open_engine(struct run_process *run, struct error *err)
 
 // ---- doors --------------------------------------------------------------------------------------
 
+static void tell_port(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct run_process *run = context;
+    process_world_tell_port(&run->process, at, trouble);
+}
+
+static size_t metrics_checks(const struct run_process *run, struct store_check *out,
+                             size_t capacity)
+{
+    const char *trouble = run->metrics ? probes_trouble(run->metrics) : NULL;
+    if (!trouble || !capacity)
+        return 0;
+    *out = (struct store_check){.name = "metrics", .text = trouble};
+    return 1;
+}
+
 static size_t checks(void *context, struct store_check *out, size_t capacity)
 {
     struct run_process *run = context;
     size_t count = engine_checks(run->engine, out, capacity);
+    count += metrics_checks(run, out + count, capacity - count);
     count += webhook_checks(run->webhook, out + count, capacity - count);
     count += pihole_place_checks(run->piholes, out + count, capacity - count);
     return count + zones_place_checks(run->zones, out + count, capacity - count);
@@ -173,10 +191,10 @@ static void metrics(void *context, struct buffer *out)
     zones_place_write_metrics(run->zones, out);
 }
 
-static void judge(void *context, struct text token, void *asker)
+static void judge(void *context, struct text token, const char *peer, void *asker)
 {
     const struct run_process *run = context;
-    metrics_guard_judge(run->guard, token, asker);
+    metrics_guard_judge(run->guard, token, peer, asker);
 }
 
 static void forget(void *context, void *asker)
@@ -189,7 +207,7 @@ static struct probes *bind_probes(struct run_process *run, struct text address, 
                                   struct error *err)
 {
     struct hostport at;
-    struct probes_options options = {.context = run};
+    struct probes_options options = {.listening = tell_port, .context = run};
     if (is_health)
         options.checks = checks, options.trouble = trouble;
     else
@@ -203,8 +221,8 @@ static struct probes *bind_probes(struct run_process *run, struct text address, 
     return probes_new(run->process.world.loop, &options, err);
 }
 
-// In a cluster the probes are what restarts and scrapes us: a taken port ends the start. On a
-// folder it is one warning.
+// In a cluster the probes are what restarts and scrapes us: an address that can never be had ends
+// the start. On a folder it is one warning.
 static bool open_probes(struct run_process *run, const char *option, bool is_health,
                         struct probes **out, struct error *err)
 {
@@ -386,6 +404,8 @@ extern const struct command run_command;
 const struct command run_command = {
     .name = "run",
     .summary = "keep DNS true to what the manifests declare",
+    .positional = "[PATH]",
+    .path_option = "dir",
     .doc =
         "Watches the objects of a cluster or a folder of manifests, works out which records ought "
         "to exist, and makes it so. In a cluster the objects carry conditions and events; of "
@@ -394,16 +414,16 @@ const struct command run_command = {
         "last good records.",
     .examples = "signpost run --dir ./manifests\n"
                 "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
-    .groups = {{place_options, PLACE_OPTION_COUNT},
-               {setup_options, SETUP_OPTION_COUNT},
-               {pihole_options, PIHOLE_OPTION_COUNT},
-               {run_rows, COUNT_OF(run_rows)},
-               {lease_options, LEASE_OPTION_COUNT},
-               {writer_options, WRITER_OPTION_COUNT},
-               {&metrics_guard_option, 1},
-               {webhook_options, WEBHOOK_OPTION_COUNT},
-               {zones_options, ZONES_OPTION_COUNT},
-               {log_options, LOG_OPTION_COUNT}},
+    .groups = {{place_options, PLACE_OPTION_COUNT, true},
+               {setup_options, SETUP_OPTION_COUNT, true},
+               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               {run_rows, COUNT_OF(run_rows), false},
+               {lease_options, LEASE_OPTION_COUNT, true},
+               {writer_options, WRITER_OPTION_COUNT, false},
+               {&metrics_guard_option, 1, false},
+               {webhook_options, WEBHOOK_OPTION_COUNT, false},
+               {zones_options, ZONES_OPTION_COUNT, false},
+               {log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = run_run,
 };

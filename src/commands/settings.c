@@ -37,7 +37,7 @@ struct option_group settings_options(struct arena *arena)
     for (size_t i = 0; i < controller_count; i++)
         count += controllers[i]->setting_count;
     struct option *items = arena_new_array(arena, struct option, count + 1);
-    struct option_group group = {items, 0};
+    struct option_group group = {items, 0, true};
     for (size_t i = 0; i < controller_count; i++)
         for (size_t j = 0; j < controllers[i]->setting_count; j++)
             if (!has_option(&group, controllers[i]->settings[j].name))

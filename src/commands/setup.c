@@ -149,6 +149,66 @@ bool setup_reads(const struct setup *setup, const struct kind *kind)
     return false;
 }
 
+static bool reads_forbidden(const struct controller *controller,
+                            bool (*is_forbidden)(const void *context, const struct kind *kind),
+                            const void *context)
+{
+    for (size_t i = 0; i < kind_count; i++)
+        if (!kinds[i]->is_secret && controller_reads(controller, kinds[i]) &&
+            is_forbidden(context, kinds[i]))
+            return !controller_does_without(controller);
+    return false;
+}
+
+static bool is_companion_of(const struct controller *controller, const struct controller *other)
+{
+    for (size_t i = 0; other->companions && other->companions[i]; i++)
+        if (other->companions[i] == controller)
+            return true;
+    return false;
+}
+
+// With the one that it runs with, or that runs with it and shares what it knows.
+static bool goes_too(const struct setup *setup, const bool *is_out, size_t at)
+{
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        const struct controller *a = setup->controllers[i], *b = setup->controllers[at];
+        bool is_pair = is_companion_of(b, a) || (is_companion_of(a, b) && a->overview);
+        if (is_out[i] && is_pair)
+            return true;
+    }
+    return false;
+}
+
+static void drop_controllers(struct setup *setup, const bool *is_out, struct buffer *names)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        if (!is_out[i]) {
+            setup->controllers[kept] = setup->controllers[i];
+            setup->settings[kept++] = setup->settings[i];
+            continue;
+        }
+        buffer_printf(names, "%s%s", names->len ? ", " : "", setup->controllers[i]->name);
+        if (setup->controllers[i] == &ingress_controller)
+            setup_done(setup);
+    }
+    setup->controller_count = kept;
+}
+
+void setup_leave_out(struct setup *setup,
+                     bool (*is_forbidden)(const void *context, const struct kind *kind),
+                     const void *context, struct buffer *names)
+{
+    bool is_out[CHOSEN_MAX] = {0};
+    for (size_t i = 0; i < setup->controller_count; i++)
+        is_out[i] = reads_forbidden(setup->controllers[i], is_forbidden, context);
+    for (size_t pass = 0; pass < setup->controller_count; pass++)
+        for (size_t i = 0; i < setup->controller_count; i++)
+            is_out[i] = is_out[i] || goes_too(setup, is_out, i);
+    drop_controllers(setup, is_out, names);
+}
+
 // A folder also has the kinds of controllers that do not run, and those that the core has.
 static bool is_served(const struct setup *setup, const struct kind *kind)
 {

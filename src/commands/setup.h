@@ -41,6 +41,12 @@ bool setup_reads(const struct setup *setup, const struct kind *kind);
 // Do those that run carry on where it is missing or may not be read?
 bool setup_does_without(const struct setup *setup, const struct kind *kind);
 
+// Drops the controllers that cannot do without a kind that may not be read, and those that go with
+// them, and writes their names: "dnsclass, dnsrecord".
+void setup_leave_out(struct setup *setup,
+                     bool (*is_forbidden)(const void *context, const struct kind *kind),
+                     const void *context, struct buffer *names);
+
 struct setup_store {
     const struct world *world;
     struct log *log;

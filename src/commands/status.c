@@ -7,6 +7,7 @@
 #include "base/when.h"
 #include "commands/commands.h"
 #include "commands/follow.h"
+#include "commands/look.h"
 #include "commands/pihole.h"
 #include "commands/place.h"
 #include "commands/setup.h"
@@ -427,6 +428,7 @@ static void take_object(void *context, const struct kind *kind, const struct val
                                                        .is_gone = is_gone});
 }
 
+// Since it was looked at the right went.
 static void tell_left_out(void *context, const struct kind *kind, const char *text)
 {
     (void)context;
@@ -444,16 +446,44 @@ static void all_read(void *context, const struct error *err)
     viewed(status, &status->views[0]);
 }
 
-static bool read_cluster(struct status *status, struct error *err)
+static size_t choose_kinds(const struct status *status, const struct kind **shown)
 {
-    const struct kind *shown[KINDS_MAX];
-    struct kube_access *access = place_access(&status->place, err);
     size_t count = 0;
-    if (!access)
-        return false;
     for (size_t i = 0; i < status->folder.kind_count; i++)
         if (view_describes(status->kinds[i].kind))
             shown[count++] = status->kinds[i].kind;
+    return count;
+}
+
+// Leaves those that may be read.
+static bool look_at(struct status *status, const struct kind **shown, size_t *count,
+                    struct error *err)
+{
+    int64_t timeout_ms = option_ms(status->invocation, "timeout");
+    CLEANUP(look) struct look *look = look_new(&status->place, shown, *count, timeout_ms, err);
+    if (!look)
+        return false;
+    look_skip_unreadable(look);
+    if (!look_check(look, err))
+        return false;
+    look_tell(look, "not shown");
+    size_t left = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (look_may_read(look, shown[i]))
+            shown[left++] = shown[i];
+    *count = left;
+    return true;
+}
+
+static bool read_cluster(struct status *status, struct error *err)
+{
+    const struct kind *shown[KINDS_MAX];
+    size_t count = choose_kinds(status, shown);
+    if (!look_at(status, shown, &count, err))
+        return false;
+    struct kube_access *access = place_access(&status->place, err);
+    if (!access)
+        return false;
     status->http = http_curl_new(status->loop, "signpost/" SIGNPOST_VERSION);
     status->world = (struct world){.loop = status->loop,
                                    .http = status->http,
@@ -718,7 +748,9 @@ static const char *const outputs[] = {"text", "json", NULL};
 
 static const struct option status_rows[] = {
     TIMEOUT_OPTION("30s", "How long a cluster may take to list its objects."),
+    FILENAME_OPTION,
     {.name = "watch",
+     .letter = 'w',
      .type = OPTION_FLAG,
      .doc = "On a folder: go on until Ctrl-C: redraw on a terminal, else print what changes. With "
             "--ask: a line "
@@ -745,25 +777,37 @@ extern const struct command status_command;
 const struct command status_command = {
     .name = "status",
     .summary = "show objects, whether they are published, and why not",
+    .positional = "[PATH]",
+    .path_option = "dir",
     .doc =
         "Reads the manifests and the status files beside them, or the objects of a cluster; "
         "`signpost run` need not be running, and is not asked. Below a Zone stands what each of "
         "its servers answers. Of an Ingress whose names go to Pi-holes its annotations tell: which "
         "names it wants, in which of them, and what keeps one out; --live looks at the Pi-holes "
-        "themselves. Kinds that a cluster does not let one read are left out, and "
-        "told "
-        "so. Exit code 0: all objects are Ready, nothing is refused, and with --ask every answer "
-        "is as declared.",
-    .examples = "signpost status --dir ./manifests\n"
+        "themselves.\n"
+        "\n"
+        "Of a cluster it reads what you may list, in the namespaces that --namespaces (-n) names "
+        "or "
+        "in all; where you may not list all, in that of the kubeconfig's context. What is left out "
+        "for want of a right of yours is told on stderr. Exit code 0: all objects are Ready, "
+        "nothing is refused, and with --ask every answer "
+        "is as declared and each zone is served: by a group of servers, through a ZoneFile, or by "
+        "the server that is asked.\n"
+        "\n"
+        "--output json prints one document: \"objects\", a list of maps with \"kind\", "
+        "\"namespace\", \"name\", \"file\", \"what\", \"ready\", \"reason\", \"message\" (null "
+        "where nothing is known) and \"right\"; \"refused\", manifests that are; and how many are "
+        "\"ready\".",
+    .examples = "signpost status ./manifests\n"
                 "signpost status --watch --ask 127.0.0.1:5353\n"
                 "signpost status --kubeconfig ~/.kube/config --namespaces web\n"
                 "signpost status --output json | jq '.objects[] | select(.right | not)'\n",
-    .groups = {{status_rows, COUNT_OF(status_rows)},
-               {place_options, PLACE_OPTION_COUNT},
-               {setup_options, SETUP_OPTION_COUNT},
-               {pihole_options, PIHOLE_OPTION_COUNT},
-               {lease_options, LEASE_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{status_rows, COUNT_OF(status_rows), false},
+               {place_options, PLACE_OPTION_COUNT, true},
+               {setup_options, SETUP_OPTION_COUNT, true},
+               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               {lease_options, LEASE_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = status_run,
 };

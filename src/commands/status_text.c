@@ -370,6 +370,15 @@ static void set_text(struct view *view, struct value *map, const char *key, cons
     value_set(map, text_of(key), value_make_text(view->arena, text_of(text)));
 }
 
+// null where nothing is known.
+static void set_known(struct view *view, struct value *map, const char *key, const char *text)
+{
+    bool is_known = *text && strcmp(text, "-") != 0;
+    value_set(map, text_of(key),
+              is_known ? value_make_text(view->arena, text_of(text))
+                       : value_make(view->arena, VALUE_NULL));
+}
+
 // As they stand in its status.
 static void add_zone(struct view *view, struct value *map, const struct view_row *row)
 {
@@ -388,11 +397,11 @@ static struct value *make_row(struct view *view, const struct view_row *row, boo
     set_text(view, map, "kind", row->kind->name);
     set_text(view, map, "namespace", row->namespace_);
     set_text(view, map, "name", row->name);
-    set_text(view, map, "file", row->path);
-    set_text(view, map, "what", row->what);
-    set_text(view, map, "ready", row->ready);
-    set_text(view, map, "reason", row->reason);
-    set_text(view, map, "message", row->message);
+    set_known(view, map, "file", row->path);
+    set_known(view, map, "what", row->what);
+    set_known(view, map, "ready", row->ready);
+    set_known(view, map, "reason", row->reason);
+    set_known(view, map, "message", row->message);
     value_set(map, TEXT("right"), value_make_bool(view->arena, !is_wrong(row)));
     if (row->warning)
         set_text(view, map, "warning", row->warning);

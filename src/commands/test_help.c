@@ -15,7 +15,7 @@ enum { HELP_COLUMNS = 80 };
 static const char *help_of(struct arena *arena, const struct command *command)
 {
     AUTO_BUFFER text = {0};
-    help_write_command(&text, arena, command);
+    help_write_command(&text, arena, command, false);
     return arena_copy(arena, text.at, text.len);
 }
 
@@ -125,16 +125,40 @@ static void commands_are_found_by_one_word_or_two(void **state)
 
 // ---- help ---------------------------------------------------------------------------------------
 
-static void check_help(struct arena *arena, const struct command *command,
-                       const struct option *option)
+static bool is_common(struct arena *arena, const struct command *command,
+                      const struct option *option)
 {
-    const char *help = help_of(arena, command);
+    size_t count;
+    const struct option **options = command_options_of(arena, command, true, &count);
+    for (size_t i = 0; i < count; i++)
+        if (options[i] == option || !strcmp(options[i]->name, option->name))
+            return true;
+    return false;
+}
+
+static void check_told(struct arena *arena, const char *help, const struct option *option)
+{
     AUTO_BUFFER variable = {0};
     option_write_variable(&variable, option);
     assert_has(help, arena_printf(arena, "\n  --%s", option->name));
     assert_has(help, variable.at);
     if (option->variable)
         assert_has(help, option->variable);
+}
+
+// Those that many commands have stand on a page of their own, and the command names them.
+static void check_help(struct arena *arena, const struct command *command,
+                       const struct option *option)
+{
+    AUTO_BUFFER common = {0};
+    const char *help = help_of(arena, command);
+    help_write_options(&common, arena);
+    assert_has(help, arena_printf(arena, "--%s", option->name));
+    if (is_common(arena, command, option)) {
+        check_told(arena, common.at, option);
+        return;
+    }
+    check_told(arena, help, option);
     if (option->fallback && *option->fallback)
         assert_has(help, arena_printf(arena, "Default %s.", option->fallback));
 }
@@ -172,6 +196,9 @@ static void help_fits_80_columns(void **state)
     (void)state;
     help_write_overview(&overview);
     assert_narrow(overview.at);
+    AUTO_BUFFER common = {0};
+    help_write_options(&common, arena);
+    assert_narrow(common.at);
     for (size_t i = 0; i < command_count; i++)
         assert_narrow(help_of(arena, commands[i]));
 }

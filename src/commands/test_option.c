@@ -17,7 +17,7 @@ static const struct option rows[] = {
     {.name = "dir", .type = OPTION_TEXT, .fallback = "./here", .placeholder = "PATH", .doc = "D."},
     {.name = "cert-dir", .alias = "cert-path", .type = OPTION_TEXT, .placeholder = "PATH"},
     {.name = "level", .variable = "TEST_LEVEL", .type = OPTION_TEXT, .placeholder = "LEVEL"},
-    {.name = "watch", .type = OPTION_FLAG},
+    {.name = "watch", .letter = 'w', .type = OPTION_FLAG},
     {.name = "count",
      .letter = 'c',
      .type = OPTION_INT,
@@ -39,10 +39,16 @@ static const struct option rows[] = {
     {.name = "zone", .type = OPTION_LIST, .placeholder = "ZONE"},
     {.name = "listen", .type = OPTION_ADDRESS, .fallback = "0", .placeholder = "ADDR:PORT"},
     {.name = "config", .type = OPTION_TEXT, .placeholder = "FILE"},
+    FILENAME_OPTION,
 };
-static const struct command plain = {.name = "plain", .groups = {{rows, COUNT_OF(rows)}}};
+static const struct command plain = {.name = "plain", .groups = {{rows, COUNT_OF(rows), false}}};
 static const struct command with_paths = {
-    .name = "with-paths", .positional = "[PATH...]", .groups = {{rows, COUNT_OF(rows)}}};
+    .name = "with-paths", .positional = "[PATH...]", .groups = {{rows, COUNT_OF(rows), false}}};
+
+static const struct command with_folder = {.name = "with-folder",
+                                           .positional = "[PATH]",
+                                           .path_option = "dir",
+                                           .groups = {{rows, COUNT_OF(rows), false}}};
 
 struct fixture {
     struct arena *arena;
@@ -202,8 +208,41 @@ static void a_letter_is_the_same_option(void **state)
     assert_option(fixture, "count", "7", "flag --count");
     assert_false(parse(fixture, &plain, "-c"));
     assert_string_equal(fixture->err.text, "flag --count: expects N");
-    assert_false(parse(fixture, &plain, "-c7"));
-    assert_string_equal(fixture->err.text, "unknown flag -c7; flags begin with two dashes");
+    assert_true(parse(fixture, &plain, "-c7"));
+    assert_option(fixture, "count", "7", "flag --count");
+    assert_true(parse(fixture, &plain, "-c=7"));
+    assert_option(fixture, "count", "7", "flag --count");
+    assert_true(parse(fixture, &plain, "-wc7"));
+    assert_option(fixture, "count", "7", "flag --count");
+    assert_true(option_flag(&fixture->invocation, "watch"));
+    assert_false(parse(fixture, &plain, "-wx"));
+    assert_string_equal(fixture->err.text, "unknown flag -wx; flags begin with two dashes");
+}
+
+static void what_a_letter_names_is_an_argument_too(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(parse(fixture, &with_paths, "a -f b -f c,d"));
+    assert_int_equal(fixture->invocation.argument_count, 4);
+    assert_string_equal(fixture->invocation.arguments[0], "a");
+    assert_string_equal(fixture->invocation.arguments[3], "d");
+}
+
+static void an_argument_is_the_folder_where_there_is_one(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(parse(fixture, &with_folder, "x"));
+    assert_option(fixture, "dir", "x", "argument x");
+    assert_true(option_is_set(&fixture->invocation, "dir"));
+    assert_true(parse(fixture, &with_folder, "-f x"));
+    assert_option(fixture, "dir", "x", "argument x");
+    assert_true(parse(fixture, &with_folder, ""));
+    assert_option(fixture, "dir", "./here", "default");
+    assert_false(parse(fixture, &with_folder, "x y"));
+    assert_string_equal(fixture->err.text, "one folder is expected, and y is another; `signpost "
+                                           "check` takes many");
+    assert_false(parse(fixture, &with_folder, "x --dir y"));
+    assert_string_equal(fixture->err.text, "give --dir or x, not both");
 }
 
 static void a_flag_needs_no_value_and_takes_one(void **state)
@@ -262,7 +301,7 @@ static void settings_of_the_controllers_are_options_of_their_command(void **stat
 {
     struct fixture *fixture = *state;
     static const struct command with_settings = {
-        .name = "x", .has_settings = true, .groups = {{rows, 1}}};
+        .name = "x", .has_settings = true, .groups = {{rows, 1, false}}};
     size_t count;
     const struct option **options = command_options(fixture->arena, &with_settings, &count);
     assert_true(count > 1);
@@ -288,6 +327,16 @@ static void a_mistyped_flag_gets_the_nearest_one(void **state)
     assert_refused(*state, "--cuont 4", "unknown flag --cuont; did you mean --count?");
     assert_refused(*state, "--xyzzy", "unknown flag --xyzzy; `signpost help plain` lists them");
     assert_refused(*state, "-d", "unknown flag -d; flags begin with two dashes");
+}
+
+static void a_flag_of_another_program_gets_what_is_meant(void **state)
+{
+    assert_refused(*state, "--dry-run",
+                   "unknown flag --dry-run: `signpost plan` shows what would be done");
+    assert_refused(*state, "--interval=1m",
+                   "unknown flag --interval: changes act at once; --sync-period says how often all "
+                   "is looked at again");
+    assert_refused(*state, "-v", "unknown flag -v: --log-level debug tells more");
 }
 
 static void a_fault_names_the_flag(void **state)
@@ -358,6 +407,9 @@ int main(void)
         TEST_OF(a_value_stands_behind_a_blank_or_an_equals_sign),
         TEST_OF(an_alias_is_the_same_option),
         TEST_OF(a_letter_is_the_same_option),
+        TEST_OF(what_a_letter_names_is_an_argument_too),
+        TEST_OF(an_argument_is_the_folder_where_there_is_one),
+        TEST_OF(a_flag_of_another_program_gets_what_is_meant),
         TEST_OF(a_flag_needs_no_value_and_takes_one),
         TEST_OF(commas_and_repeated_flags_make_a_list),
         TEST_OF(durations_are_milliseconds),

@@ -16,7 +16,7 @@
 #define PIN "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 static const struct command command = {.name = "x",
-                                       .groups = {{pihole_options, PIHOLE_OPTION_COUNT}}};
+                                       .groups = {{pihole_options, PIHOLE_OPTION_COUNT, false}}};
 
 static const char *const secrets[] = {"PIHOLE_API_TOKEN", "PIHOLE_PASSWORD",
                                       "PIHOLE_API_TOKEN_FILE", "PIHOLE_PASSWORD_FILE", "MY_TOKEN"};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/url.h"
 #include "commands/view_names.h"
 #include "commands/view_zones.h"
@@ -13,6 +13,7 @@
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
+#include "kinds/zone_ref.h"
 
 static const char *copy(struct view *view, struct text text)
 {
@@ -178,6 +179,13 @@ static void read_warning(struct view *view, struct view_row *row, const struct v
         row->warning = copy(view, value_text_at(warned, "message"));
 }
 
+// Who has a ZoneFile has somebody who reads it.
+static bool is_unserved(const struct view_row *row, const struct value *tree)
+{
+    return row->kind == &zone_kind && !strcmp(row->reason, reason_name(REASON_NO_SERVERS)) &&
+           !value_find(value_at(tree, "metadata.labels", NULL), ZONE_FILE_LABEL);
+}
+
 static void read_spec(struct view_row *row, const struct value *tree)
 {
     AUTO_BUFFER text = {0};
@@ -249,6 +257,7 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         describe(view, &row, entry->tree);
         read_status(view, &row, entry->tree);
         read_warning(view, &row, entry->tree);
+        row.is_unserved = is_unserved(&row, entry->tree);
     }
     read_spec(&row, entry->tree);
     bool is_kept = entry->is_gone && is_broken(view, row.path);
@@ -397,6 +406,10 @@ bool view_is_right(const struct view *view)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->rows[i].answer != ANSWER_NOT_ASKED && view->rows[i].answer != ANSWER_OK)
+            return false;
+    for (size_t i = 0; i < view->count; i++)
+        if (view->is_asked && view->rows[i].is_unserved &&
+            !view_zone_is_answered(view, &view->rows[i]))
             return false;
     return view_ready(view) == view->count && !view->fault_count;
 }

@@ -39,10 +39,12 @@ struct view_row {
     const struct value *tree;
     const char *const *servers; // of a zone: "ns1 2026112200 Current"; NULL-terminated, or NULL
     const char *warning;        // what is odd although it is right; NULL: nothing
+    bool is_unserved;           // of a zone: neither a group of servers nor a ZoneFile has it
 };
 
 struct view {
     struct arena *arena;
+    bool is_asked;         // a name server was asked for what is declared
     struct view_row *rows; // by object
     size_t count;
     size_t capacity;
@@ -68,4 +70,5 @@ struct view_row *view_find(const struct view *view, const char *object); // or N
 size_t view_ready(const struct view *view);
 // Does the last good object of the manifest stay that this fault ("web.yaml:7:3: ...") speaks of?
 bool view_has_good(const struct view *view, const char *fault);
-bool view_is_right(const struct view *view); // all Ready, nothing refused, all answers right
+// All Ready, nothing refused, all answers right; where somebody was asked, each zone is served.
+bool view_is_right(const struct view *view);

@@ -9,7 +9,8 @@
 struct names {
     struct arena *arena;
     struct pihole_wishes wishes;
-    struct text managed; // comma list of names that are ours
+    struct text managed;   // comma list of names that are ours
+    struct text satisfied; // comma list of names that stand there by somebody else
     struct text status;
     bool is_registered;
     struct strings wanted;
@@ -68,6 +69,7 @@ static struct names read_names(struct arena *arena, const struct value *tree)
     names.is_registered = text_is(names.wishes.at[PIHOLE_REGISTER], "true");
     if (text_starts(annotation(tree, PIHOLE_MANAGED_BY), PIHOLE_MANAGED_BY_PREFIX))
         names.managed = annotation(tree, PIHOLE_MANAGED_HOSTS);
+    names.satisfied = annotation(tree, PIHOLE_SATISFIED_HOSTS);
     list_wanted(&names, tree);
     return names;
 }
@@ -96,7 +98,8 @@ static const char *write_what(const struct names *names)
 static const char *find_missing(const struct names *names)
 {
     for (size_t i = 0; i < names->wanted.count; i++)
-        if (!is_listed(names->managed, text_of(names->wanted.items[i])))
+        if (!is_listed(names->managed, text_of(names->wanted.items[i])) &&
+            !is_listed(names->satisfied, text_of(names->wanted.items[i])))
             return names->wanted.items[i];
     return NULL;
 }
@@ -145,10 +148,8 @@ void view_describe_names(struct view *view, struct view_row *row, const struct v
     } else if (has_other(&names)) {
         tell_pending(row, "edited since; `signpost run` has not acted on it yet");
     } else if (missing) {
-        tell_pending(row, arena_printf(view->arena,
-                                       "%s is not ours: it stands there already, by somebody else, "
-                                       "or `signpost run` has not acted on it yet",
-                                       missing));
+        tell_pending(row,
+                     arena_printf(view->arena, "`signpost run` has not acted on %s yet", missing));
     } else {
         row->is_right = true;
         row->ready = "True";

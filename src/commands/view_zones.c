@@ -39,6 +39,18 @@ void view_describe_zone(struct view *view, struct view_row *row, const struct va
     row->servers = servers;
 }
 
+bool view_zone_is_answered(const struct view *view, const struct view_row *zone)
+{
+    struct text apex = without_dot(value_text_at(zone->tree, "status.fqdn"));
+    for (size_t i = 0; i < view->count; i++) {
+        const struct view_row *row = &view->rows[i];
+        if (row->kind == &record_kind && row->answer == ANSWER_OK &&
+            name_is_within(row->question.name, apex))
+            return true;
+    }
+    return false;
+}
+
 // ---- records ------------------------------------------------------------------------------------
 
 struct apex {

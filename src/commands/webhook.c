@@ -24,7 +24,8 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
             "Without it they are made in a cluster."},
     {.name = "admission-strict",
      .type = OPTION_FLAG,
-     .doc = "Deny what is only warned of else: a class or Secret that is missing, a name that "
+     .doc = "Deny what is only warned of else: a record whose class is missing or cannot sign for "
+            "want of its Secret, a class with a Secret that is known to be missing, a name that "
             "another record holds."},
     {.name = "webhook-port",
      .type = OPTION_INT,
@@ -62,6 +63,12 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
 {
     const struct webhook *webhook = context;
     return admission_set_certificate(webhook->door, certificate_pem, key_pem, err);
+}
+
+static void tell_port(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct webhook *webhook = context;
+    process_world_tell_port(webhook->options.process, at, trouble);
 }
 
 static bool check_url(const struct invocation *invocation, struct error *err)
@@ -164,6 +171,7 @@ static struct admission *open_door(struct webhook *webhook, struct error *err)
         .kinds = kinds,
         .kind_count = kind_count,
         .judge = judge,
+        .listening = tell_port,
         .context = webhook,
     };
     return admission_new(options->process->world.loop, &door, err);
@@ -224,12 +232,24 @@ void webhook_write_metrics(const struct webhook *webhook, struct buffer *out)
         admission_write_metrics(webhook->door, out);
 }
 
-size_t webhook_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
+static size_t certificate_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
 {
-    if (!webhook || !capacity)
+    if (!capacity)
         return 0;
     if (webhook->keeper)
         return webhook_keeper_checks(webhook->keeper, out, capacity);
     *out = cert_files_check(webhook->files);
     return 1;
+}
+
+size_t webhook_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
+{
+    const char *trouble = webhook ? admission_trouble(webhook->door) : NULL;
+    if (!webhook || !capacity)
+        return 0;
+    if (trouble) {
+        *out = (struct store_check){.name = "webhook-port", .text = trouble};
+        return 1 + certificate_checks(webhook, out + 1, capacity - 1);
+    }
+    return certificate_checks(webhook, out, capacity);
 }

@@ -87,7 +87,7 @@ static int check_file(const struct invocation *invocation, struct report *report
                       struct dname origin)
 {
     struct error err;
-    CLEANUP(zone_input) struct zone_input *input = zone_input_new(origin, report);
+    CLEANUP(zone_input) struct zone_input *input = zone_input_new(origin, REPORT_WARNING, report);
     if (!zone_input_read(input, path, &err))
         return command_fail(2, "%s", err.text);
     const struct looked looked = {zone_input_file_count(input), zone_input_entry_count(input),
@@ -149,6 +149,7 @@ static int check_run(struct invocation *invocation)
 }
 
 static const struct option check_rows[] = {
+    FILENAME_OPTION,
     {.name = "zonefile",
      .type = OPTION_TEXT,
      .placeholder = "FILE",
@@ -195,8 +196,9 @@ const struct command zone_check_command = {
         "a "
         "cluster, whose objects have no file and line.\n"
         "\n"
-        "A zone file's own SOA is taken as it is. Records of a signed file that its signer made "
-        "(RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over; one line says how many.\n"
+        "A zone file's own SOA is taken as it is. Records of a signed file, which has a DNSKEY at "
+        "its apex, that its signer made (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over; "
+        "one line says how many. What `import zone` would leave out is named, too.\n"
         "\n"
         "--output json prints one document: \"findings\", a list of maps with \"level\" (error, "
         "warning, info), \"file\", \"line\", \"column\", \"object\", \"reason\" and \"text\"; and "
@@ -207,9 +209,9 @@ const struct command zone_check_command = {
                 "signpost zone check --kubeconfig ~/.kube/config --kubizone\n"
                 "signpost zone check --zonefile shop.example.zone --origin shop.example\n"
                 "signpost zone check --zonefile db.shop --origin shop.example --strict -o json\n",
-    .groups = {{check_rows, COUNT_OF(check_rows)},
-               {place_options, PLACE_LOOK_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{check_rows, COUNT_OF(check_rows), false},
+               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = check_run,
 };

@@ -133,10 +133,10 @@ const struct command zone_diff_command = {
     .examples = "signpost zone diff --zone shop.example manifests/ server:192.0.2.53\n"
                 "signpost zone diff --zone shop.example store: manifests/\n"
                 "signpost zone diff --zone shop.example old.zone new.zone\n",
-    .groups = {{diff_rows, COUNT_OF(diff_rows)},
-               {zone_source_options, ZONE_SOURCE_OPTION_COUNT},
-               {place_options, PLACE_LOOK_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{diff_rows, COUNT_OF(diff_rows), false},
+               {zone_source_options, ZONE_SOURCE_OPTION_COUNT, false},
+               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = diff_run,
 };

@@ -26,6 +26,13 @@ struct input_file {
     char *real;
     struct buffer text;
 };
+// Of a signer, told when it is known that there is none.
+struct unsigned_record {
+    struct spot place;
+    uint16_t type;
+    uint8_t owner_len;
+    uint8_t owner[DNAME_MAX];
+};
 struct verdict {
     const struct tag *tag;
     struct zone_outcome outcome;
@@ -35,6 +42,7 @@ struct zone_input {
     uint8_t apex_octets[DNAME_MAX];
     struct dname apex;
     struct report *report;
+    enum report_level unfit;
     bool is_served; // what a server gave: lines and columns are not told
     struct zone_compiler *compiler;
     struct arena *tags;
@@ -46,8 +54,12 @@ struct zone_input {
     size_t unreadable_count;
     size_t entry_count;
     size_t put_count;
-    size_t signed_count; // records that are passed over
+    size_t signed_count; // records that are passed over, if the zone has a key
     struct spot signed_at;
+    bool has_key;                   // a DNSKEY at the apex
+    struct unsigned_record *strays; // those records; without a key they are nobody's
+    size_t stray_count;
+    size_t stray_capacity;
     struct rrset *soa;
     struct spot soa_at;
     struct buffer rdata;
@@ -146,6 +158,14 @@ static void pass_over(struct zone_input *input, const struct zone_file_entry *en
 {
     if (!input->signed_count++)
         input->signed_at = spot_of(input, entry);
+    if (input->has_key || input->stray_count == VERDICTS_MAX)
+        return;
+    mem_reserve(&input->strays, &input->stray_capacity, input->stray_count + 1);
+    struct unsigned_record *stray = &input->strays[input->stray_count++];
+    *stray = (struct unsigned_record){.place = spot_of(input, entry),
+                                      .type = entry->type,
+                                      .owner_len = (uint8_t)entry->owner.len};
+    memcpy(stray->owner, entry->owner.at, entry->owner.len);
 }
 
 static uint16_t file_number(const struct zone_input *input, const char *file)
@@ -239,6 +259,46 @@ static bool read_rdata(struct zone_input *input, const struct zone_file_entry *e
     return false;
 }
 
+// ---- objects ------------------------------------------------------------------------------------
+
+bool zone_input_is_fit(struct dname apex, struct dname owner, uint16_t type, struct text rdata,
+                       struct error *err)
+{
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    unsigned marks = 0;
+    AUTO_BUFFER owner_text = {0};
+    AUTO_BUFFER rdata_text = {0};
+    AUTO_BUFFER read = {0};
+    const struct rdata_rules rules = {&apex, DNAME_OF_OBJECT};
+    dname_write(&owner_text, owner);
+    rdata_write(&rdata_text, type, rdata);
+    return dname_read(buffer_text(&owner_text), &apex, DNAME_OF_OBJECT, octets, &name, err) &&
+           rdata_read(type, buffer_text(&rdata_text), &rules, &read, &marks, err);
+}
+
+// Objects are stricter of asterisks and of names in other scripts alone.
+static bool may_be_unfit(struct text octets)
+{
+    return octets.len &&
+           (memchr(octets.at, '*', octets.len) || memmem(octets.at, octets.len, "xn--", 4));
+}
+
+static void check_fit(struct zone_input *input, const struct zone_file_entry *entry)
+{
+    struct error err;
+    AUTO_BUFFER object = {0};
+    struct text rdata = buffer_text(&input->rdata);
+    struct text owner = {(const char *)entry->owner.at, entry->owner.len};
+    if ((!may_be_unfit(owner) && !may_be_unfit(rdata)) ||
+        zone_input_is_fit(input->apex, entry->owner, entry->type, rdata, &err))
+        return;
+    error_prefix(&err, "an object cannot hold it: ");
+    write_object(&object, entry->owner, entry->type);
+    report_add_about(input->report, input->unfit, spot_of(input, entry), object.at,
+                     arena_copy_text(input->report->arena, err.reason), err.text);
+}
+
 static void take_entry(void *context, const struct zone_file_entry *entry)
 {
     struct zone_input *input = context;
@@ -252,10 +312,14 @@ static void take_entry(void *context, const struct zone_file_entry *entry)
     }
     if (!read_rdata(input, entry, &marks))
         return;
-    if (entry->type == RR_SOA && dname_equal(entry->owner, input->apex))
+    if (entry->type == RR_DNSKEY && dname_equal(entry->owner, input->apex))
+        input->has_key = true;
+    if (entry->type == RR_SOA && dname_equal(entry->owner, input->apex)) {
         take_soa(input, entry);
-    else
-        put(input, entry, marks);
+        return;
+    }
+    check_fit(input, entry);
+    put(input, entry, marks);
 }
 
 // ---- files --------------------------------------------------------------------------------------
@@ -388,6 +452,7 @@ static void set_frame(struct zone_input *input)
         .retry_s = soa.retry_s,
         .expire_s = soa.expire_s,
         .minimum_s = soa.minimum_s,
+        .limits = ZONE_LIMITS_OF_NAMED,
     };
     zone_compiler_set_frame(input->compiler, &frame);
 }
@@ -432,11 +497,33 @@ static void tell_fault(struct zone_input *input)
                      "the file has no SOA record for the zone; is this its origin?");
 }
 
+// Nothing signs a zone without a key: such records say what is not so.
+static void tell_strays(struct zone_input *input)
+{
+    for (size_t i = 0; i < input->stray_count; i++) {
+        const struct unsigned_record *stray = &input->strays[i];
+        AUTO_BUFFER object = {0};
+        AUTO_BUFFER text = {0};
+        char type[10];
+        write_object(&object, (struct dname){stray->owner, stray->owner_len}, stray->type);
+        buffer_printf(
+            &text, "%s records are a signer's, and the zone has no DNSKEY at its apex: remove it",
+            rr_type_write(stray->type, type));
+        report_add_about(input->report, REPORT_ERROR, stray->place, object.at,
+                         zone_reason_name(ZONE_RESERVED_TYPE), text.at);
+    }
+    input->report->counts[REPORT_ERROR] += input->signed_count - input->stray_count;
+}
+
 static void tell_signed(struct zone_input *input)
 {
     AUTO_BUFFER text = {0};
     if (!input->signed_count)
         return;
+    if (!input->has_key) {
+        tell_strays(input);
+        return;
+    }
     buffer_printf(&text,
                   "the zone is signed: %zu of its records are its signer's (RRSIG, NSEC, "
                   "NSEC3, NSEC3PARAM, ZONEMD) and were passed over",
@@ -457,12 +544,13 @@ static void judge(struct zone_input *input)
 
 // ---- reading ------------------------------------------------------------------------------------
 
-struct zone_input *zone_input_new(struct dname apex, struct report *report)
+struct zone_input *zone_input_new(struct dname apex, enum report_level unfit, struct report *report)
 {
     struct zone_input *input = mem_new_of(struct zone_input);
     memcpy(input->apex_octets, apex.at, apex.len);
     input->apex = (struct dname){input->apex_octets, apex.len};
     input->report = report;
+    input->unfit = unfit;
     input->compiler = zone_compiler_new(input->apex, &ops);
     input->tags = arena_new();
     return input;
@@ -479,6 +567,7 @@ void zone_input_free(struct zone_input *input)
     free(input->files);
     free(input->folder);
     free(input->verdicts);
+    free(input->strays);
     buffer_done(&input->rdata);
     rrset_unref(input->soa);
     zone_compiler_free(input->compiler);

@@ -14,7 +14,7 @@
 // check`, `zone render`, `zone diff` and `import zone` begin with. Its SOA is the zone's frame;
 // DNSSEC records of a signed file (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) are passed over.
 //
-//     struct zone_input *input = zone_input_new(apex, &report);
+//     struct zone_input *input = zone_input_new(apex, REPORT_WARNING, &report);
 //     if (!zone_input_read(input, "shop.zone", &err))
 //         return command_fail(2, "%s", err.text);
 
@@ -26,8 +26,13 @@ bool zone_name_of_option(const struct invocation *invocation, const char *option
                          uint8_t out[DNAME_MAX], struct dname *name, struct error *err);
 
 struct zone_input;
-// The report is borrowed, and its arena used.
-struct zone_input *zone_input_new(struct dname apex, struct report *report);
+// The report is borrowed, and its arena used. What zone files may hold and objects may not is told
+// with `unfit`: a warning, or an error where objects are to be made.
+struct zone_input *zone_input_new(struct dname apex, enum report_level unfit,
+                                  struct report *report);
+// May an object hold a record of that owner and that data?
+bool zone_input_is_fit(struct dname apex, struct dname owner, uint16_t type, struct text rdata,
+                       struct error *err);
 void zone_input_free(struct zone_input *input);
 DEFINE_CLEANUP(zone_input, zone_input_free)
 // Once. Reads, compiles, and reports all that is wrong or odd. $INCLUDE reaches the file's folder

@@ -332,10 +332,11 @@ struct zone *zone_manifests_zone(struct zone_manifests *zones, struct dname apex
 // ---- life ---------------------------------------------------------------------------------------
 
 // Groups of servers are no business of manifests.
-static bool has_group(const void *context, struct text name)
+static bool find_group(const void *context, struct text name, struct zone_limits *limits)
 {
     (void)context;
     (void)name;
+    (void)limits;
     return true;
 }
 
@@ -346,7 +347,7 @@ static struct forest_settings settings_of(const struct zone_settings *settings,
         .is_open = !strcmp(settings->claims, "open"),
         .fallbacks = fallbacks_items(fallbacks),
         .fallback_count = fallbacks_count(fallbacks),
-        .has_group = has_group,
+        .find_group = find_group,
     };
 }
 

@@ -46,6 +46,7 @@ static int render_run(struct invocation *invocation)
 }
 
 static const struct option render_rows[] = {
+    FILENAME_OPTION,
     {.name = "from-server",
      .type = OPTION_TEXT,
      .placeholder = "ADDR[:PORT]",
@@ -74,10 +75,10 @@ const struct command zone_render_command = {
     .examples = "signpost zone render shop.example manifests/\n"
                 "signpost zone render shop.example shop.example.zone\n"
                 "signpost zone render shop.example --from-server 192.0.2.53\n",
-    .groups = {{render_rows, COUNT_OF(render_rows)},
-               {zone_source_options, ZONE_SOURCE_OPTION_COUNT},
-               {place_options, PLACE_LOOK_OPTION_COUNT},
-               {quiet_log_options, LOG_OPTION_COUNT}},
+    .groups = {{render_rows, COUNT_OF(render_rows), false},
+               {zone_source_options, ZONE_SOURCE_OPTION_COUNT, false},
+               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = render_run,
 };

@@ -145,10 +145,10 @@ struct zone *zone_source_fetch(const struct invocation *invocation, const char *
 
 // ---- a file -------------------------------------------------------------------------------------
 
-struct zone *zone_source_load(const char *path, struct dname apex, struct report *report,
-                              struct error *err)
+struct zone *zone_source_load(const char *path, struct dname apex, enum report_level unfit,
+                              struct report *report, struct error *err)
 {
-    CLEANUP(zone_input) struct zone_input *input = zone_input_new(apex, report);
+    CLEANUP(zone_input) struct zone_input *input = zone_input_new(apex, unfit, report);
     AUTO_BUFFER name = {0};
     if (!zone_input_read(input, path, err))
         return NULL;
@@ -172,7 +172,7 @@ static struct zone *load(const struct invocation *invocation, const char *path, 
                          struct error *err)
 {
     struct report report = {.arena = invocation->arena, .limit = 1};
-    struct zone *zone = zone_source_load(path, apex, &report, err);
+    struct zone *zone = zone_source_load(path, apex, REPORT_WARNING, &report, err);
     if (zone)
         tell_left_out(path, &report, " --zonefile");
     report_done(&report);

@@ -24,6 +24,6 @@ struct zone *zone_source_fetch(const struct invocation *invocation, const char *
 // From all these manifests together, or without any from the configured store.
 struct zone *zone_source_compile(const struct invocation *invocation, const char *const *paths,
                                  size_t count, struct dname apex, struct error *err);
-// From a zone file; its findings go to the report.
-struct zone *zone_source_load(const char *path, struct dname apex, struct report *report,
-                              struct error *err);
+// From a zone file; its findings go to the report, and with `unfit` what objects may not hold.
+struct zone *zone_source_load(const char *path, struct dname apex, enum report_level unfit,
+                              struct report *report, struct error *err);

@@ -1,6 +1,7 @@
 #include "commands/zone_store.h"
 
 #include "commands/commands.h"
+#include "commands/look.h"
 #include "commands/manifest_files.h"
 #include "commands/place.h"
 #include "commands/process.h"
@@ -38,9 +39,23 @@ static void over(void *context, const struct error *err)
     loop_stop(reading->process.world.loop);
 }
 
+static const struct kind *const wanted[] = {&zone_kind, &record_kind};
+
+// One without the other is half a zone.
+static bool look_at(struct reading *reading, struct place *place, struct error *err)
+{
+    int64_t timeout_ms = option_ms(place->invocation, "timeout");
+    CLEANUP(look) struct look *look = look_new(place, wanted, COUNT_OF(wanted), timeout_ms, err);
+    if (!look || !look_check(look, err))
+        return false;
+    look_tell(look, "not read");
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
+        reading->found->unreadable_count += look_is_forbidden(look, wanted[i]);
+    return true;
+}
+
 static void read_with(struct reading *reading, struct place *place, struct kube_access *access)
 {
-    static const struct kind *const wanted[] = {&zone_kind, &record_kind};
     struct cluster_read *reader = cluster_read_new(&(struct cluster_read_options){
         .world = &reading->process.world,
         .log = reading->process.log,
@@ -60,9 +75,13 @@ static void read_with(struct reading *reading, struct place *place, struct kube_
 
 static bool read_cluster(struct reading *reading, struct place *place, struct error *err)
 {
-    struct kube_access *access = place_access(place, err);
+    struct kube_access *access = look_at(reading, place, err) ? place_access(place, err) : NULL;
     if (!access)
         return false;
+    if (reading->found->unreadable_count) {
+        kube_access_free(access);
+        return true;
+    }
     read_with(reading, place, access);
     if (reading->has_failed)
         *err = reading->err;
@@ -72,11 +91,11 @@ static bool read_cluster(struct reading *reading, struct place *place, struct er
 static bool read_folder(struct reading *reading, const struct invocation *invocation,
                         struct error *err)
 {
-    static const struct store_kind wanted[] = {{.kind = &zone_kind}, {.kind = &record_kind}};
+    static const struct store_kind stored[] = {{.kind = &zone_kind}, {.kind = &record_kind}};
     const struct folder_options options = {.dir = option_text(invocation, "dir"),
                                            .state_dir = option_text(invocation, "state-dir"),
-                                           .kinds = wanted,
-                                           .kind_count = COUNT_OF(wanted)};
+                                           .kinds = stored,
+                                           .kind_count = COUNT_OF(stored)};
     const char *paths[MANIFEST_STORE_PATHS_MAX];
     CLEANUP(zone_ages) struct zone_ages *ages = zone_ages_read(&options, err);
     if (!ages)

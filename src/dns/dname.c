@@ -211,9 +211,8 @@ static bool read_label(struct reader *reader)
     if (read_plain(reader))
         return end_label(reader);
     struct text label = label_ahead(reader);
-    bool is_read = has_other_scripts(label) && reader->rules != DNAME_OF_FILE
-                       ? read_other_scripts(reader, label)
-                       : read_octets(reader, label.at + label.len);
+    bool is_read = has_other_scripts(label) ? read_other_scripts(reader, label)
+                                            : read_octets(reader, label.at + label.len);
     return is_read && end_label(reader);
 }
 

@@ -26,7 +26,7 @@ struct dname {
 enum dname_rules {
     // Letters, digits, - _ / and *, which fills its label; escapes; labels of other scripts.
     DNAME_OF_OBJECT,
-    // Of a zone file: any octet but blanks and what has a meaning there.
+    // Of a zone file: any octet but blanks and what has a meaning there; labels of other scripts.
     DNAME_OF_FILE,
     // As of an object, but * may stand once anywhere in a label.
     DNAME_OF_PATTERN,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "dns/ledger_private.h"
 #include "dns/record_text.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "dns/rdata.h"
 #include "dns/wire.h"

@@ -147,8 +147,9 @@ static unsigned judge_zone(struct primary_answer *answer, const struct primary_r
 {
     const struct zone_history *history = NULL;
     enum primary_grant grant = PRIMARY_NOTHING;
+    const uint32_t *has = answer->told.kind == PRIMARY_IXFR ? &answer->asked.serial : NULL;
     if (!calls->zone(calls->context, answer->asked.question.name, request->address,
-                     answer->told.key, &history, &grant) ||
+                     answer->told.key, has, &history, &grant) ||
         grant == PRIMARY_NOTHING)
         return RCODE_REFUSED;
     if (!history || !zone_history_newest(history))

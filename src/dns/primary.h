@@ -26,17 +26,19 @@ struct primary_request {
 // What the owner of the zones says of them.
 enum primary_grant {
     PRIMARY_NOTHING,
-    PRIMARY_WHOLES, // no differences: nobody knows that what it has of the zone is from here
+    PRIMARY_WHOLES, // no differences: what it has of the zone may be another's, or they lead
+                    // nowhere
     PRIMARY_ALL,
 };
 struct primary_calls {
     // NULL: no such key.
     const struct tsig_key *(*key)(void *context, struct dname name);
     // False: not known. history NULL: known, but without a good version (SERVFAIL). `grant` says
-    // what that peer with that key (or NULL) may have.
+    // what that peer with that key (or NULL) may have; `has` is the serial that it has, of an IXFR,
+    // else NULL.
     bool (*zone)(void *context, struct dname apex, const uint8_t address[16],
-                 const struct tsig_key *key, const struct zone_history **history,
-                 enum primary_grant *grant);
+                 const struct tsig_key *key, const uint32_t *has,
+                 const struct zone_history **history, enum primary_grant *grant);
     void *context;
 };
 

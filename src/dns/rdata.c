@@ -29,6 +29,7 @@ static const struct rdata_shape shapes[] = {
     [8] = {FIELDS(RDATA_NAME), .is_compressible = true},                     // MG
     [9] = {FIELDS(RDATA_NAME), .is_compressible = true},                     // MR
     [10] = {FIELDS(RDATA_OPAQUE)},                                           // NULL
+    [11] = {FIELDS(RDATA_IP4, RDATA_WKS), .check = rdata_check_wks},         // WKS
     [RR_PTR] = {FIELDS(RDATA_NAME), .is_compressible = true, .has_target = true},
     [13] = {FIELDS(RDATA_STRING, RDATA_STRING)},                      // HINFO
     [14] = {FIELDS(RDATA_NAME, RDATA_NAME), .is_compressible = true}, // MINFO
@@ -47,15 +48,20 @@ static const struct rdata_shape shapes[] = {
     [26] = {FIELDS(RDATA_U16, RDATA_NAME, RDATA_NAME)},               // PX
     [27] = {FIELDS(RDATA_STRING, RDATA_STRING, RDATA_STRING), .check = rdata_check_gpos}, // GPOS
     [RR_AAAA] = {FIELDS(RDATA_IP6)},
-    [29] = {FIELDS(RDATA_LOC)},                // LOC
-    [30] = {FIELDS(RDATA_NAME, RDATA_OPAQUE)}, // NXT
+    [29] = {FIELDS(RDATA_LOC)},                                          // LOC
+    [30] = {FIELDS(RDATA_NAME, RDATA_OPAQUE), .check = rdata_check_nxt}, // NXT
+    [31] = {FIELDS(RDATA_HEX)},                                          // EID
+    [32] = {FIELDS(RDATA_HEX)},                                          // NIMLOC
     [RR_SRV] = {FIELDS(RDATA_U16, RDATA_U16, RDATA_U16, RDATA_NAME), .has_target = true},
+    [34] = {FIELDS(RDATA_ATMA), .check = rdata_check_atma}, // ATMA
     [35] = {FIELDS(RDATA_U16, RDATA_U16, RDATA_STRING, RDATA_STRING, RDATA_STRING, RDATA_NAME),
             .has_target = true, .check = rdata_check_naptr},                    // NAPTR
     [36] = {FIELDS(RDATA_U16, RDATA_NAME), .has_target = true},                 // KX
     [37] = {FIELDS(RDATA_CERT_TYPE, RDATA_U16, RDATA_ALGORITHM, RDATA_BASE64)}, // CERT
+    [38] = {FIELDS(RDATA_A6)},                                                  // A6
     [RR_DNAME] = {FIELDS(RDATA_NAME), .has_target = true},
-    [42] = {FIELDS(RDATA_APL)}, // APL
+    [40] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_KEY)}, // SINK
+    [42] = {FIELDS(RDATA_APL), .check = rdata_check_apl},     // APL
     [RR_DS] = {FIELDS(DS_FIELDS), .check = rdata_check_ds},
     [44] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_HEX), .check = rdata_check_sshfp}, // SSHFP
     [45] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_GATEWAY, RDATA_BASE64)}, // IPSECKEY
@@ -69,6 +75,7 @@ static const struct rdata_shape shapes[] = {
     [53] = {FIELDS(RDATA_U8, RDATA_U8, RDATA_U8, RDATA_HEX), .check = rdata_check_tlsa}, // SMIMEA
     [55] = {FIELDS(RDATA_HIP, RDATA_NAMES)},                                             // HIP
     [56] = {FIELDS(RDATA_STRINGS)},                                                      // NINFO
+    [57] = {FIELDS(KEY_FIELDS, RDATA_BASE64), .check = rdata_check_rkey},                // RKEY
     [58] = {FIELDS(RDATA_NAME, RDATA_NAME)},                                             // TALINK
     [RR_CDS] = {FIELDS(DS_FIELDS), .check = rdata_check_cds},
     [RR_CDNSKEY] = {FIELDS(KEY_FIELDS, RDATA_BASE64), .check = rdata_check_cdnskey},
@@ -78,6 +85,9 @@ static const struct rdata_shape shapes[] = {
             .check = rdata_check_zonemd}, // ZONEMD
     [RR_SVCB] = {FIELDS(SVCB_FIELDS), .has_target = true, .check = rdata_check_svcb},
     [RR_HTTPS] = {FIELDS(SVCB_FIELDS), .has_target = true, .check = rdata_check_svcb},
+    [66] = {FIELDS(RDATA_TYPE, RDATA_SCHEME, RDATA_U16, RDATA_NAME)}, // DSYNC
+    [67] = {FIELDS(RDATA_BASE64)},                                    // HHIT
+    [68] = {FIELDS(RDATA_BASE64)},                                    // BRID
     [RR_SPF] = {FIELDS(RDATA_STRINGS)},
     [104] = {FIELDS(RDATA_U16, RDATA_GROUPS)},                   // NID
     [105] = {FIELDS(RDATA_U16, RDATA_IP4)},                      // L32
@@ -87,7 +97,11 @@ static const struct rdata_shape shapes[] = {
     [109] = {FIELDS(RDATA_EUI64)},                               // EUI64
     [256] = {FIELDS(RDATA_U16, RDATA_U16, RDATA_NONEMPTY)},      // URI
     [RR_CAA] = {FIELDS(RDATA_U8, RDATA_TAG, RDATA_VALUE)},
-    [258] = {FIELDS(RDATA_STRINGS)}, // AVC
+    [258] = {FIELDS(RDATA_STRINGS)},                                           // AVC
+    [259] = {FIELDS(RDATA_U32, RDATA_U32, RDATA_U8, RDATA_STRING, RDATA_DOA)}, // DOA
+    [260] = {FIELDS(RDATA_U8, RDATA_RELAY)},                                   // AMTRELAY
+    [261] = {FIELDS(RDATA_STRINGS)},                                           // RESINFO
+    [262] = {FIELDS(RDATA_STRINGS)},                                           // WALLET
 };
 
 // Of TA and DLV, far from all others.

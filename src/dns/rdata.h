@@ -14,7 +14,16 @@
 // and in lower case, so two RRs are equal when their octets are. All that is printed anywhere is
 // printed back from it.
 
-enum { RDATA_MAX = 65535 }; // octets
+enum {
+    RDATA_MAX = 65535, // octets
+    // What may be written: with its name, an SOA and a TSIG record it has to fit one message of
+    // 65535 octets, or no server could ever fetch or answer it.
+    RDATA_WRITTEN_MAX = 65000,
+    // So have all records of one type at a name, which are answered together: the name, and for
+    // each record its rdata and these. named fetches no zone with a larger set.
+    RDATA_SET_ROOM = 65138,
+    RDATA_OVERHEAD = 12,
+};
 
 // A word of presentation text. Escapes still stand in it, the quotes do not. A quote behind a =
 // ends a word and begins the next: alpn="h2,h3" is `alpn=` and, right behind it in one text,
@@ -36,6 +45,11 @@ struct rdata_rules {
     enum dname_rules names;
 };
 
+// Can any server fetch and answer it?
+static inline bool rdata_fits_message(struct dname owner, struct text rdata)
+{
+    return owner.len + rdata.len + RDATA_OVERHEAD <= RDATA_SET_ROOM;
+}
 // Appends to `out`. Errors have fault SPEC and reason InvalidRData, InvalidName (a name breaks the
 // rules), NSTargetIsAddress or MXTargetIsAddress, and say where: "number 70000 is out of range
 // 0..65535 (at character 1)", of words "(at word 1)". "\# LEN HEX" is taken for every type, and

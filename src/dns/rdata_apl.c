@@ -6,7 +6,7 @@
 // APL (RFC 3123): [!]family:address/prefix, any number of them. On the wire: family, prefix,
 // negation and length, then the address without the zero octets at its end.
 
-enum { ITEM_HEAD = 4, IS_NEGATED = 0x80 };
+enum { ITEM_HEAD = 4, IS_NEGATED = 0x80, ITEMS_MAX = 64 };
 
 // By family number.
 static const uint8_t address_lens[] = {[1] = 4, [2] = 16};
@@ -74,6 +74,15 @@ static bool is_item(const uint8_t *at, size_t rest)
         return false;
     bool is_known = family && family < COUNT_OF(address_lens);
     return !is_known || (len <= address_lens[family] && at[2] <= 8 * address_lens[family]);
+}
+
+bool rdata_check_apl(struct text rdata, struct error *err)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < rdata.len; at += ITEM_HEAD + (rdata.at[at + 3] & ~IS_NEGATED))
+        count++;
+    return count <= ITEMS_MAX || error_set(err, FAULT_SPEC, "InvalidRData",
+                                           "%zu addresses: NSD takes %d at most", count, ITEMS_MAX);
 }
 
 bool rdata_apl_take(struct rdata_taker *taker)

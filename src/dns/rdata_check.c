@@ -24,7 +24,7 @@ static bool check_digest(const char *what, unsigned type, size_t len, size_t wan
 
 // ---- DNSSEC -------------------------------------------------------------------------------------
 
-enum { DS_HEAD = 4, KEY_HEAD = 4 };
+enum { DS_HEAD = 4, KEY_HEAD = 4, ALGORITHM_PRIVATEDNS = 253 };
 
 bool rdata_check_ds(struct text rdata, struct error *err)
 {
@@ -35,10 +35,19 @@ bool rdata_check_ds(struct text rdata, struct error *err)
     return check_digest("a digest", type, rdata.len - DS_HEAD, lens[type], err);
 }
 
+// A private algorithm stands in front of its key as a name (RFC 4034 A.1.1).
+static bool check_algorithm(struct text rdata, struct error *err)
+{
+    const uint8_t *at = (const uint8_t *)rdata.at;
+    return at[3] != ALGORITHM_PRIVATEDNS || rdata_name_len(at + KEY_HEAD, at + rdata.len) ||
+           refuse(err, "the key of algorithm 253 does not begin with the algorithm's name");
+}
+
 // RFC 4034 2.1.2.
 bool rdata_check_dnskey(struct text rdata, struct error *err)
 {
-    return rdata.at[2] == 3 || refuse(err, "the protocol of a zone's key is 3");
+    return (rdata.at[2] == 3 || refuse(err, "the protocol of a zone's key is 3")) &&
+           check_algorithm(rdata, err);
 }
 
 // Algorithm 0 asks the parent to remove the DS (RFC 8078 4).
@@ -62,7 +71,17 @@ bool rdata_check_cdnskey(struct text rdata, struct error *err)
 bool rdata_check_key(struct text rdata, struct error *err)
 {
     bool has_none = (rdata.at[0] & 0xc0) == 0xc0;
-    return has_none || rdata.len > KEY_HEAD || refuse(err, "base64 text is missing");
+    if (has_none)
+        return rdata.len == KEY_HEAD || refuse(err, "its flags say that there is no key: leave it");
+    return (rdata.len > KEY_HEAD || refuse(err, "base64 text is missing")) &&
+           check_algorithm(rdata, err);
+}
+
+// draft-reid-dnsext-rkey 3.1.
+bool rdata_check_rkey(struct text rdata, struct error *err)
+{
+    return ((!rdata.at[0] && !rdata.at[1]) || refuse(err, "the flags of an RKEY are 0")) &&
+           check_algorithm(rdata, err);
 }
 
 bool rdata_check_sshfp(struct text rdata, struct error *err)
@@ -97,6 +116,16 @@ bool rdata_check_nsec(struct text rdata, struct error *err)
     const uint8_t *at = (const uint8_t *)rdata.at;
     return rdata_name_len(at, at + rdata.len) < rdata.len ||
            refuse(err, "types are missing: an NSEC names one at least");
+}
+
+// A bitmap of types 0..127, the first of which has another meaning (RFC 2535 5.2).
+bool rdata_check_nxt(struct text rdata, struct error *err)
+{
+    enum { BITMAP_MAX = 16, BIT_OF_TYPE_0 = 0x80 };
+    const uint8_t *at = (const uint8_t *)rdata.at, *end = at + rdata.len;
+    const uint8_t *bitmap = at + rdata_name_len(at, end);
+    return (end > bitmap && end - bitmap <= BITMAP_MAX && !(*bitmap & BIT_OF_TYPE_0) && end[-1]) ||
+           refuse(err, "the bitmap of types is malformed");
 }
 
 // ---- old types ----------------------------------------------------------------------------------

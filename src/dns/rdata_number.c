@@ -188,6 +188,17 @@ bool rdata_cert_type_read(struct rdata_reader *reader)
     return true;
 }
 
+// RFC 9859 2.
+bool rdata_scheme_read(struct rdata_reader *reader)
+{
+    static const struct mnemonic rows[] = {{1, "NOTIFY"}};
+    uint32_t number = 0;
+    if (!next_mnemonic(reader, rows, COUNT_OF(rows), "a scheme", UINT8_MAX, &number))
+        return false;
+    buffer_add_char(reader->out, (char)number);
+    return true;
+}
+
 bool rdata_type_read(struct rdata_reader *reader)
 {
     char shown[RDATA_SHOWN_MAX];

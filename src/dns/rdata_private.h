@@ -46,7 +46,13 @@ enum rdata_field {
     RDATA_GATEWAY, // of IPSECKEY
     RDATA_HIP,     // all but the servers
     RDATA_PARAMS,  // of SVCB
-    RDATA_OPAQUE,  // has no text
+    RDATA_WKS,     // protocol and services, the rest
+    RDATA_ATMA,
+    RDATA_A6,
+    RDATA_RELAY,  // of AMTRELAY: all but the precedence
+    RDATA_DOA,    // of DOA: the rest in base64, or - for none
+    RDATA_SCHEME, // 8 bits; of DSYNC
+    RDATA_OPAQUE, // has no text
     RDATA_FIELD_COUNT,
 };
 
@@ -183,14 +189,16 @@ rdata_read_field rdata_algorithm_read, rdata_base64_read, rdata_cert_type_read,
     rdata_hex_read, rdata_ip4_read, rdata_ip6_read, rdata_key_read, rdata_maybe_read,
     rdata_names_read, rdata_nonempty_read, rdata_nsap_read, rdata_opaque_read, rdata_period_read,
     rdata_salt_read, rdata_string_read, rdata_strings_read, rdata_tag_read, rdata_time_read,
-    rdata_type_read, rdata_u16_read, rdata_u32_read, rdata_u8_read, rdata_value_read;
+    rdata_scheme_read, rdata_type_read, rdata_u16_read, rdata_u32_read, rdata_u8_read,
+    rdata_value_read;
 
 // ---- fields with files of their own -------------------------------------------------------------
 
 rdata_read_field rdata_loc_read, rdata_apl_read, rdata_gateway_read, rdata_hip_read,
-    rdata_params_read, rdata_bitmap_read;
+    rdata_params_read, rdata_bitmap_read, rdata_wks_read, rdata_atma_read, rdata_a6_read,
+    rdata_relay_read, rdata_doa_read;
 rdata_take_field rdata_loc_take, rdata_apl_take, rdata_gateway_take, rdata_hip_take,
-    rdata_bitmap_take;
+    rdata_bitmap_take, rdata_a6_take, rdata_relay_take;
 rdata_write_field rdata_loc_write, rdata_apl_write, rdata_gateway_write, rdata_hip_write,
     rdata_params_write, rdata_bitmap_write;
 
@@ -199,7 +207,8 @@ rdata_write_field rdata_loc_write, rdata_apl_write, rdata_gateway_write, rdata_h
 rdata_check rdata_check_ds, rdata_check_cds, rdata_check_cdnskey, rdata_check_dnskey,
     rdata_check_key, rdata_check_tlsa, rdata_check_sshfp, rdata_check_zonemd, rdata_check_naptr,
     rdata_check_nsec, rdata_check_svcb, rdata_check_ns, rdata_check_mx, rdata_check_x25,
-    rdata_check_gpos;
+    rdata_check_gpos, rdata_check_nxt, rdata_check_apl, rdata_check_wks, rdata_check_atma,
+    rdata_check_rkey;
 // Is it a substitution of NAPTR? Not of empty text.
 bool rdata_is_regexp(struct text text);
 // Is it the text of an address, with or without a final dot?

@@ -280,6 +280,12 @@ static rdata_read_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_GATEWAY] = rdata_gateway_read,
     [RDATA_HIP] = rdata_hip_read,
     [RDATA_PARAMS] = rdata_params_read,
+    [RDATA_WKS] = rdata_wks_read,
+    [RDATA_ATMA] = rdata_atma_read,
+    [RDATA_A6] = rdata_a6_read,
+    [RDATA_RELAY] = rdata_relay_read,
+    [RDATA_DOA] = rdata_doa_read,
+    [RDATA_SCHEME] = rdata_scheme_read,
     [RDATA_OPAQUE] = rdata_opaque_read,
 };
 
@@ -289,9 +295,9 @@ static bool check(const struct rdata_reader *reader, const struct rdata_shape *s
 {
     struct text all = buffer_text(reader->out);
     struct text rdata = {all.at + reader->start, all.len - reader->start};
-    if (rdata.len > RDATA_MAX)
+    if (rdata.len > RDATA_WRITTEN_MAX)
         return rdata_refuse(reader, NULL, "rdata of %zu octets: at most %d are possible", rdata.len,
-                            RDATA_MAX);
+                            RDATA_WRITTEN_MAX);
     return !shape->check || shape->check(rdata, reader->err) || rdata_refuse_here(reader);
 }
 
@@ -299,7 +305,7 @@ static bool read_generic_len(struct rdata_reader *reader, uint32_t *len)
 {
     reader->next = 1; // behind the \#
     const struct rdata_word *word = rdata_next_plain(reader, "the number of octets");
-    return word && rdata_number(reader, word->text, RDATA_MAX, len);
+    return word && rdata_number(reader, word->text, RDATA_WRITTEN_MAX, len);
 }
 
 // RFC 3597 5: \# LEN HEX.

@@ -14,6 +14,7 @@ enum {
     PRIORITY_LEN = 2,
     PARAM_HEAD = 4,
     PARAM_INVALID = 65535,
+    PARAMS_MAX = 62, // NSD drops transfers with more
     MANDATORY = 0,
     ALPN = 1,
     NO_DEFAULT_ALPN = 2
@@ -483,7 +484,11 @@ bool rdata_check_svcb(struct text rdata, struct error *err)
     size_t at = PRIORITY_LEN + rdata_name_len(octets + PRIORITY_LEN, octets + rdata.len);
     struct text all = {rdata.at + at, rdata.len - at}, rest = all, value;
     unsigned key;
+    size_t count = 0;
     for (int before = -1; next_param(&rest, &key, &value); before = (int)key) {
+        if (++count > PARAMS_MAX)
+            return error_set(err, FAULT_SPEC, REASON, "more than %d parameters: NSD takes no more",
+                             PARAMS_MAX);
         if ((int)key == before)
             return refuse_key(err, key, "stands there twice");
         if ((int)key < before)

@@ -219,7 +219,13 @@ static rdata_take_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_GATEWAY] = rdata_gateway_take,
     [RDATA_HIP] = rdata_hip_take,
     [RDATA_PARAMS] = take_rest, // rdata_check_svcb looks at all of them
-    [RDATA_OPAQUE] = take_rest,
+    [RDATA_WKS] = take_some,
+    [RDATA_ATMA] = take_some,
+    [RDATA_A6] = rdata_a6_take,
+    [RDATA_RELAY] = rdata_relay_take,
+    [RDATA_DOA] = take_rest,
+    [RDATA_SCHEME] = take_1,
+    [RDATA_OPAQUE] = take_some,
 };
 
 static bool take_fields(struct rdata_taker *taker, const struct rdata_shape *shape)

@@ -412,6 +412,12 @@ static rdata_write_field *const fields[RDATA_FIELD_COUNT] = {
     [RDATA_GATEWAY] = rdata_gateway_write,
     [RDATA_HIP] = rdata_hip_write,
     [RDATA_PARAMS] = rdata_params_write,
+    [RDATA_WKS] = write_opaque,
+    [RDATA_ATMA] = write_opaque,
+    [RDATA_A6] = write_opaque,
+    [RDATA_RELAY] = write_opaque,
+    [RDATA_DOA] = write_opaque,
+    [RDATA_SCHEME] = write_u8,
     [RDATA_OPAQUE] = write_opaque,
 };
 

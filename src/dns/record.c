@@ -1,8 +1,9 @@
 #include "dns/record.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 
 static const struct {
@@ -135,12 +136,19 @@ bool record_set_is_same_key(const struct record_set *a, const struct record_set 
 
 uint64_t record_set_key_hash(const struct record_set *set)
 {
-    static const uint64_t fnv_basis = 0xcbf29ce484222325, fnv_prime = 0x100000001b3;
+    uint8_t block[sizeof(uint64_t) + 64];
     size_t len = prefix_len(set) + set->domain.len;
-    uint64_t hash = fnv_basis ^ (uint64_t)set->type;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)name_octet(set, i)) * fnv_prime;
-    return hash_octets(&hash, sizeof hash);
+    size_t used = sizeof(uint64_t);
+    uint64_t hash = (uint64_t)set->type;
+    for (size_t i = 0; i < len; i++) {
+        block[used++] = (uint8_t)name_octet(set, i);
+        if (used < sizeof block && i + 1 < len)
+            continue;
+        memcpy(block, &hash, sizeof hash);
+        hash = hash_octets(block, used);
+        used = sizeof hash;
+    }
+    return hash;
 }
 
 struct record_set record_set_copy(struct arena *arena, const struct record_set *set)

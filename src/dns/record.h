@@ -55,6 +55,9 @@ bool record_name_join(struct arena *arena, struct text domain, struct text subdo
 bool target_normalise(struct arena *arena, struct text text, bool allow_root, struct text *out,
                       struct error *err);
 
+// Of a digest of what a record set comes to at one backend.
+enum { FINGERPRINT_OCTETS = 16 };
+
 // What kind of text a type's value is, for error texts: "IPv4 address", "IPv6 address",
 // "domain name", "text".
 const char *record_value_noun(enum record_type type);

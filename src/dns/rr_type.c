@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-enum { MNEMONIC_MAX = 10 };
+enum { MNEMONIC_MAX = 10, OPT = 41, META_FIRST = 128, META_LAST = 255 };
 
 struct row {
     uint16_t number;
@@ -38,11 +38,18 @@ static const struct row rows[] = {
 
 // Old or rare ones, which not every server reads: they are written as TYPE and number.
 static const struct row rare[] = {
-    {3, false, "MD"},        {4, false, "MF"},      {7, false, "MB"},    {8, false, "MG"},
-    {9, false, "MR"},        {10, false, "NULL"},   {11, false, "WKS"},  {14, false, "MINFO"},
-    {19, false, "X25"},      {20, false, "ISDN"},   {21, false, "RT"},   {22, false, "NSAP"},
-    {23, false, "NSAP-PTR"}, {26, false, "PX"},     {27, false, "GPOS"}, {30, false, "NXT"},
-    {56, false, "NINFO"},    {58, false, "TALINK"}, {258, false, "AVC"},
+    {3, false, "MD"},         {4, false, "MF"},        {7, false, "MB"},
+    {8, false, "MG"},         {9, false, "MR"},        {10, false, "NULL"},
+    {11, false, "WKS"},       {14, false, "MINFO"},    {19, false, "X25"},
+    {20, false, "ISDN"},      {21, false, "RT"},       {22, false, "NSAP"},
+    {23, false, "NSAP-PTR"},  {26, false, "PX"},       {27, false, "GPOS"},
+    {30, false, "NXT"},       {31, false, "EID"},      {32, false, "NIMLOC"},
+    {34, false, "ATMA"},      {38, false, "A6"},       {40, false, "SINK"},
+    {56, false, "NINFO"},     {57, false, "RKEY"},     {58, false, "TALINK"},
+    {66, false, "DSYNC"},     {67, false, "HHIT"},     {68, false, "BRID"},
+    {100, false, "UINFO"},    {101, false, "UID"},     {102, false, "GID"},
+    {103, false, "UNSPEC"},   {258, false, "AVC"},     {259, false, "DOA"},
+    {260, false, "AMTRELAY"}, {261, false, "RESINFO"}, {262, false, "WALLET"},
 };
 
 static const struct row *find(uint16_t type)
@@ -118,8 +125,13 @@ const char *rr_type_write_portable(uint16_t type, char out[10])
     return rr_type_write(type, out);
 }
 
+bool rr_type_is_meta(uint16_t type)
+{
+    return type == 0 || type == OPT || (type >= META_FIRST && type <= META_LAST);
+}
+
 bool rr_type_is_reserved(uint16_t type)
 {
     const struct row *row = find(type);
-    return type == 0 || (row && row->is_reserved);
+    return rr_type_is_meta(type) || (row && row->is_reserved);
 }

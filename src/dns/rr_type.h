@@ -37,5 +37,8 @@ const char *rr_type_write(uint16_t type, char out[10]);
 // As every server in use reads it: TYPE<n> for HIP, SIG, TA and DLV as well, of which Knot or NSD
 // know no mnemonic.
 const char *rr_type_write_portable(uint16_t type, char out[10]);
+// Of questions and messages alone (RFC 6895 3.1): no zone may hold one, and named drops a transfer
+// that does.
+bool rr_type_is_meta(uint16_t type);
 // Made by whoever serves the zone, about questions, or of one message alone: nobody's to write.
 bool rr_type_is_reserved(uint16_t type);

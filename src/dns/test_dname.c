@@ -97,6 +97,7 @@ static void labels_of_other_scripts_become_a_labels(void **state)
     expect_as(DNAME_OF_OBJECT, "b\303\274cher.", "xn--bcher-kva.");
     expect_as(DNAME_OF_OBJECT, "B\303\234CHER._tcp.", "xn--bcher-kva._tcp.");
     expect_as(DNAME_OF_OBJECT, "xn--bcher-kva.", "xn--bcher-kva.");
+    expect_as(DNAME_OF_FILE, "b\303\274cher.", "xn--bcher-kva.");
     expect_as(DNAME_OF_OBJECT, "xn--i-7iq.", "xn--i-7iq."); // with an emoji
     expect_as(DNAME_OF_OBJECT, "ab--c.-a.b-.", "ab--c.-a.b-.");
     refuse_as(DNAME_OF_OBJECT, "xn--\\045\\045\\045.", "xn----- does not decode as Punycode");

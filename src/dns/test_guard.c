@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "dns/guard.h"
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND };

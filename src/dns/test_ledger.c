@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/value.h"
 #include "dns/ledger.h"

@@ -208,7 +208,8 @@ static void add_certificate(struct buffer *out, uint64_t *state)
 
 static void add_key(struct buffer *out, uint64_t *state)
 {
-    add_octets(out, state, 2);
+    buffer_add_char(out, (char)next(state, 64)); // it is not said that there is none
+    add_octets(out, state, 1);
     buffer_add_char(out, 3);
 }
 
@@ -245,6 +246,70 @@ static void add_some_string(struct buffer *out, uint64_t *state)
     add_octets(out, state, len);
 }
 
+// ---- rare types ---------------------------------------------------------------------------------
+
+static void add_zero(struct buffer *out, uint64_t *state)
+{
+    (void)state;
+    buffer_add_char(out, 0);
+}
+
+// Of services; it ends with another octet than 0.
+static void add_services(struct buffer *out, uint64_t *state)
+{
+    add_octets(out, state, next(state, 40));
+    buffer_add_char(out, (char)(1 + next(state, 255)));
+}
+
+static void add_relay(struct buffer *out, uint64_t *state)
+{
+    uint32_t kind = next(state, 4);
+    buffer_add_char(out, (char)(kind | (next(state, 2) ? 0x80 : 0)));
+    if (kind == 3)
+        add_name(out, state);
+    else
+        add_octets(out, state, kind == 0 ? 0 : kind == 1 ? 4 : 16);
+}
+
+static void add_suffix(struct buffer *out, uint64_t *state)
+{
+    uint32_t prefix = next(state, 129);
+    buffer_add_char(out, (char)prefix);
+    if (prefix < 128)
+        buffer_add_char(out, (char)(next(state, 256) & 0xff >> prefix % 8));
+    add_octets(out, state, prefix < 128 ? 15 - prefix / 8 : 0);
+    if (prefix)
+        add_name(out, state);
+}
+
+static void add_no_flags(struct buffer *out, uint64_t *state)
+{
+    add_zero(out, state);
+    add_zero(out, state);
+}
+
+// None that stands in front of its key.
+static void add_key_algorithm(struct buffer *out, uint64_t *state)
+{
+    buffer_add_char(out, (char)(1 + next(state, 252)));
+}
+
+static void add_nxt_bitmap(struct buffer *out, uint64_t *state)
+{
+    size_t len = next(state, 16);
+    if (len)
+        buffer_add_char(out, (char)next(state, 128));
+    add_octets(out, state, len ? len - 1 : 0);
+    buffer_add_char(out, (char)(1 + next(state, 127)));
+}
+
+// As a private algorithm would stand in front of it.
+static void add_private(struct buffer *out, uint64_t *state)
+{
+    buffer_add_char(out, (char)253);
+    add_name(out, state);
+}
+
 static void add_strings(struct buffer *out, uint64_t *state)
 {
     for (size_t strings = 1 + next(state, 4); strings; strings--)
@@ -261,13 +326,16 @@ static const struct {
     char letter;
     void (*add)(struct buffer *out, uint64_t *state);
 } adders[] = {
-    {'C', add_certificate}, {'K', add_key},         {'f', add_flags},
-    {'A', add_algorithm},   {'D', add_digest},      {'F', add_fingerprint},
-    {'S', add_strings},     {'Z', add_zone_digest}, {'b', add_bitmap},
-    {'d', add_digits},      {'g', add_gateway},     {'h', add_host_identity},
-    {'l', add_location},    {'n', add_name},        {'o', add_some_string},
-    {'p', add_prefixes},    {'r', add_regexp},      {'s', add_any_string},
-    {'t', add_tag},         {'v', add_service},     {'x', add_rest},
+    {'C', add_certificate},   {'K', add_key},         {'f', add_flags},
+    {'A', add_algorithm},     {'D', add_digest},      {'F', add_fingerprint},
+    {'S', add_strings},       {'Z', add_zone_digest}, {'b', add_bitmap},
+    {'d', add_digits},        {'g', add_gateway},     {'h', add_host_identity},
+    {'l', add_location},      {'n', add_name},        {'o', add_some_string},
+    {'p', add_prefixes},      {'r', add_regexp},      {'s', add_any_string},
+    {'B', add_key_algorithm}, {'q', add_nxt_bitmap},  {'e', add_zero},
+    {'i', add_services},      {'j', add_suffix},      {'k', add_no_flags},
+    {'P', add_private},       {'y', add_relay},       {'t', add_tag},
+    {'v', add_service},       {'x', add_rest},
 };
 
 static const struct {
@@ -275,21 +343,25 @@ static const struct {
     const char *pattern;
 } shapes[] = {
     {"A", "4"},         {"AAAA", "88"},      {"AFSDB", "2n"},    {"APL", "p"},
-    {"AVC", "S"},       {"CAA", "1tx"},      {"CDNSKEY", "KAx"}, {"CDS", "2AD"},
+    {"AVC", "S"},       {"CAA", "1tx"},      {"CDNSKEY", "KBx"}, {"CDS", "2AD"},
     {"CERT", "5x"},     {"CNAME", "n"},      {"CSYNC", "6b"},    {"DHCID", "x"},
-    {"DLV", "3D"},      {"DNAME", "n"},      {"DNSKEY", "K1x"},  {"DS", "3D"},
+    {"DLV", "3D"},      {"DNAME", "n"},      {"DNSKEY", "KBx"},  {"DS", "3D"},
     {"EUI48", "6"},     {"EUI64", "8"},      {"HINFO", "ss"},    {"HIP", "h"},
-    {"HTTPS", "v"},     {"IPSECKEY", "g"},   {"ISDN", "ss"},     {"KEY", "4x"},
+    {"HTTPS", "v"},     {"IPSECKEY", "g"},   {"ISDN", "ss"},     {"KEY", "KBx"},
     {"KX", "2n"},       {"L32", "24"},       {"L64", "28"},      {"LOC", "l"},
     {"LP", "2n"},       {"MB", "n"},         {"MINFO", "nn"},    {"MX", "2n"},
     {"NAPTR", "4fsrn"}, {"NID", "28"},       {"NS", "n"},        {"NSAP", "x"},
     {"NSEC", "nb"},     {"NSEC3", "4sob"},   {"NULL", "x"},      {"NSEC3PARAM", "4s"},
-    {"NXT", "nx"},      {"OPENPGPKEY", "x"}, {"PTR", "n"},       {"PX", "2nn"},
+    {"NXT", "nq"},      {"OPENPGPKEY", "x"}, {"PTR", "n"},       {"PX", "2nn"},
     {"RP", "nn"},       {"RRSIG", "99nx"},   {"RT", "2n"},       {"SIG", "99nx"},
     {"SMIMEA", "C"},    {"SOA", "nn992"},    {"SPF", "S"},       {"SRV", "6n"},
     {"SSHFP", "1F"},    {"SVCB", "v"},       {"TA", "3D"},       {"TALINK", "nn"},
     {"TKEY", "x"},      {"TLSA", "C"},       {"TXT", "S"},       {"TYPE65280", "x"},
-    {"URI", "4x"},      {"X25", "d"},        {"ZONEMD", "5Z"},
+    {"ATMA", "ex"},     {"DOA", "9sx"},      {"DSYNC", "5n"},    {"EID", "x"},
+    {"HHIT", "x"},      {"NIMLOC", "x"},     {"RESINFO", "S"},   {"SINK", "3x"},
+    {"UNSPEC", "x"},    {"WALLET", "S"},     {"WKS", "5i"},      {"AMTRELAY", "1y"},
+    {"A6", "j"},        {"RKEY", "k1Bx"},    {"DNSKEY", "KPx"},  {"URI", "4x"},
+    {"X25", "d"},       {"ZONEMD", "5Z"},
 };
 
 static void make(struct buffer *out, const char *pattern, uint64_t *state)

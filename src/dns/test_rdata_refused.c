@@ -268,13 +268,88 @@ static void more_than_a_message_can_hold_is_refused(void **state)
     AUTO_BUFFER text = {0};
     AUTO_BUFFER out = {0};
     struct error err = {0};
-    for (size_t i = 0; i < 65280; i++) // and 256 lengths: one octet too many
+    for (size_t i = 0; i < 64747; i++) // and 254 lengths: one octet too many
         buffer_add_char(&text, 'a');
     assert_false(rdata_read(RR_TXT, buffer_text(&text), &rules, &out, NULL, &err));
-    assert_non_null(strstr(err.text, "rdata of 65536 octets"));
+    assert_non_null(strstr(err.text, "rdata of 65001 octets: at most 65000 are possible"));
     text.len--;
     assert_true(rdata_read(RR_TXT, buffer_text(&text), &rules, &out, NULL, &err));
-    assert_int_equal(out.len, RDATA_MAX);
+    assert_int_equal(out.len, RDATA_WRITTEN_MAX);
+}
+
+// One such record would keep named, Knot or NSD from loading the zone.
+static void octets_that_some_server_cannot_decode_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        const char *text;
+    } rows[] = {
+        {"TYPE10", "\\# 0"},
+        {"TYPE11", "\\# 0"},
+        {"TYPE11", "\\# 4 C0000201"},
+        {"TYPE11", "\\# 7 C00002010600 00"},
+        {"TYPE25", "\\# 5 C0000305AA"},
+        {"TYPE25", "\\# 5 000003FD41"},
+        {"TYPE30", "\\# 1 00"},
+        {"TYPE30", "\\# 2 0080"},
+        {"TYPE30", "\\# 2 0000"},
+        {"TYPE31", "\\# 0"},
+        {"TYPE32", "\\# 0"},
+        {"TYPE34", "\\# 1 00"},
+        {"TYPE34", "\\# 2 0141"},
+        {"TYPE38", "\\# 0"},
+        {"TYPE38", "\\# 1 81"},
+        {"TYPE38", "\\# 2 7902"},
+        {"TYPE38", "\\# 1 80"},
+        {"TYPE40", "\\# 2 0000"},
+        {"TYPE48", "\\# 5 000003FD41"},
+        {"TYPE57", "\\# 4 00000305"},
+        {"TYPE57", "\\# 5 0001030541"},
+        {"TYPE66", "\\# 5 0000000000"},
+        {"TYPE67", "\\# 0"},
+        {"TYPE68", "\\# 0"},
+        {"TYPE259", "\\# 9 000000000000000000"},
+        {"TYPE260", "\\# 1 00"},
+        {"TYPE260", "\\# 3 000000"},
+        {"TYPE260", "\\# 2 0001"},
+        {"TYPE261", "\\# 0"},
+        {"TYPE262", "\\# 2 0261"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_BUFFER out = {0};
+        struct error err = {0};
+        if (rdata_read(type_of(rows[i].type), text_of(rows[i].text), &rules, &out, NULL, &err))
+            fail_msg("%s %s was accepted", rows[i].type, rows[i].text);
+        assert_string_equal(err.reason, "InvalidRData");
+    }
+}
+
+static void more_than_nsd_has_room_for_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        const char *head;
+        size_t most;
+    } rows[] = {{"APL", "", 64}, {"SVCB", "1 .", 62}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_BUFFER text = {0};
+        AUTO_BUFFER out = {0};
+        struct error err = {0};
+        buffer_add_text(&text, rows[i].head);
+        for (size_t item = 0; item < rows[i].most; item++)
+            if (i)
+                buffer_printf(&text, " key%zu", item + 1000);
+            else
+                buffer_add_text(&text, " 1:192.0.2.0/24");
+        assert_true(
+            rdata_read(type_of(rows[i].type), buffer_text(&text), &rules, &out, NULL, &err));
+        buffer_add_text(&text, i ? " key9999" : " 1:192.0.2.0/24");
+        assert_false(
+            rdata_read(type_of(rows[i].type), buffer_text(&text), &rules, &out, NULL, &err));
+        assert_non_null(strstr(err.text, "NSD takes"));
+    }
 }
 
 int main(void)
@@ -288,6 +363,8 @@ int main(void)
         cmocka_unit_test(numbers_and_names_stand_without_quotes),
         cmocka_unit_test(names_need_an_origin_or_their_final_dot),
         cmocka_unit_test(more_than_a_message_can_hold_is_refused),
+        cmocka_unit_test(octets_that_some_server_cannot_decode_are_refused),
+        cmocka_unit_test(more_than_nsd_has_room_for_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

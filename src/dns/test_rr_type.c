@@ -65,9 +65,10 @@ static void types_that_nobody_may_write_are_known(void **state)
 {
     (void)state;
     static const char *const reserved[] = {
-        "SOA",  "SIG",  "RRSIG", "NSEC", "NSEC3", "NSEC3PARAM", "ZONEMD", "OPT",
-        "TKEY", "TSIG", "ANY",   "AXFR", "IXFR",  "MAILA",      "MAILB",  "TYPE0"};
-    static const char *const others[] = {"A", "NS", "DS", "DNSKEY", "CDS", "TYPE65280", "DLV"};
+        "SOA",  "SIG", "RRSIG", "NSEC", "NSEC3", "NSEC3PARAM", "ZONEMD", "OPT",     "TKEY",
+        "TSIG", "ANY", "AXFR",  "IXFR", "MAILA", "MAILB",      "TYPE0",  "TYPE128", "TYPE200"};
+    static const char *const others[] = {"A",         "NS",  "DS",      "DNSKEY", "CDS",
+                                         "TYPE65280", "DLV", "TYPE127", "URI"};
     for (size_t i = 0; i < COUNT_OF(reserved); i++)
         assert_true(rr_type_is_reserved(read_type(reserved[i])));
     for (size_t i = 0; i < COUNT_OF(others); i++)

@@ -32,9 +32,10 @@ static inline const struct tsig_key *served_key(void *context, struct dname name
 }
 
 static inline bool served_zone(void *context, struct dname apex, const uint8_t address[16],
-                               const struct tsig_key *key, const struct zone_history **history,
-                               enum primary_grant *grant)
+                               const struct tsig_key *key, const uint32_t *has,
+                               const struct zone_history **history, enum primary_grant *grant)
 {
+    (void)has;
     struct served *served = context;
     assert_int_equal(address[15], 7);
     *history = served->history;

@@ -236,6 +236,132 @@ static void null_mx_stands_alone(void **state)
     stop(&bench);
 }
 
+static void start_limited(struct bench *bench, uint32_t records_per_type, uint32_t types_per_name)
+{
+    struct zone_frame frame = plain_frame();
+    frame.nameservers = two_servers();
+    frame.nameserver_count = 2;
+    frame.limits = (struct zone_limits){records_per_type, types_per_name};
+    *bench = (struct bench){.compiler = compiler_of_shop()};
+    zone_compiler_set_frame(bench->compiler, &frame);
+}
+
+static void the_youngest_records_of_a_type_beyond_the_limit_are_out(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "2 records of type A at one name, and of 65,138 octets, are the most that the servers take "
+        "(max-records-per-type): older ones are there";
+    struct bench bench;
+    start_limited(&bench, 2, 0);
+    size_t first = add(&bench, "a A 192.0.2.1");
+    size_t same = add(&bench, "a A 192.0.2.1");
+    size_t second = add(&bench, "a A 192.0.2.2");
+    size_t third = add(&bench, "a A 192.0.2.3");
+    size_t third_again = add(&bench, "a A 192.0.2.3");
+    size_t other = add(&bench, "a TXT x");
+    run(&bench);
+    expect_fine(&bench, first);
+    expect_in(&bench, same);
+    expect_fine(&bench, second);
+    expect_out(&bench, third, ZONE_TOO_MANY_RECORDS, NULL, text);
+    expect_out(&bench, third_again, ZONE_TOO_MANY_RECORDS, NULL, text);
+    expect_fine(&bench, other);
+    drop(&bench, second);
+    run(&bench);
+    expect_fine(&bench, third);
+    expect_in(&bench, third_again);
+    stop(&bench);
+}
+
+static void the_youngest_types_beyond_the_limit_are_out(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "records of 3 types at one name are the most that the servers take (max-types-per-name): "
+        "older ones are there";
+    struct bench bench;
+    start_limited(&bench, 0, 3);
+    size_t a = add(&bench, "a A 192.0.2.1");
+    size_t txt = add(&bench, "a TXT x");
+    size_t mx = add(&bench, "a MX 1 mail.net.");
+    size_t srv = add(&bench, "a SRV 1 1 1 mail.net.");
+    size_t more = add(&bench, "a A 192.0.2.2");
+    size_t ns = add(&bench, "a NS ns.net."); // too late to make a delegation of it
+    size_t apex = add(&bench, "@ TXT x");    // beside SOA and NS
+    size_t apex_mx = add(&bench, "@ MX 1 mail.net.");
+    run(&bench);
+    expect_fine(&bench, a);
+    expect_fine(&bench, txt);
+    expect_fine(&bench, mx);
+    expect_out(&bench, srv, ZONE_TOO_MANY_RECORDS, NULL, text);
+    expect_fine(&bench, more);
+    expect_out(&bench, ns, ZONE_TOO_MANY_RECORDS, NULL, text);
+    expect_fine(&bench, apex);
+    expect_out(&bench, apex_mx, ZONE_TOO_MANY_RECORDS, NULL, text);
+    struct zone_frame frame = plain_frame();
+    frame.nameservers = two_servers();
+    frame.nameserver_count = 2;
+    zone_compiler_set_frame(bench.compiler, &frame);
+    run(&bench);
+    expect_fine(&bench, apex_mx);
+    expect_fine(&bench, ns);
+    expect_out(&bench, srv, ZONE_OCCLUDED_BY_DELEGATION, &bench.things[ns],
+               "a.shop.example. is occluded by a delegation at a.shop.example. of team/f");
+    stop(&bench);
+}
+
+// named fetches no zone with such a set, and nobody could answer it in one message.
+static void records_of_a_type_that_fit_no_message_together_are_out(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start_limited(&bench, 100, 100);
+    AUTO_BUFFER line = {0};
+    size_t at[3];
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        buffer_clear(&line);
+        buffer_printf(&line, "a TYPE65280 \\# 30000 %060000zu", i);
+        at[i] = add(&bench, line.at);
+    }
+    run(&bench);
+    expect_fine(&bench, at[0]);
+    expect_fine(&bench, at[1]);
+    assert_int_equal(bench.things[at[2]].outcome.reason, ZONE_TOO_MANY_RECORDS);
+    stop(&bench);
+}
+
+static void a_dname_above_a_name_server_of_the_zone_is_out(void **state)
+{
+    (void)state;
+    struct bench bench;
+    start(&bench);
+    size_t apex = add(&bench, "@ DNAME net.");
+    size_t dname = add(&bench, "servers DNAME net.");
+    run(&bench);
+    expect_out(&bench, apex, ZONE_OCCLUDED_BY_DNAME, NULL,
+               "a DNAME here would occlude ns1.shop.example., a name server of the zone, by the "
+               "zone itself (NS)");
+    expect_fine(&bench, dname);
+    size_t address = add(&bench, "ns3.servers A 192.0.2.3");
+    size_t ns = add(&bench, "@ NS ns3.servers.shop.example.");
+    size_t below = add(&bench, "other.servers A 192.0.2.4");
+    run(&bench);
+    expect_out(&bench, dname, ZONE_OCCLUDED_BY_DNAME, &bench.things[ns],
+               "a DNAME here would occlude ns3.servers.shop.example., a name server of the zone, "
+               "by team/d (NS)");
+    expect_fine(&bench, address);
+    expect_fine(&bench, below);
+    expect_fault(&bench, ZONE_FINE, "");
+    drop(&bench, ns);
+    run(&bench);
+    expect_fine(&bench, dname);
+    expect_out(&bench, address, ZONE_OCCLUDED_BY_DNAME, &bench.things[dname],
+               "ns3.servers.shop.example. is occluded by a DNAME at servers.shop.example. of "
+               "team/b");
+    stop(&bench);
+}
+
 static void the_same_record_twice_is_one(void **state)
 {
     (void)state;
@@ -1586,82 +1712,87 @@ static void versions_share_what_did_not_change(void **state)
     stop(&bench);
 }
 
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(types_that_servers_make_are_reserved),
+    cmocka_unit_test(a_ttl_beyond_31_bits_is_refused),
+    cmocka_unit_test(a_name_outside_the_zone_is_out_of_zone),
+    cmocka_unit_test(ns_at_a_wildcard_is_refused),
+    cmocka_unit_test(svcb_in_alias_mode_may_not_lead_to_itself),
+    cmocka_unit_test(a_cname_beside_other_data_loses_to_the_older),
+    cmocka_unit_test(age_decides_not_the_order_of_arrival),
+    cmocka_unit_test(the_loser_comes_in_when_the_winner_goes),
+    cmocka_unit_test(a_second_cname_loses),
+    cmocka_unit_test(a_cname_and_a_dname_exclude_each_other),
+    cmocka_unit_test(a_cname_at_the_apex_always_loses),
+    cmocka_unit_test(a_cname_loses_to_a_name_server_of_the_zone),
+    cmocka_unit_test(a_second_dname_loses),
+    cmocka_unit_test(null_mx_stands_alone),
+    cmocka_unit_test(the_youngest_records_of_a_type_beyond_the_limit_are_out),
+    cmocka_unit_test(the_youngest_types_beyond_the_limit_are_out),
+    cmocka_unit_test(records_of_a_type_that_fit_no_message_together_are_out),
+    cmocka_unit_test(a_dname_above_a_name_server_of_the_zone_is_out),
+    cmocka_unit_test(the_same_record_twice_is_one),
+    cmocka_unit_test(the_lowest_ttl_holds_for_the_whole_set),
+    cmocka_unit_test(what_is_kept_out_does_not_lower_a_ttl),
+    cmocka_unit_test(a_change_of_the_zones_ttl_is_heard),
+    cmocka_unit_test(a_delegation_occludes_all_but_ns_ds_and_glue),
+    cmocka_unit_test(a_delegation_below_a_delegation_is_none),
+    cmocka_unit_test(those_occluded_hear_who_delegates_now),
+    cmocka_unit_test(glue_of_a_target_at_the_cut_itself_is_kept),
+    cmocka_unit_test(a_target_below_its_own_cut_needs_glue),
+    cmocka_unit_test(a_target_in_the_zone_needs_an_address),
+    cmocka_unit_test(missing_sibling_glue_is_a_warning),
+    cmocka_unit_test(ds_needs_ns_that_are_in),
+    cmocka_unit_test(a_dname_occludes_what_is_below_it),
+    cmocka_unit_test(a_dname_at_the_apex_spares_the_apex),
+    cmocka_unit_test(a_dname_at_a_cut_is_occluded),
+    cmocka_unit_test(a_dname_at_a_wildcard_is_warned_of),
+    cmocka_unit_test(ns_mx_and_srv_may_not_point_at_a_cname),
+    cmocka_unit_test(nor_at_a_name_below_a_dname),
+    cmocka_unit_test(nor_at_a_name_that_a_wildcard_makes_an_alias),
+    cmocka_unit_test(a_target_without_address_is_warned_of),
+    cmocka_unit_test(a_cname_that_leads_nowhere_is_warned_of),
+    cmocka_unit_test(a_relative_target_that_does_not_exist_looks_absolute),
+    cmocka_unit_test(every_member_of_a_cname_loop_is_out),
+    cmocka_unit_test(a_cname_to_itself_is_a_loop),
+    cmocka_unit_test(a_wildcard_may_close_a_loop),
+    cmocka_unit_test(a_dname_may_close_a_loop),
+    cmocka_unit_test(a_loop_by_a_dname_is_seen_at_its_other_end),
+    cmocka_unit_test(dnames_that_lead_to_each_other_are_a_loop),
+    cmocka_unit_test(cds_at_the_apex_needs_dnskey),
+    cmocka_unit_test(cds_that_deletes_stands_alone),
+    cmocka_unit_test(names_that_hosts_cannot_have_are_warned_of),
+    cmocka_unit_test(an_asterisk_in_the_middle_is_warned_of),
+    cmocka_unit_test(spf_belongs_into_one_txt),
+    cmocka_unit_test(what_is_legal_passes_without_a_word),
+    cmocka_unit_test(a_zone_needs_name_servers),
+    cmocka_unit_test(fallbacks_serve_while_there_are_no_others),
+    cmocka_unit_test(name_servers_and_ns_records_are_one_set),
+    cmocka_unit_test(a_name_server_of_the_zone_needs_an_address),
+    cmocka_unit_test(a_name_server_below_a_cut_needs_glue),
+    cmocka_unit_test(an_address_is_no_name_server),
+    cmocka_unit_test(a_zone_that_is_too_large_is_not_served),
+    cmocka_unit_test(rdata_that_is_in_the_zone_is_counted),
+    cmocka_unit_test(names_go_with_their_last_record),
+    cmocka_unit_test(a_name_between_two_others_exists),
+    cmocka_unit_test(names_part_where_they_differ),
+    cmocka_unit_test(a_deep_name_is_one_node),
+    cmocka_unit_test(the_zones_own_fields_are_warned_of),
+    cmocka_unit_test(fields_at_their_bounds_are_fine),
+    cmocka_unit_test(mname_is_the_first_name_server_unless_it_is_given),
+    cmocka_unit_test(the_vector_for_hashes_comes_out),
+    cmocka_unit_test(a_zone_below_is_delegated_to_with_its_glue),
+    cmocka_unit_test(zones_below_lend_each_other_glue),
+    cmocka_unit_test(a_zone_below_without_glue_is_not_published_but_occludes),
+    cmocka_unit_test(an_address_by_wildcard_is_glue_as_well),
+    cmocka_unit_test(a_zone_below_may_have_its_name_servers_here),
+    cmocka_unit_test(a_change_below_is_followed),
+    cmocka_unit_test(who_is_hidden_by_another_zone_below_is_told),
+    cmocka_unit_test(only_what_changed_is_told),
+    cmocka_unit_test(versions_share_what_did_not_change),
+};
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_that_servers_make_are_reserved),
-        cmocka_unit_test(a_ttl_beyond_31_bits_is_refused),
-        cmocka_unit_test(a_name_outside_the_zone_is_out_of_zone),
-        cmocka_unit_test(ns_at_a_wildcard_is_refused),
-        cmocka_unit_test(svcb_in_alias_mode_may_not_lead_to_itself),
-        cmocka_unit_test(a_cname_beside_other_data_loses_to_the_older),
-        cmocka_unit_test(age_decides_not_the_order_of_arrival),
-        cmocka_unit_test(the_loser_comes_in_when_the_winner_goes),
-        cmocka_unit_test(a_second_cname_loses),
-        cmocka_unit_test(a_cname_and_a_dname_exclude_each_other),
-        cmocka_unit_test(a_cname_at_the_apex_always_loses),
-        cmocka_unit_test(a_cname_loses_to_a_name_server_of_the_zone),
-        cmocka_unit_test(a_second_dname_loses),
-        cmocka_unit_test(null_mx_stands_alone),
-        cmocka_unit_test(the_same_record_twice_is_one),
-        cmocka_unit_test(the_lowest_ttl_holds_for_the_whole_set),
-        cmocka_unit_test(what_is_kept_out_does_not_lower_a_ttl),
-        cmocka_unit_test(a_change_of_the_zones_ttl_is_heard),
-        cmocka_unit_test(a_delegation_occludes_all_but_ns_ds_and_glue),
-        cmocka_unit_test(a_delegation_below_a_delegation_is_none),
-        cmocka_unit_test(those_occluded_hear_who_delegates_now),
-        cmocka_unit_test(glue_of_a_target_at_the_cut_itself_is_kept),
-        cmocka_unit_test(a_target_below_its_own_cut_needs_glue),
-        cmocka_unit_test(a_target_in_the_zone_needs_an_address),
-        cmocka_unit_test(missing_sibling_glue_is_a_warning),
-        cmocka_unit_test(ds_needs_ns_that_are_in),
-        cmocka_unit_test(a_dname_occludes_what_is_below_it),
-        cmocka_unit_test(a_dname_at_the_apex_spares_the_apex),
-        cmocka_unit_test(a_dname_at_a_cut_is_occluded),
-        cmocka_unit_test(a_dname_at_a_wildcard_is_warned_of),
-        cmocka_unit_test(ns_mx_and_srv_may_not_point_at_a_cname),
-        cmocka_unit_test(nor_at_a_name_below_a_dname),
-        cmocka_unit_test(nor_at_a_name_that_a_wildcard_makes_an_alias),
-        cmocka_unit_test(a_target_without_address_is_warned_of),
-        cmocka_unit_test(a_cname_that_leads_nowhere_is_warned_of),
-        cmocka_unit_test(a_relative_target_that_does_not_exist_looks_absolute),
-        cmocka_unit_test(every_member_of_a_cname_loop_is_out),
-        cmocka_unit_test(a_cname_to_itself_is_a_loop),
-        cmocka_unit_test(a_wildcard_may_close_a_loop),
-        cmocka_unit_test(a_dname_may_close_a_loop),
-        cmocka_unit_test(a_loop_by_a_dname_is_seen_at_its_other_end),
-        cmocka_unit_test(dnames_that_lead_to_each_other_are_a_loop),
-        cmocka_unit_test(cds_at_the_apex_needs_dnskey),
-        cmocka_unit_test(cds_that_deletes_stands_alone),
-        cmocka_unit_test(names_that_hosts_cannot_have_are_warned_of),
-        cmocka_unit_test(an_asterisk_in_the_middle_is_warned_of),
-        cmocka_unit_test(spf_belongs_into_one_txt),
-        cmocka_unit_test(what_is_legal_passes_without_a_word),
-        cmocka_unit_test(a_zone_needs_name_servers),
-        cmocka_unit_test(fallbacks_serve_while_there_are_no_others),
-        cmocka_unit_test(name_servers_and_ns_records_are_one_set),
-        cmocka_unit_test(a_name_server_of_the_zone_needs_an_address),
-        cmocka_unit_test(a_name_server_below_a_cut_needs_glue),
-        cmocka_unit_test(an_address_is_no_name_server),
-        cmocka_unit_test(a_zone_that_is_too_large_is_not_served),
-        cmocka_unit_test(rdata_that_is_in_the_zone_is_counted),
-        cmocka_unit_test(names_go_with_their_last_record),
-        cmocka_unit_test(a_name_between_two_others_exists),
-        cmocka_unit_test(names_part_where_they_differ),
-        cmocka_unit_test(a_deep_name_is_one_node),
-        cmocka_unit_test(the_zones_own_fields_are_warned_of),
-        cmocka_unit_test(fields_at_their_bounds_are_fine),
-        cmocka_unit_test(mname_is_the_first_name_server_unless_it_is_given),
-        cmocka_unit_test(the_vector_for_hashes_comes_out),
-        cmocka_unit_test(a_zone_below_is_delegated_to_with_its_glue),
-        cmocka_unit_test(zones_below_lend_each_other_glue),
-        cmocka_unit_test(a_zone_below_without_glue_is_not_published_but_occludes),
-        cmocka_unit_test(an_address_by_wildcard_is_glue_as_well),
-        cmocka_unit_test(a_zone_below_may_have_its_name_servers_here),
-        cmocka_unit_test(a_change_below_is_followed),
-        cmocka_unit_test(who_is_hidden_by_another_zone_below_is_told),
-        cmocka_unit_test(only_what_changed_is_told),
-        cmocka_unit_test(versions_share_what_did_not_change),
-    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,7 @@ static void set_frame(struct zone_compiler *compiler, unsigned kind)
     frame.nameserver_count = (kind >> 1 & 3) == 3 ? 0 : (kind >> 1 & 3);
     frame.fallbacks = servers + 1;
     frame.fallback_count = kind >> 3 & 1;
+    frame.limits = (struct zone_limits){kind & 4 ? 3 : 0, kind & 8 ? 2 : 0};
     zone_compiler_set_frame(compiler, &frame);
 }
 

@@ -197,6 +197,11 @@ static void what_cannot_be_read_is_told_once(void **state)
     expect("www 300 IN\n", "z:1:9: Syntax: expected a type and its data behind IN\n");
     expect("www 300 300 A 1\n", "z:1:9: InvalidType: 300 is no type\n");
     expect("www IN IN A 1\n", "z:1:8: InvalidType: IN is no type\n");
+    expect("www MD ns1\n",
+           "z:1:5: InvalidType: MD is obsolete (RFC 973): write MX 0 and the name\n");
+    expect("www MF ns1\n",
+           "z:1:5: InvalidType: MF is obsolete (RFC 973): write MX 0 and the name\n");
+    expect("www -60 A 192.0.2.1\n", "z:1:5: InvalidTTL: TTL -60 is below 0\n");
     expect("www TYPE65536 1\n", "z:1:5: InvalidType: TYPE65536 is no type\n");
     expect("a A 1 (\n \001 \002 ) \003\nb A 2\n",
            "z:2:2: Syntax: octet 1 may not stand here: write it as \\001\n"

@@ -77,7 +77,7 @@ static const char example[] =
     "  - {name: ns2, address: \"2001:DB8:0::53\"}\n"
     "  - {name: ns3, address: \"::ffff:192.0.2.54\", key: OTHER.key.}\n"
     "  transferFrom: [198.51.100.0/24, 203.0.113.7, \"2001:db8:1::/48\"]\n"
-    "- name: edge\n"
+    "- {name: edge, maxRecordsPerType: 0, maxTypesPerName: 250}\n"
     "claims:\n"
     "- {names: [example.org., \"*.example.org.\"], namespaces: [dns-admins, shop]}\n";
 
@@ -100,6 +100,10 @@ static void a_whole_file_is_read(void **state)
     assert_int_equal(group->transfer_from[2].prefix, 48);
     assert_null(zones_config_group(config, TEXT("Default")));
     assert_int_equal(zones_config_group(config, TEXT("edge"))->server_count, 0);
+    assert_int_equal(group->max_records_per_type, 100);
+    assert_int_equal(group->max_types_per_name, 100);
+    assert_int_equal(zones_config_group(config, TEXT("edge"))->max_records_per_type, 0);
+    assert_int_equal(zones_config_group(config, TEXT("edge"))->max_types_per_name, 250);
     assert_true(config->has_claims);
     assert_int_equal(config->claims[0].pattern_count, 2);
     assert_string_equal(config->claims[0].patterns[1], "*.example.org.");

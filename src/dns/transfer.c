@@ -14,8 +14,6 @@ enum {
     UNSIGNED_MAX = 99, // messages, between signed ones (RFC 8945 5.3.1)
     RR_FIXED = 10,
     TTL_BAD = 1u << 31, // counts as 0 (RFC 2181 8)
-    META_FIRST = 128,   // RR types that stand in no zone (RFC 6895 3.1)
-    META_LAST = 255,
 };
 
 // Neighbours in the answer, which become one set.
@@ -216,11 +214,6 @@ static bool take_soa(struct transfer *transfer, struct text octets,
     return !is_other || refuse(err, "it ends with another SOA than it began with");
 }
 
-static bool is_meta(uint16_t type)
-{
-    return type == 0 || type == RR_OPT || (type >= META_FIRST && type <= META_LAST);
-}
-
 static bool check_record(const struct transfer *transfer, const struct wire_record *record,
                          struct error *err)
 {
@@ -228,7 +221,7 @@ static bool check_record(const struct transfer *transfer, const struct wire_reco
         return refuse(err, "it goes on behind its last SOA");
     if (!transfer->soa && record->type != RR_SOA)
         return refuse(err, "it does not begin with an SOA");
-    if (record->class != CLASS_IN || is_meta(record->type))
+    if (record->class != CLASS_IN || rr_type_is_meta(record->type))
         return refuse(err, "it is no record of a zone") || refuse_record(record, err);
     if (!dname_is_within(record->owner, transfer->apex))
         return refuse(err, "it is out of zone data") || refuse_record(record, err);

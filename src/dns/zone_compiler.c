@@ -47,7 +47,7 @@ static struct facts read_facts(const struct zone_compiler *compiler, const struc
 {
     struct facts facts = {0};
     const struct zone_record *by = NULL;
-    struct zone_rivals rivals = {.is_apex = node == compiler->apex};
+    struct zone_rivals rivals = zone_rivals_of(compiler, node);
     for (struct zone_record *record = node->records; record; record = record->next) {
         facts.flags |= glue_flag(record) | asks_flag(node, record);
         if (record->type == RR_NS)
@@ -90,6 +90,7 @@ static void mark_look(struct zone_compiler *compiler, struct zone_node *node)
 static void renew(struct zone_compiler *compiler, struct zone_node *node)
 {
     zone_record_sort(compiler, node);
+    zone_crowd_settle(compiler, node);
     struct facts facts = read_facts(compiler, node);
     enum zone_node_kind kind = kind_of(node, &facts);
     struct zone_record *winner = winner_of(kind, &facts);
@@ -284,6 +285,7 @@ void zone_compiler_free(struct zone_compiler *compiler)
     zone_nodes_done(compiler);
     free(compiler->verdicts);
     free(compiler->order);
+    free(compiler->nameservers_within);
     if (!compiler->ops.slab)
         slab_free(compiler->slab);
     free(compiler);

@@ -42,6 +42,7 @@ enum zone_reason {
     ZONE_OCCLUDED_BY_DELEGATION,
     ZONE_OCCLUDED_BY_DNAME,
     ZONE_NULL_MX_CONFLICT,
+    ZONE_TOO_MANY_RECORDS,
     ZONE_NS_TARGET_IS_ALIAS,
     ZONE_MX_TARGET_IS_ALIAS,
     ZONE_SRV_TARGET_IS_ALIAS,
@@ -113,6 +114,14 @@ struct zone_nameserver {
     const struct text *addresses; // 4 or 16 octets
     size_t address_count;
 };
+// What the servers take at one name; 0: any number. The youngest beyond it are out.
+struct zone_limits {
+    uint32_t records_per_type;
+    uint32_t types_per_name;
+};
+// Those of named where its configuration does not say otherwise (max-records-per-type,
+// max-types-per-name).
+#define ZONE_LIMITS_OF_NAMED ((struct zone_limits){100, 100})
 // Of the zone's own fields.
 struct zone_frame {
     bool has_mname; // else the first nameserver, the first apex NS, or ns.<apex>
@@ -128,6 +137,7 @@ struct zone_frame {
     // Used when there are neither nameservers nor NS records at the apex.
     const struct zone_nameserver *fallbacks;
     size_t fallback_count;
+    struct zone_limits limits;
 };
 
 enum { ZONE_RECORDS_MAX = 1000000, ZONE_RDATA_MAX = 256 << 20 };

@@ -129,11 +129,18 @@ void zone_compiler_set_frame(struct zone_compiler *compiler, const struct zone_f
 {
     struct zone_node *top = compiler->apex;
     bool is_other_ttl = compiler->frame.ttl_s != frame->ttl_s;
+    bool has_other_limits =
+        compiler->frame.limits.records_per_type != frame->limits.records_per_type ||
+        compiler->frame.limits.types_per_name != frame->limits.types_per_name;
     compiler->frame = *frame;
     copy_name(compiler->mname, &compiler->frame.mname);
     copy_name(compiler->rname, &compiler->frame.rname);
     set_servers(compiler, &compiler->nameservers, frame->nameservers, frame->nameserver_count);
     set_servers(compiler, &compiler->fallbacks, frame->fallbacks, frame->fallback_count);
+    for (struct zone_node *node = has_other_limits ? top : NULL; node;
+         node = zone_node_after(top, node, false))
+        if (node->records)
+            zone_node_mark(&compiler->own, node, NODE_OWN);
     if (!is_other_ttl)
         return;
     zone_output_reset(compiler);

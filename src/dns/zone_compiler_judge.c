@@ -23,9 +23,27 @@ static enum zone_reason meet_cname(struct zone_rivals *rivals, const struct zone
     return ZONE_FINE;
 }
 
+// The NS record of the apex whose target lies below: a DNAME there would take the zone's own name
+// servers out of it.
+static const struct zone_record *nameserver_below(const struct zone_rivals *rivals)
+{
+    for (size_t i = 0; i < rivals->compiler->nameserver_within_count; i++) {
+        const struct zone_record *ns = rivals->compiler->nameservers_within[i];
+        const struct zone_node *node = zone_record_link(ns)->target->parent;
+        while (node && node != rivals->node)
+            node = node->parent;
+        if (node)
+            return ns;
+    }
+    return NULL;
+}
+
 static enum zone_reason meet_dname(struct zone_rivals *rivals, const struct zone_record *record,
                                    const struct zone_record **by)
 {
+    const struct zone_record *nameserver = nameserver_below(rivals);
+    if (nameserver)
+        return lose(by, nameserver, ZONE_OCCLUDED_BY_DNAME);
     if (rivals->dname && !zone_record_equal(rivals->dname, record))
         return lose(by, rivals->dname, ZONE_DUPLICATE_SINGLETON);
     if (!rivals->dname)
@@ -82,6 +100,8 @@ enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_
 {
     if (record->fault)
         return record->fault;
+    if (record->flags & RECORD_OVER)
+        return ZONE_TOO_MANY_RECORDS;
     if (record->type == RR_CNAME)
         return meet_cname(rivals, record, by);
     if (rivals->cname)
@@ -106,7 +126,7 @@ static enum zone_reason judge_below(const struct zone_node *node, const struct z
 {
     bool is_dname = occluder->kind == NODE_DNAME;
     if (!is_dname && is_glue(node, occluder, record))
-        return ZONE_FINE;
+        return record->flags & RECORD_OVER_RECORDS ? ZONE_TOO_MANY_RECORDS : ZONE_FINE;
     return lose(by, occluder->winner,
                 is_dname ? ZONE_OCCLUDED_BY_DNAME : ZONE_OCCLUDED_BY_DELEGATION);
 }
@@ -386,7 +406,7 @@ static size_t collect(struct zone_compiler *compiler, const struct zone_node *no
 
 size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *node)
 {
-    struct zone_rivals rivals = {.is_apex = node == compiler->apex};
+    struct zone_rivals rivals = zone_rivals_of(compiler, node);
     size_t count = collect(compiler, node);
     for (size_t i = 0; i < count; i++)
         judge_record(compiler, node, &rivals, &compiler->verdicts[i]);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "dns/zone_compiler_private.h"
 
 enum { BUCKETS_START = 64 };

@@ -110,6 +110,10 @@ enum zone_record_flag {
     RECORD_OUT = 1 << 9,     // counted as excluded
     RECORD_TOLD = 1 << 10,   // one of a child that the zone's warnings name
     RECORD_BARRED = 1 << 11, // put out by a round, which is its fault
+    // Older ones at its name leave no room for it: of its type, or for another type.
+    RECORD_OVER_RECORDS = 1 << 12,
+    RECORD_OVER_TYPES = 1 << 13,
+    RECORD_OVER = RECORD_OVER_RECORDS | RECORD_OVER_TYPES,
 };
 
 struct zone_record {
@@ -229,6 +233,10 @@ struct zone_compiler {
     size_t excluded_count;
     size_t told_count;    // records of children that the zone's warnings name
     size_t apex_ns_count; // of objects
+    const struct zone_record *
+        *nameservers_within; // NS records of the apex with targets in the zone
+    size_t nameserver_within_count;
+    size_t nameserver_within_capacity;
 
     struct zone *zone; // the last one made
     struct zone_change *changes;
@@ -338,6 +346,8 @@ static inline uint16_t zone_warning_bit(enum zone_reason warning)
 
 // Who stands at a name so far, the older ones first.
 struct zone_rivals {
+    const struct zone_compiler *compiler;
+    const struct zone_node *node;
     const struct zone_record *cname;
     const struct zone_record *other;
     const struct zone_record *dname;
@@ -348,6 +358,12 @@ struct zone_rivals {
     } kin[3];
     bool is_apex;
 };
+static inline struct zone_rivals zone_rivals_of(const struct zone_compiler *compiler,
+                                                const struct zone_node *node)
+{
+    return (struct zone_rivals){
+        .compiler = compiler, .node = node, .is_apex = node == compiler->apex};
+}
 enum zone_reason zone_rivals_meet(struct zone_rivals *rivals, const struct zone_record *record,
                                   const struct zone_record **by);
 // Is it cut off from its name by that of a child?
@@ -360,6 +376,12 @@ void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_tol
 // What zone_judge would find: so many of compiler->verdicts, without what equal records and TTLs
 // come to.
 size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *node);
+
+// ---- zone_compiler_crowd.c ----------------------------------------------------------------------
+
+// Marks the youngest records of a name that is sorted by age, as far as they are more than servers
+// take.
+void zone_crowd_settle(const struct zone_compiler *compiler, struct zone_node *node);
 
 // ---- zone_compiler_rounds.c ---------------------------------------------------------------------
 

@@ -92,6 +92,8 @@ static enum zone_reason fault_of(const struct zone_compiler *compiler,
         return ZONE_INVALID_TTL;
     if (rr_type_is_reserved(entry->type))
         return ZONE_RESERVED_TYPE;
+    if (!rdata_fits_message(entry->owner, entry->rdata))
+        return ZONE_INVALID_RDATA;
     if (entry->type == RR_NS && dname_is_wildcard(entry->owner))
         return ZONE_WILDCARD_NS;
     if (target && is_alias_mode(entry) && dname_equal(*target, entry->owner))
@@ -255,6 +257,44 @@ static bool counts_as_apex_ns(const struct zone_compiler *compiler,
            !(record->flags & RECORD_GIVEN);
 }
 
+static bool is_nameserver_within(const struct zone_compiler *compiler,
+                                 const struct zone_record *record)
+{
+    return record->type == RR_NS && record->node == compiler->apex && record->flags & RECORD_LINKED;
+}
+
+// What may stand at its target, and whether a DNAME may above it, is another question now.
+static void ask_above(struct zone_compiler *compiler, const struct zone_record *record)
+{
+    struct zone_node *node = zone_record_link(record)->target;
+    for (; node; node = node->parent)
+        if (node->records)
+            zone_node_mark(&compiler->own, node, NODE_OWN);
+}
+
+static void list_nameserver(struct zone_compiler *compiler, const struct zone_record *record)
+{
+    if (!is_nameserver_within(compiler, record))
+        return;
+    mem_reserve(&compiler->nameservers_within, &compiler->nameserver_within_capacity,
+                compiler->nameserver_within_count + 1);
+    compiler->nameservers_within[compiler->nameserver_within_count++] = record;
+    ask_above(compiler, record);
+}
+
+static void drop_nameserver(struct zone_compiler *compiler, const struct zone_record *record)
+{
+    const struct zone_record **list = compiler->nameservers_within;
+    if (!is_nameserver_within(compiler, record))
+        return;
+    for (size_t i = 0; i < compiler->nameserver_within_count; i++)
+        if (list[i] == record) {
+            list[i] = list[--compiler->nameserver_within_count];
+            break;
+        }
+    ask_above(compiler, record);
+}
+
 static bool matters(const struct zone_entry *entry)
 {
     return has_host_target(entry->type) || entry->type == RR_CNAME || entry->type == RR_DNAME ||
@@ -282,6 +322,7 @@ struct zone_record *zone_record_put(struct zone_compiler *compiler, const struct
     if (flags & RECORD_LINKED)
         link_to(compiler, record, zone_node_add(compiler, target));
     compiler->apex_ns_count += counts_as_apex_ns(compiler, record);
+    list_nameserver(compiler, record);
     return record;
 }
 
@@ -321,6 +362,7 @@ static void count_out(struct zone_compiler *compiler, const struct zone_record *
 void zone_record_remove(struct zone_compiler *compiler, struct zone_record *record)
 {
     count_out(compiler, record);
+    drop_nameserver(compiler, record);
     if (record->flags & RECORD_LINKED)
         unlink_from(compiler, record);
     detach(compiler, record);

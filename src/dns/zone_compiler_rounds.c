@@ -28,7 +28,7 @@ static bool is_by_others(enum zone_reason reason)
 static bool is_by_rivals(enum zone_reason reason)
 {
     return reason == ZONE_CNAME_CONFLICT || reason == ZONE_DUPLICATE_SINGLETON ||
-           reason == ZONE_NULL_MX_CONFLICT;
+           reason == ZONE_NULL_MX_CONFLICT || reason == ZONE_TOO_MANY_RECORDS;
 }
 
 // Would the name, or what is told of its other records, be the same without them?

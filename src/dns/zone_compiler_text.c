@@ -19,6 +19,7 @@ static const char *const names[ZONE_REASON_COUNT] = {
     [ZONE_OCCLUDED_BY_DELEGATION] = "OccludedByDelegation",
     [ZONE_OCCLUDED_BY_DNAME] = "OccludedByDNAME",
     [ZONE_NULL_MX_CONFLICT] = "NullMXConflict",
+    [ZONE_TOO_MANY_RECORDS] = "TooManyRecords",
     [ZONE_NS_TARGET_IS_ALIAS] = "NSTargetIsAlias",
     [ZONE_MX_TARGET_IS_ALIAS] = "MXTargetIsAlias",
     [ZONE_SRV_TARGET_IS_ALIAS] = "SRVTargetIsAlias",
@@ -93,7 +94,7 @@ static void add_record(const struct telling *telling, const struct zone_record *
 // What won over it at its own name.
 static const struct zone_record *rival_of(const struct telling *telling)
 {
-    struct zone_rivals rivals = {.is_apex = !telling->node->parent};
+    struct zone_rivals rivals = zone_rivals_of(telling->compiler, telling->node);
     const struct zone_record *by = NULL;
     for (const struct zone_record *at = telling->node->records; at; at = at->next) {
         if (telling->node->kind == NODE_CHILD && zone_record_is_foreign(at))
@@ -180,9 +181,46 @@ static void tell_null_mx(const struct telling *telling)
     tell(telling, " was there before");
 }
 
+// A DNAME that would occlude a name server of the zone loses against it.
+static void tell_dname(const struct telling *telling, const struct zone_record *nameserver)
+{
+    tell(telling, "a DNAME here would occlude ");
+    add_name(telling, zone_record_link(nameserver)->target);
+    tell(telling, ", a name server of the zone, by ");
+    add_record(telling, nameserver);
+}
+
+static void tell_too_many(const struct telling *telling)
+{
+    char type[10];
+    const struct zone_limits *limits = &telling->compiler->frame.limits;
+    if (telling->record->flags & RECORD_OVER_TYPES)
+        buffer_printf(telling->out,
+                      "records of %u types at one name are the most that the servers take "
+                      "(max-types-per-name): older ones are there",
+                      limits->types_per_name);
+    else
+        buffer_printf(telling->out,
+                      "%u records of type %s at one name, and of 65,138 octets, are the most that "
+                      "the servers take (max-records-per-type): older ones are there",
+                      limits->records_per_type, rr_type_write(telling->record->type, type));
+}
+
+static void tell_too_large(const struct telling *telling)
+{
+    buffer_printf(telling->out, "rdata of %u octets does not fit one message with its name",
+                  telling->record->rdata_len);
+}
+
 static void tell_occluded(const struct telling *telling)
 {
     const struct zone_node *node = telling->node;
+    const struct zone_record *rival =
+        telling->record->type == RR_DNAME && !node->occluder ? rival_of(telling) : NULL;
+    if (rival) {
+        tell_dname(telling, rival);
+        return;
+    }
     const struct zone_node *occluder = node->occluder ? node->occluder : node;
     bool is_dname = occluder->kind == NODE_DNAME;
     add_name(telling, node);
@@ -332,6 +370,7 @@ static void (*const tellers[ZONE_REASON_COUNT])(const struct telling *telling) =
     [ZONE_OUT_OF_ZONE] = tell_out_of_zone,
     [ZONE_INVALID_TTL] = tell_ttl,
     [ZONE_RESERVED_TYPE] = tell_reserved,
+    [ZONE_INVALID_RDATA] = tell_too_large,
     [ZONE_WILDCARD_NS] = tell_wildcard_ns,
     [ZONE_SVCB_SELF_ALIAS] = tell_self_alias,
     [ZONE_CNAME_CONFLICT] = tell_cname_conflict,
@@ -339,6 +378,7 @@ static void (*const tellers[ZONE_REASON_COUNT])(const struct telling *telling) =
     [ZONE_OCCLUDED_BY_DELEGATION] = tell_occluded,
     [ZONE_OCCLUDED_BY_DNAME] = tell_occluded,
     [ZONE_NULL_MX_CONFLICT] = tell_null_mx,
+    [ZONE_TOO_MANY_RECORDS] = tell_too_many,
     [ZONE_NS_TARGET_IS_ALIAS] = tell_alias,
     [ZONE_MX_TARGET_IS_ALIAS] = tell_alias,
     [ZONE_SRV_TARGET_IS_ALIAS] = tell_alias,

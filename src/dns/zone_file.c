@@ -64,6 +64,19 @@ static bool read_class(struct text text, uint16_t *class_)
     return read_class_number(text, class_);
 }
 
+static bool is_obsolete(uint16_t type)
+{
+    enum { TYPE_MD = 3, TYPE_MF = 4 };
+    return type == TYPE_MD || type == TYPE_MF;
+}
+
+static bool is_negative(struct text text)
+{
+    uint64_t seconds;
+    return text.len > 1 && *text.at == '-' &&
+           period_read((struct text){text.at + 1, text.len - 1}, &seconds);
+}
+
 static bool refuse_type(struct zone_file_reader *reader, size_t next)
 {
     if (next == reader->count) {
@@ -73,7 +86,18 @@ static bool refuse_type(struct zone_file_reader *reader, size_t next)
         return false;
     }
     struct text text = reader->words[next].text;
-    zone_file_tell(reader, text.at, "InvalidType", "%.*s is no type", shown(text), text.at);
+    if (is_negative(text))
+        zone_file_tell(reader, text.at, "InvalidTTL", "TTL %.*s is below 0", shown(text), text.at);
+    else
+        zone_file_tell(reader, text.at, "InvalidType", "%.*s is no type", shown(text), text.at);
+    return false;
+}
+
+// named and NSD refuse files with them; RFC 1035 3.3.4 has them rejected or converted.
+static bool refuse_obsolete(struct zone_file_reader *reader, struct text text)
+{
+    zone_file_tell(reader, text.at, "InvalidType",
+                   "%.*s is obsolete (RFC 973): write MX 0 and the name", shown(text), text.at);
     return false;
 }
 
@@ -93,7 +117,7 @@ bool zone_file_read_head(struct zone_file_reader *reader, size_t *next, struct z
             has_class = true;
         } else if (rr_type_read(word->text, &head->type)) {
             (*next)++;
-            return true;
+            return !is_obsolete(head->type) || refuse_obsolete(reader, word->text);
         } else {
             break;
         }

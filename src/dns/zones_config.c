@@ -16,6 +16,7 @@ enum {
     LIST_MAX = 256,
     NAME_OCTETS_MAX = 1024,
     FILE_OCTETS_MAX = 4096,
+    PER_NAME_MAX = 100,
 };
 
 // ---- shape --------------------------------------------------------------------------------------
@@ -69,6 +70,8 @@ static const struct field fields[] = {
     {.path = "groups[].servers[].signs", .type = FIELD_BOOL},
     {.path = "groups[].transferFrom", .type = FIELD_LIST, .max = LIST_MAX},
     {.path = "groups[].transferFrom[]", .type = FIELD_TEXT, .min = 1, .max = 64},
+    {.path = "groups[].maxRecordsPerType", .type = FIELD_INT, .min = 0, .max = UINT16_MAX},
+    {.path = "groups[].maxTypesPerName", .type = FIELD_INT, .min = 0, .max = UINT16_MAX},
     {.path = "claims", .type = FIELD_LIST, .max = LIST_MAX},
     {.path = "claims[]", .type = FIELD_MAP},
     {.path = "claims[].names",
@@ -397,6 +400,13 @@ static void catalog_read(struct reader *reader, const char *group_path, struct t
             fault(reader, path, NULL, "is that of group %s already", config->groups[i].name);
 }
 
+// What is out of its range was told by its shape.
+static uint32_t limit_read(const struct value *map, const char *key)
+{
+    int64_t limit = value_int_at(map, key, PER_NAME_MAX);
+    return limit >= 0 && limit <= UINT16_MAX ? (uint32_t)limit : PER_NAME_MAX;
+}
+
 static void groups_read(struct reader *reader, const struct value *list)
 {
     size_t index = 0;
@@ -411,6 +421,8 @@ static void groups_read(struct reader *reader, const struct value *list)
         catalog_read(reader, path, value_text_at(item, "catalog"), group);
         servers_read(reader, path, value_list_at(item, "servers"), group);
         networks_read(reader, path, value_list_at(item, "transferFrom"), group);
+        group->max_records_per_type = limit_read(item, "maxRecordsPerType");
+        group->max_types_per_name = limit_read(item, "maxTypesPerName");
         config->group_count++;
     }
 }

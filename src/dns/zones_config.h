@@ -41,6 +41,9 @@ struct zones_group {
     size_t server_count;
     struct zones_network *transfer_from;
     size_t network_count;
+    // What its servers take at one name; 0: any number. 100 when not given, as in named.
+    uint32_t max_records_per_type;
+    uint32_t max_types_per_name;
 };
 struct zones_claim {
     char **patterns;

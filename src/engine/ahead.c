@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "engine/state.h"
 
 // What the ledger said of a change's name before it was written ahead: only that proves whose

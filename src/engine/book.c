@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 
 // Longest Retry-After that is heeded: a clock that went back must not make a record wait for ever.
@@ -88,6 +88,7 @@ static void pending_free(struct pending *pending)
     if (!pending)
         return;
     content_free(pending->content);
+    free(pending->replaces);
     free(pending->failure);
     slab_give(pending, sizeof *pending);
 }
@@ -153,6 +154,60 @@ static void name_free(char *name)
     slab_give(name, strlen(name) + 1);
 }
 
+static uint32_t first_of_name(struct engine *engine, const struct claim *claim)
+{
+    struct book_name at = {claim->book, claim->name};
+    return table_find(names(engine), name_hash(claim->book, claim->name), &at);
+}
+
+static void claim_chain_name(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    uint32_t first = first_of_name(engine, claim);
+    if (first == TABLE_NONE) {
+        claim->count_of_name = 1;
+        table_add(names(engine), name_hash(claim->book, claim->name), id);
+        return;
+    }
+    engine->claims[first].count_of_name++;
+    claim->previous_of_name = first;
+    claim->next_of_name = engine->claims[first].next_of_name;
+    engine->claims[first].next_of_name = id;
+    if (claim->next_of_name != NO_ID)
+        engine->claims[claim->next_of_name].previous_of_name = id;
+}
+
+// Its name is found by the next one from now on.
+static void first_give_way(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    uint64_t hash = name_hash(claim->book, claim->name);
+    uint32_t next = claim->next_of_name;
+    int64_t planned_ms = queue_time_ms(engine->crowded, id);
+    queue_forget(engine->crowded, id);
+    table_remove(names(engine), hash, id);
+    if (next == NO_ID)
+        return;
+    engine->claims[next].count_of_name = claim->count_of_name - 1;
+    engine->claims[next].previous_of_name = NO_ID;
+    table_add(names(engine), hash, next);
+    if (planned_ms != INT64_MAX)
+        queue_after(engine->crowded, next, QUEUE_USER, planned_ms);
+}
+
+static void claim_unchain_name(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim->previous_of_name == NO_ID) {
+        first_give_way(engine, id);
+        return;
+    }
+    engine->claims[first_of_name(engine, claim)].count_of_name--;
+    engine->claims[claim->previous_of_name].next_of_name = claim->next_of_name;
+    if (claim->next_of_name != NO_ID)
+        engine->claims[claim->next_of_name].previous_of_name = claim->previous_of_name;
+}
+
 static uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want)
 {
     uint32_t id = claim_slot(engine);
@@ -160,57 +215,56 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
     *claim = (struct claim){.key = key,
                             .next_of_key = engine->keys[key].first_claim,
                             .next_of_name = NO_ID,
+                            .previous_of_name = NO_ID,
                             .book = book_get(engine, want->book),
                             .type = want->set.type,
-                            .loser_to = NO_ID,
-                            .is_used = true};
+                            .loser_to = NO_ID};
     claim->name =
         join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &claim->subdomain_len);
     engine->books[claim->book].refs++;
     engine->keys[key].first_claim = id;
-    struct book_name at = {claim->book, claim->name};
-    uint64_t hash = name_hash(claim->book, claim->name);
-    uint32_t first = table_find(names(engine), hash, &at);
-    if (first == TABLE_NONE) {
-        table_add(names(engine), hash, id);
-    } else {
-        claim->next_of_name = engine->claims[first].next_of_name;
-        engine->claims[first].next_of_name = id;
-    }
+    claim_chain_name(engine, id);
     return id;
-}
-
-static uint32_t first_of_name(struct engine *engine, const struct claim *claim)
-{
-    struct book_name at = {claim->book, claim->name};
-    return table_find(names(engine), name_hash(claim->book, claim->name), &at);
 }
 
 // Another claim at the same name, or NO_ID.
 static uint32_t neighbour_of_name(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    if (claim->next_of_name != NO_ID)
-        return claim->next_of_name;
-    uint32_t first = first_of_name(engine, claim);
-    return first == id ? NO_ID : first;
+    return claim->next_of_name != NO_ID ? claim->next_of_name : claim->previous_of_name;
 }
 
-static void claim_unchain_name(struct engine *engine, uint32_t id)
+// ---- names that many claim ----------------------------------------------------------------------
+
+// Each plan of a name looks at all its claims. Where there are many, one plan serves all that
+// changed within a while, which grows with what a plan costs.
+enum { CROWD_DEFAULT = 64, CLAIMS_PER_MS = 64 };
+
+static bool is_crowded(struct engine *engine, uint32_t id)
 {
-    struct claim *claim = &engine->claims[id];
-    uint64_t hash = name_hash(claim->book, claim->name);
-    uint32_t first = first_of_name(engine, claim);
-    if (first == id) {
-        table_remove(names(engine), hash, id);
-        if (claim->next_of_name != NO_ID)
-            table_add(names(engine), hash, claim->next_of_name);
-        return;
-    }
-    for (uint32_t at = first; at != NO_ID; at = engine->claims[at].next_of_name)
-        if (engine->claims[at].next_of_name == id)
-            engine->claims[at].next_of_name = claim->next_of_name;
+    size_t limit = engine->options.crowd ? engine->options.crowd : CROWD_DEFAULT;
+    uint32_t first = first_of_name(engine, &engine->claims[id]);
+    return first != TABLE_NONE && engine->claims[first].count_of_name > limit;
 }
+
+static void set_crowded_timer(struct engine *engine)
+{
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    int64_t next_ms = queue_next_ms(engine->crowded);
+    if (next_ms != INT64_MAX)
+        loop_timer_set(engine->loop, &engine->crowded_timer,
+                       next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+static void plan_later(struct engine *engine, uint32_t id)
+{
+    uint32_t first = first_of_name(engine, &engine->claims[id]);
+    int64_t delay_ms = engine->claims[first].count_of_name / CLAIMS_PER_MS;
+    queue_after(engine->crowded, first, QUEUE_USER, loop_mono_ms(engine->loop) + delay_ms);
+    set_crowded_timer(engine);
+}
+
+// ---- claims that go -----------------------------------------------------------------------------
 
 static void claim_unchain_key(struct engine *engine, uint32_t id)
 {
@@ -242,19 +296,41 @@ static void claim_release(struct engine *engine, uint32_t id)
     engine->free_claim = id;
 }
 
+// No key names it any more and it is not in flight. Where its name is planned later it stays until
+// then, for those that lost to it. Returns a claim whose name is to be planned now, or NO_ID.
+static uint32_t claim_drop(struct engine *engine, uint32_t id)
+{
+    uint32_t other = neighbour_of_name(engine, id);
+    if (!is_crowded(engine, id)) {
+        claim_release(engine, id);
+        return other;
+    }
+    queue_forget(engine->due, id);
+    claim_leave_lane(engine, &engine->claims[id]);
+    plan_later(engine, id);
+    return NO_ID;
+}
+
+static void claim_bury(struct engine *engine, uint32_t id)
+{
+    uint32_t other = claim_drop(engine, id);
+    if (other != NO_ID)
+        book_replan(engine, other);
+}
+
 // The key does not name it any more. One in flight stays as a zombie until its receipt.
 static void claim_forget(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
     claim_unchain_key(engine, id);
+    claim->is_forgotten = true;
+    claim->key = NO_ID;
     if (claim->pending && claim->pending->is_due)
         lane_unqueue(claim_lane(engine, claim), id);
-    if (claim->pending && claim->pending->flight) {
-        claim->is_forgotten = true;
-        claim->key = NO_ID;
-        return;
-    }
-    claim_release(engine, id);
+    if (claim->pending && claim->pending->flight)
+        book_replan(engine, id);
+    else
+        claim_bury(engine, id);
 }
 
 // ---- the plan of one name -----------------------------------------------------------------------
@@ -285,6 +361,13 @@ static const struct object *claim_object(const struct engine *engine, const stru
     return engine->keys[claim->key].object;
 }
 
+// What it lost to, or shares with. NO_ID: nothing, or that is gone and the name not planned since.
+static uint32_t holder_of(const struct engine *engine, const struct claim *claim)
+{
+    uint32_t holder = claim->loser_to;
+    return holder != NO_ID && engine->claims[holder].is_forgotten ? NO_ID : holder;
+}
+
 struct named {
     uint32_t id;
     const struct object *object;
@@ -298,15 +381,30 @@ static int compare_named(const void *a, const void *b)
     return order ? order : (left->id > right->id) - (left->id < right->id);
 }
 
-static struct named *claims_of_name(struct engine *engine, uint32_t first, size_t *count)
+static bool is_known(const struct engine *engine, const struct claim *claim)
+{
+    (void)engine;
+    return !claim->is_forgotten;
+}
+
+// One that lost beats nobody, whoever else comes.
+static bool may_beat(const struct engine *engine, const struct claim *claim)
+{
+    return !claim->is_forgotten && (claim->is_undecided || holder_of(engine, claim) == NO_ID);
+}
+
+// Oldest first.
+static struct named *claims_of_name(struct engine *engine, uint32_t first,
+                                    bool (*is_meant)(const struct engine *, const struct claim *),
+                                    size_t *count)
 {
     *count = 0;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
-        *count += !engine->claims[id].is_forgotten;
+        *count += is_meant(engine, &engine->claims[id]);
     struct named *all = arena_new_array(engine->scratch, struct named, *count + 1);
     struct named *next = all;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
-        if (!engine->claims[id].is_forgotten)
+        if (is_meant(engine, &engine->claims[id]))
             *next++ = (struct named){id, claim_object(engine, &engine->claims[id])};
     if (*count > 1)
         qsort(all, *count, sizeof *all, compare_named);
@@ -320,11 +418,9 @@ static const enum plan_want plan_wants[] = {
     [CLAIM_LOOK] = PLAN_LOOK,
 };
 
-static uint64_t content_of_hash(const uint8_t hash[8])
+static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
 {
-    uint64_t content;
-    memcpy(&content, hash, sizeof content);
-    return content | 1;
+    return hash_octets(hash, FINGERPRINT_OCTETS) | 1;
 }
 
 static bool lane_shares(const struct lane *lane)
@@ -377,8 +473,8 @@ static void claim_rest(struct engine *engine, uint32_t id)
     if (claim->pending->is_due)
         lane_unqueue(claim_lane(engine, claim), id);
     queue_forget(engine->due, id);
-    if (claim->intent == CLAIM_LOOK && claim->pending->content)
-        return;
+    if (claim->intent == CLAIM_LOOK)
+        return; // with what was found; and what is sent next stands in line as this did
     pending_free(claim->pending);
     claim->pending = NULL;
 }
@@ -400,10 +496,15 @@ static const enum change_op ops[] = {
     [CLAIM_LOOK] = CHANGE_READ,
 };
 
+enum change_op claim_op(const struct claim *claim)
+{
+    return ops[claim_sends(claim)];
+}
+
 static bool claim_may_go(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    enum change_op op = ops[claim_sends(claim)];
+    enum change_op op = claim_op(claim);
     struct record_set bare = {
         .type = claim->type, .domain = claim_domain(claim), .subdomain = claim_subdomain(claim)};
     if (!engine->options.may_send || op == CHANGE_READ)
@@ -504,6 +605,13 @@ static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim_set_state(engine, id, is_there ? RECEIPT_SETTLED : RECEIPT_WAITING, holder_id);
 }
 
+static void claim_unqueue(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim_lane(engine, claim), id);
+}
+
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
                        const struct plan_step *step)
 {
@@ -518,11 +626,11 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         claim_send(engine, id);
         return;
     case PLAN_HOLD:
+        claim_unqueue(engine, id);
         claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
         return;
     case PLAN_WAIT:
-        if (claim->pending && claim->pending->is_due)
-            lane_unqueue(claim_lane(engine, claim), id);
+        claim_unqueue(engine, id);
         claim_doubt(claim);
         claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
         return;
@@ -575,7 +683,7 @@ static void replan_from(struct engine *engine, uint32_t first)
 {
     size_t count;
     arena_reset(engine->scratch);
-    struct named *all = claims_of_name(engine, first, &count);
+    struct named *all = claims_of_name(engine, first, is_known, &count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);
     uint32_t *faces = arena_new_array(engine->scratch, uint32_t, count + 1);
@@ -592,22 +700,87 @@ static void replan_from(struct engine *engine, uint32_t first)
         wake_if_other(engine, all[i].id, faces[i]);
 }
 
+// Those that stayed for others to hear of them. Returns the first that is left, or NO_ID.
+static uint32_t release_forgotten(struct engine *engine, uint32_t first)
+{
+    uint32_t left = NO_ID;
+    for (uint32_t id = first, next; id != NO_ID; id = next) {
+        const struct claim *claim = &engine->claims[id];
+        next = claim->next_of_name;
+        if (claim->is_forgotten && !(claim->pending && claim->pending->flight))
+            claim_release(engine, id);
+        else if (left == NO_ID)
+            left = id;
+    }
+    return left;
+}
+
+static void decide_claims(struct engine *engine, uint32_t first)
+{
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name) {
+        struct claim *claim = &engine->claims[id];
+        if (claim->is_undecided && !claim->is_forgotten)
+            key_wake(engine, claim->key, QUEUE_USER);
+        claim->is_undecided = false;
+    }
+}
+
+static void plan_now(struct engine *engine, uint32_t first)
+{
+    uint32_t left = release_forgotten(engine, first);
+    if (left == NO_ID)
+        return;
+    replan_from(engine, left);
+    decide_claims(engine, left);
+    queue_forget(engine->crowded, left);
+}
+
 void book_replan(struct engine *engine, uint32_t id)
 {
     uint32_t first = first_of_name(engine, &engine->claims[id]);
-    if (first != TABLE_NONE)
-        replan_from(engine, first);
+    if (first == TABLE_NONE)
+        return;
+    if (is_crowded(engine, id))
+        plan_later(engine, id);
+    else
+        plan_now(engine, first);
+}
+
+void book_plan_crowded(struct engine *engine)
+{
+    uint32_t first;
+    if (queue_pop(engine->crowded, loop_mono_ms(engine->loop), &first))
+        plan_now(engine, first);
+    set_crowded_timer(engine);
+}
+
+bool book_awaits_plan(const struct engine *engine, uint32_t key)
+{
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->is_undecided || claim->loser_to != holder_of(engine, claim))
+            return true;
+    }
+    return false;
 }
 
 // ---- what a claim would come to -----------------------------------------------------------------
 
+// Or the number of all.
+static uint16_t book_find(const struct engine *engine, const char *url)
+{
+    uint16_t at = 0;
+    while (at < engine->book_count &&
+           (!engine->books[at].refs || strcmp(engine->books[at].url, url) != 0))
+        at++;
+    return at;
+}
+
 static uint32_t first_of_want(struct engine *engine, const struct claim_want *want)
 {
     uint8_t len;
-    struct book_name at = {.book = 0};
-    while (at.book < engine->book_count &&
-           (!engine->books[at.book].refs || strcmp(engine->books[at.book].url, want->book) != 0))
-        at.book++;
+    struct book_name at = {.book = book_find(engine, want->book)};
     if (at.book == engine->book_count)
         return NO_ID;
     char *name = join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &len);
@@ -634,7 +807,7 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
                                            const struct object *subject,
                                            const struct claim_want *want)
 {
-    uint8_t hash[8];
+    uint8_t hash[FINGERPRINT_OCTETS] = {0};
     const struct lane *lane = lane_find(engine, want->lane);
     bool shares = want->intent == CLAIM_SET && lane_shares(lane);
     if (shares)
@@ -659,7 +832,7 @@ const struct object *book_holder(struct engine *engine, uint32_t key, const stru
     if (first == NO_ID)
         return NULL;
     arena_reset(engine->scratch);
-    struct named *all = claims_of_name(engine, first, &count);
+    struct named *all = claims_of_name(engine, first, may_beat, &count);
     count = swap_in(engine, key, subject, all, count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count);
@@ -675,15 +848,27 @@ const struct object *book_holder(struct engine *engine, uint32_t key, const stru
 
 // ---- submitting ---------------------------------------------------------------------------------
 
+static bool is_claim_of(const struct claim *claim, uint32_t key, uint16_t book,
+                        const struct claim_want *want)
+{
+    return claim->key == key && claim->book == book && claim->type == want->set.type &&
+           text_equal(claim_subdomain(claim), want->set.subdomain) &&
+           text_equal(claim_domain(claim), want->set.domain);
+}
+
+// A name may have many claims, and so may a key: whichever chain ends first tells it.
 static uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want)
 {
-    for (uint32_t id = first_of_want(engine, want); id != NO_ID;
-         id = engine->claims[id].next_of_name) {
-        const struct claim *claim = &engine->claims[id];
-        if (claim->key == key && !claim->is_forgotten && claim->type == want->set.type &&
-            text_equal(claim_subdomain(claim), want->set.subdomain) &&
-            text_equal(claim_domain(claim), want->set.domain))
-            return id;
+    uint16_t book = book_find(engine, want->book);
+    uint32_t of_name = first_of_want(engine, want);
+    uint32_t of_key = engine->keys[key].first_claim;
+    while (of_name != NO_ID && of_key != NO_ID) {
+        if (is_claim_of(&engine->claims[of_name], key, book, want))
+            return of_name;
+        if (is_claim_of(&engine->claims[of_key], key, book, want))
+            return of_key;
+        of_name = engine->claims[of_name].next_of_name;
+        of_key = engine->claims[of_key].next_of_key;
     }
     return NO_ID;
 }
@@ -707,17 +892,27 @@ static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
         lane->claim_count++;
 }
 
+// A status that an earlier version wrote has no more.
+static bool is_remembered_by_half(const struct claim *claim)
+{
+    static const uint8_t none[FINGERPRINT_OCTETS / 2];
+    return claim->there == THERE_SET && !claim->was_sent &&
+           !memcmp(claim->there_hash + sizeof none, none, sizeof none);
+}
+
 // Whether what is wanted stands there, as far as the seat can tell; if not, it is kept for sending.
 static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
-    uint8_t hash[8] = {0};
+    uint8_t hash[FINGERPRINT_OCTETS] = {0};
     const struct lane *lane = claim_lane(engine, claim);
     const struct seat *seat = lane ? lane->seat : NULL;
     if (seat)
         seat->provider->fingerprint(seat->at, set, hash);
     claim->has_wanted = seat != NULL;
     memcpy(claim->wanted_hash, hash, sizeof hash);
+    if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
+        memcpy(claim->there_hash, hash, sizeof hash);
     if (claim_is_satisfied(claim))
         return;
     struct pending *pending = claim_pending(engine, claim);
@@ -742,7 +937,7 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
 void claim_retry(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
-    if (!claim->is_used || claim->is_forgotten || !claim->pending)
+    if (!claim->name || claim->is_forgotten || !claim->pending)
         return;
     claim->pending->next_unix_ms = 0;
     book_replan(engine, id);
@@ -789,10 +984,24 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     engine_schedule(engine);
 }
 
+// It is asked once more, as the answer is too old.
+static void claim_look_anew(struct claim *claim, int64_t since_s)
+{
+    if (claim->intent == CLAIM_LOOK && claim->was_looked && claim->settled_s < since_s)
+        claim->was_looked = false;
+}
+
+static void claim_set_replaces(struct pending *pending, const char *replaces)
+{
+    free(pending->replaces);
+    pending->replaces = replaces ? mem_copy_text(replaces) : NULL;
+}
+
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
     claim_set_intent(engine, claim, want->intent);
+    claim_look_anew(claim, want->look_since_s);
     claim->is_held = want->is_held;
     claim_set_lane(engine, id, want->lane);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
@@ -806,6 +1015,10 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim_set_content(engine, claim, &want->set);
     if (claim->pending)
         claim->pending->may_adopt = want->may_adopt;
+    if (want->is_shown && !claim_is_satisfied(claim))
+        claim_pending(engine, claim)->is_shown = true;
+    if (claim->pending)
+        claim_set_replaces(claim->pending, want->replaces);
     if (claim->pending && !claim->is_held && !claim->pending->let_go_ms)
         claim->pending->let_go_ms = loop_unix_ms(engine->loop);
     if (want->attempts)
@@ -815,8 +1028,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
 // One that shares fares as its holder does.
 static const struct pending *pending_shown(const struct engine *engine, const struct claim *claim)
 {
-    bool is_shared = claim->loser_to != NO_ID && claim->state != RECEIPT_LOST;
-    return is_shared ? engine->claims[claim->loser_to].pending : claim->pending;
+    uint32_t holder = claim->state == RECEIPT_LOST ? NO_ID : holder_of(engine, claim);
+    return holder == NO_ID ? claim->pending : engine->claims[holder].pending;
 }
 
 struct receipts_mark {
@@ -858,11 +1071,37 @@ static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *
         next = engine->claims[id].next_of_key;
         if (count && bsearch(&id, named, count, sizeof id, compare_ids))
             continue;
-        uint32_t other = neighbour_of_name(engine, id);
         claim_forget(engine, id);
-        if (other != NO_ID)
-            book_replan(engine, other);
     }
+}
+
+// That of one that lost does not count: it is dropped with each plan.
+static bool waits_with_content(const struct claim *claim)
+{
+    return claim->loser_to == NO_ID && claim->pending && claim->pending->content &&
+           !claim->pending->next_unix_ms;
+}
+
+// For a plan of its name.
+static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
+{
+    return before->intent != now->intent || before->is_held != now->is_held ||
+           before->lane != now->lane || before->epoch != now->epoch ||
+           before->there != now->there || before->has_wanted != now->has_wanted ||
+           had_content != waits_with_content(now) ||
+           memcmp(before->there_hash, now->there_hash, sizeof now->there_hash) ||
+           memcmp(before->wanted_hash, now->wanted_hash, sizeof now->wanted_hash);
+}
+
+static void claim_renew(struct engine *engine, uint32_t id, const struct claim_want *want)
+{
+    struct claim before = engine->claims[id];
+    bool had_content = waits_with_content(&before);
+    claim_update(engine, id, want);
+    struct claim *claim = &engine->claims[id];
+    if (is_crowded(engine, id) &&
+        (before.state == RECEIPT_NONE || is_other(&before, had_content, claim)))
+        claim->is_undecided = true;
 }
 
 bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count)
@@ -874,7 +1113,7 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
         bool is_new = ids[i] == NO_ID;
         if (is_new)
             ids[i] = claim_make(engine, key, &wants[i]);
-        claim_update(engine, ids[i], &wants[i]);
+        claim_renew(engine, ids[i], &wants[i]);
         if (is_new && engine->dry_run)
             dry_run_claim(engine->dry_run, ids[i], claim_may_stand(&engine->claims[ids[i]]));
     }
@@ -929,6 +1168,21 @@ static const struct record_set *found_of(struct arena *arena, const struct claim
                             claim_subdomain(claim));
 }
 
+// Only of one that holds its name: there is one such for each type.
+static bool is_heir(struct engine *engine, const struct claim *claim)
+{
+    if (claim->state == RECEIPT_LOST || claim->state == RECEIPT_SETTLED)
+        return false;
+    uint32_t id = first_of_name(engine, claim);
+    for (; id != NO_ID; id = engine->claims[id].next_of_name) {
+        const struct claim *other = &engine->claims[id];
+        if (other->key != claim->key && claim_may_stand(other) &&
+            plan_excludes(other->type, claim->type))
+            return true;
+    }
+    return false;
+}
+
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     const struct pending *pending = pending_shown(engine, claim);
@@ -946,6 +1200,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .is_in_way = claim->is_evicted,
         .is_inherited = claim->is_inherited,
         .is_uncertain = claim->is_uncertain,
+        .is_heir = is_heir(engine, claim),
         .is_foreign = claim->is_foreign,
         .is_shared = claim->state == RECEIPT_SETTLED && claim->loser_to != NO_ID,
         .settled_s = claim->settled_s,
@@ -954,7 +1209,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     if (pending)
         receipt_add_pending(engine, &receipt, pending);
     receipt.found = found_of(engine->arena, claim);
-    if (claim->state == RECEIPT_LOST && claim->loser_to != NO_ID)
+    if (claim->state == RECEIPT_LOST && holder_of(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;
 }
@@ -1056,13 +1311,14 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
 }
 
 // Not of a look that was called off meanwhile.
-static void claim_looked(struct engine *engine, struct claim *claim, const struct record_set *found)
+static void claim_looked(struct engine *engine, struct claim *claim, const struct outcome *outcome)
 {
     claim_clear_failure(claim->pending);
     if (claim->intent != CLAIM_LOOK)
         return;
     claim->was_looked = true;
-    pending_set_content(engine, claim->pending, found);
+    claim->is_uncertain = !outcome->is_done || outcome->is_uncertain;
+    pending_set_content(engine, claim->pending, outcome->found);
 }
 
 // The backend answered, but not with what stands there: asking again would give the same.
@@ -1074,7 +1330,7 @@ static bool is_unreadable(const struct error *error)
 }
 
 static void claim_done(struct claim *claim, const struct outcome *outcome, enum change_op op,
-                       const uint8_t hash[8])
+                       const uint8_t hash[FINGERPRINT_OCTETS])
 {
     claim->was_sent = true;
     claim->is_uncertain = outcome->is_uncertain;
@@ -1112,24 +1368,21 @@ void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
     claim_is_unanswered(engine, id, op);
     if (engine->claims[id].is_forgotten)
-        claim_release(engine, id);
+        claim_drop(engine, id);
 }
 
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
-                  const uint8_t hash[8], const char *trace)
+                  const uint8_t hash[FINGERPRINT_OCTETS], const char *trace)
 {
     struct claim *claim = &engine->claims[id];
     claim->pending->flight = NULL;
     if (claim->is_forgotten) {
-        uint32_t other = neighbour_of_name(engine, id);
-        claim_release(engine, id);
-        if (other != NO_ID)
-            book_replan(engine, other);
+        claim_bury(engine, id);
         return;
     }
     if (change->op == CHANGE_READ &&
         (change->outcome.is_done || is_unreadable(change->outcome.error))) {
-        claim_looked(engine, claim, change->outcome.found);
+        claim_looked(engine, claim, &change->outcome);
     } else if (change->outcome.is_done) {
         claim_done(claim, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
@@ -1146,15 +1399,12 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 {
-    if (!engine->claims[id].is_forgotten) {
-        claim_is_unanswered(engine, id, op);
-        book_replan(engine, id);
+    if (engine->claims[id].is_forgotten) {
+        claim_bury(engine, id);
         return;
     }
-    uint32_t other = neighbour_of_name(engine, id);
-    claim_release(engine, id);
-    if (other != NO_ID)
-        book_replan(engine, other);
+    claim_is_unanswered(engine, id, op);
+    book_replan(engine, id);
 }
 
 uint32_t claims_at(struct engine *engine, uint16_t book, const char *name)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "engine/state.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
 
 // What was done, and no snapshot has shown yet: it is not done again.
 struct done {
-    uint64_t hash;
+    struct content_id id;
     int64_t until_ms;
     bool is_wanted; // by the verdict at hand
 };
@@ -32,7 +32,7 @@ struct child_write {
     struct child_write *next; // of all under way
     struct child_write *previous;
     uint32_t key;
-    uint64_t hash;
+    struct content_id id;
     struct told *told;
 };
 
@@ -64,11 +64,11 @@ static struct told *told_of(const struct child_want *child)
 }
 
 static struct child_write *child_write_new(struct engine *engine, uint32_t key,
-                                           const struct child_want *child, uint64_t hash)
+                                           const struct child_want *child, struct content_id known)
 {
     struct child_write *write = mem_new_of(struct child_write);
     *write = (struct child_write){
-        .engine = engine, .next = engine->child_writes, .key = key, .hash = hash};
+        .engine = engine, .next = engine->child_writes, .key = key, .id = known};
     write->told = told_of(child);
     if (write->next)
         write->next->previous = write;
@@ -105,22 +105,24 @@ void children_free(struct engine *engine)
 
 // ---- what was done already ----------------------------------------------------------------------
 
-static uint64_t hash_of(const struct child_want *child)
+static struct content_id id_of(const struct child_want *child)
 {
     struct text version = child->seen ? object_version(child->seen) : TEXT("");
-    uint64_t mixed[] = {
-        object_name_hash(child->key.namespace_, child->key.name),
-        hash_octets(version.at, version.len),
-        child->seen ? hash_octets(child->seen->uid, sizeof child->seen->uid) : 0,
-        child->tree ? value_hash(child->tree) : 0,
+    const struct content_id parts[] = {
+        content_id_of(child->key.namespace_.at, child->key.namespace_.len),
+        content_id_of(child->key.name.at, child->key.name.len),
+        content_id_of(version.at, version.len),
+        content_id_of(child->seen ? child->seen->uid : NULL,
+                      child->seen ? sizeof child->seen->uid : 0),
+        value_content_id(child->tree),
     };
-    return hash_octets(mixed, sizeof mixed);
+    return content_id_of(parts, sizeof parts);
 }
 
-static struct done *find_done(const struct children *children, uint64_t hash)
+static struct done *find_done(const struct children *children, struct content_id known)
 {
     for (size_t i = 0; i < children->count; i++)
-        if (children->done[i].hash == hash)
+        if (content_id_equal(children->done[i].id, known))
             return &children->done[i];
     return NULL;
 }
@@ -145,10 +147,10 @@ static int64_t sweep_done(const struct engine *engine, struct children *children
 }
 
 static void mark_wanted(const struct children *children, const struct verdict *verdict,
-                        const uint64_t *hashes)
+                        const struct content_id *known)
 {
     for (size_t i = 0; i < verdict->child_count; i++) {
-        struct done *done = find_done(children, hashes[i]);
+        struct done *done = find_done(children, known[i]);
         if (done)
             done->is_wanted = true;
     }
@@ -174,10 +176,10 @@ static void end_all(struct engine *engine, uint32_t id, struct children *childre
     }
 }
 
-static void remember_done(struct children *children, uint64_t hash, int64_t until_ms)
+static void remember_done(struct children *children, struct content_id known, int64_t until_ms)
 {
     mem_reserve(&children->done, &children->capacity, children->count + 1);
-    children->done[children->count++] = (struct done){.hash = hash, .until_ms = until_ms};
+    children->done[children->count++] = (struct done){.id = known, .until_ms = until_ms};
 }
 
 static void child_done(void *context, const struct store_reply *reply)
@@ -188,7 +190,7 @@ static void child_done(void *context, const struct store_reply *reply)
     struct children *children = children_of(key);
     engine->writes_in_flight--;
     if (reply->is_ok) {
-        remember_done(children, write->hash, loop_mono_ms(engine->loop) + UNSEEN_MS);
+        remember_done(children, write->id, loop_mono_ms(engine->loop) + UNSEEN_MS);
         told_tell(engine, write->told, key->object);
     } else if (!children->has_failed) {
         children->has_failed = true;
@@ -200,11 +202,12 @@ static void child_done(void *context, const struct store_reply *reply)
     engine_schedule(engine);
 }
 
-static void send(struct engine *engine, uint32_t id, const struct child_want *child, uint64_t hash)
+static void send(struct engine *engine, uint32_t id, const struct child_want *child,
+                 struct content_id known)
 {
     struct store *store = engine->options.store;
     struct key *key = &engine->keys[id];
-    struct child_write *write = child_write_new(engine, id, child, hash);
+    struct child_write *write = child_write_new(engine, id, child, known);
     key->is_writing = true;
     children_of(key)->left++;
     if (child->tree)
@@ -221,17 +224,18 @@ bool children_write(struct engine *engine, uint32_t id, const struct verdict *ve
     if (!verdict->child_count && !(key->extra && key->extra->children))
         return false;
     struct children *children = children_of(key);
-    uint64_t *hashes = arena_new_array(engine->arena, uint64_t, verdict->child_count + 1);
+    struct content_id *known =
+        arena_new_array(engine->arena, struct content_id, verdict->child_count + 1);
     for (size_t i = 0; i < verdict->child_count; i++)
-        hashes[i] = hash_of(&verdict->children[i]);
-    mark_wanted(children, verdict, hashes);
+        known[i] = id_of(&verdict->children[i]);
+    mark_wanted(children, verdict, known);
     int64_t first_ms = sweep_done(engine, children);
     size_t begin = children->next;
     for (size_t n = 0; n < verdict->child_count && sent < AT_ONCE; n++) {
         size_t i = (begin + n) % verdict->child_count;
-        if (find_done(children, hashes[i]))
+        if (find_done(children, known[i]))
             continue;
-        send(engine, id, &verdict->children[i], hashes[i]);
+        send(engine, id, &verdict->children[i], known[i]);
         children->next = i + 1;
         sent++;
     }

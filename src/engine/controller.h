@@ -67,8 +67,9 @@ struct server_view {
     uint32_t serial;  // that it answered
     bool is_believed; // nobody else can have said so: signed, or over TCP
     bool has_fetched;
-    uint32_t fetched;   // of the last transfer that it completed
-    bool is_recalled;   // before this process, as the store tells: there may have been a later one
+    uint32_t fetched; // of the last transfer that it completed
+    bool is_stuck;    // long after that it answers an older one: it could not load what it fetched
+    bool is_recalled; // before this process, as the store tells: there may have been a later one
     struct error fault; // of the last talk, or NONE
 };
 
@@ -125,7 +126,9 @@ struct lane_view {
     struct error answer_error;   // when it failed
     const struct secret *secret; // what it signs with; or NULL. Only for comparing
     uint64_t basis;              // as its owner gave it
+    const struct value *known;   // what talks learned of the backend, in this process or before it
     const char *note;            // from the last talk, e.g. "server still uses the previous secret"
+    bool is_learning;            // its first health answer is waited for
     bool is_listed;              // of a backend that lists: what stands there is known
     const char *held;            // checksum of the removals that the guard holds back; NULL: none
 };
@@ -154,10 +157,12 @@ struct receipt {
     bool was_sent;    // this process sent it (else: known from before)
     bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
     bool is_inherited; // a REMOVE that ended because a successor took the key over
-    bool is_uncertain;
+    bool is_uncertain; // REMOVE: it may not be gone; LOOK: the backend did not tell
+    // Another claim of ours at that name has something there, or may, that this one will replace.
+    bool is_heir;
     bool is_foreign; // SETTLED SET: it stands there as wanted, made by somebody else
     bool is_shared;  // SETTLED SET: an older claim of another key holds it with the same content
-    uint8_t hash[8]; // SETTLED SET
+    uint8_t hash[FINGERPRINT_OCTETS]; // SETTLED SET
     // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
     const struct record_set *found;
     int64_t settled_s;
@@ -206,7 +211,8 @@ struct snapshot {
     bool is_leading;
     const char *owner_id; // whose is what we write elsewhere; NULL: not known yet
     int64_t now_ms;       // Unix
-    int64_t started_ms;   // when this process started
+    int64_t started_ms;   // when this process started, or its clock leapt ahead: what is measured
+                          // from a time before counts from here
     const void *settings; // the controller's own
     const char *trace;    // 32 hex digits
 };
@@ -223,11 +229,14 @@ struct claim_want {
     enum claim_intent intent;
     bool is_held; // compete for the name, but send nothing yet
     struct record_set set;
-    bool has_known; // what stands there, as the status remembers
-    uint8_t known[8];
-    bool may_stand; // written ahead: something of ours may stand there, nobody knows what
-    bool may_adopt; // what stands there without a mark may be ours, from a predecessor
-    uint64_t epoch; // a changed one clears back-off and sends at once (user edits, retry)
+    bool has_known;                    // what stands there, as the status remembers
+    uint8_t known[FINGERPRINT_OCTETS]; // the last 8 are 0: only the others are remembered
+    bool may_stand;       // written ahead: something of ours may stand there, nobody knows what
+    bool may_adopt;       // what stands there without a mark may be ours, from a predecessor
+    int64_t look_since_s; // LOOK: an answer from before that time (Unix) counts no more
+    bool is_shown;        // LOOK: a plan shows what is found, so a dry run asks for it, too
+    const char *replaces; // SET: what it is known to replace that is not ours, for people; or NULL
+    uint64_t epoch;       // a changed one clears back-off and sends at once (user edits, retry)
     // What the status remembers of a failure before this process: attempts go on from there, and
     // the next one waits until then. 0: nothing.
     unsigned attempts;
@@ -249,10 +258,11 @@ struct lane_want {
     int64_t linger_ms; // REMOVEs may go on so long after the owner went or became unusable
     uint64_t basis;    // of settings and secret: the same over a restart, another when one changes
     bool was_well;     // the last answer was good, as the status remembers
-    int64_t learn_ms;  // records wait at most so long for the first health answer
-    unsigned guard_percent; // of what is ours there: more is not removed for want of an object
-                            // alone (dns/guard.h); 0: as much as that says, 100: all of it
-    struct error fault;     // not NONE: unusable for SETs, and why
+    const struct value *known; // what was learned of the backend, as the status remembers; or NULL
+    int64_t learn_ms;          // records wait at most so long for the first health answer
+    unsigned guard_percent;    // of what is ours there: more is not removed for want of an object
+                               // alone (dns/guard.h); 0: as much as that says, 100: all of it
+    struct error fault;        // not NONE: unusable for SETs, and why
 };
 
 // Removals that the guard of a lane holds back (dns/guard.h): of record sets of ours there that
@@ -311,7 +321,8 @@ struct object_want {
     struct text namespace_;
     struct text name;
     const struct value *tree;
-    const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
+    const struct value *kept;       // names of `data` that stay as they stand there; list, or NULL
+    const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
 };
 
 // A child: an object of a kind that this key gathers, so that the next snapshots show what became

@@ -11,6 +11,7 @@ struct planned {
     const char *server;
     struct record_set set;
     const struct object *object; // own reference
+    const char *replaces;
 };
 
 struct obstacle {
@@ -71,11 +72,17 @@ static bool was_there(const struct engine *engine, uint32_t id)
     return engine->dry_run ? engine->dry_run->may_stand[id] : claim_may_stand(&engine->claims[id]);
 }
 
+static const char *replaced_by(const struct engine *engine, uint32_t id, enum change_op op)
+{
+    const struct pending *pending = engine->claims[id].pending;
+    return op == CHANGE_SET && pending ? pending->replaces : NULL;
+}
+
 static enum engine_act act_of(const struct engine *engine, uint32_t id, enum change_op op)
 {
     if (op == CHANGE_REMOVE)
         return ENGINE_DELETE;
-    return was_there(engine, id) ? ENGINE_UPDATE : ENGINE_CREATE;
+    return was_there(engine, id) || replaced_by(engine, id, op) ? ENGINE_UPDATE : ENGINE_CREATE;
 }
 
 struct engine_change engine_change_of(const struct engine *engine, uint32_t id, enum change_op op,
@@ -89,6 +96,7 @@ struct engine_change engine_change_of(const struct engine *engine, uint32_t id, 
         .server = engine->books[claim->book].url,
         .set = set,
         .object = engine->keys[claim->key].object,
+        .replaces = replaced_by(engine, id, op),
     };
 }
 
@@ -101,6 +109,7 @@ void dry_run_add(struct dry_run *run, const struct engine_change *change)
         .server = arena_copy_text(run->arena, change->server),
         .set = record_set_copy(run->arena, change->set),
         .object = change->object ? object_ref(change->object) : NULL,
+        .replaces = change->replaces ? arena_copy_text(run->arena, change->replaces) : NULL,
     };
 }
 
@@ -159,13 +168,23 @@ static void each_obstacle(const struct engine *engine, const struct engine_plan_
     }
 }
 
-static void tell_trouble(const struct lane *lane, const struct engine_plan_calls *calls)
+// Of one that does not list, changes are known without it; what they replace may not be.
+static const struct error *trouble_of(const struct lane *lane)
 {
     const struct lane_view *view = &lane->view;
-    const struct error *error = view->fault.fault != FAULT_NONE     ? &view->fault
-                                : view->trouble.fault != FAULT_NONE ? &view->trouble
-                                                                    : NULL;
-    bool is_unread = view->fault.fault != FAULT_NONE || lane_is_unread(lane);
+    if (lane->provider->lists && view->fault.fault != FAULT_NONE)
+        return &view->fault;
+    if (view->trouble.fault != FAULT_NONE)
+        return &view->trouble;
+    return !lane->provider->lists && view->answered_s && !view->is_answer_ok ? &view->answer_error
+                                                                             : NULL;
+}
+
+static void tell_trouble(const struct lane *lane, const struct engine_plan_calls *calls)
+{
+    const struct error *error = trouble_of(lane);
+    bool is_unread =
+        lane->provider->lists && (lane->view.fault.fault != FAULT_NONE || lane_is_unread(lane));
     if (!error && !is_unread)
         return;
     calls->trouble(calls->context, &(struct engine_trouble){.lane = lane->name,
@@ -177,7 +196,7 @@ static void tell_trouble(const struct lane *lane, const struct engine_plan_calls
 static void each_trouble(const struct engine *engine, const struct engine_plan_calls *calls)
 {
     for (const struct lane *lane = engine->lanes; lane && calls->trouble; lane = lane->next)
-        if (lane->provider && lane->provider->lists)
+        if (lane->provider)
             tell_trouble(lane, calls);
 }
 
@@ -190,7 +209,8 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
                                                               .lane = planned->lane,
                                                               .server = planned->server,
                                                               .set = &planned->set,
-                                                              .object = planned->object});
+                                                              .object = planned->object,
+                                                              .replaces = planned->replaces});
     }
     each_obstacle(engine, calls);
     each_trouble(engine, calls);

@@ -72,11 +72,14 @@ struct engine *engine_new(const struct engine_options *options)
     engine->scratch = arena_new();
     engine->queue = queue_new();
     engine->due = queue_new();
+    engine->crowded = queue_new();
     engine->claim_slab = slab_new();
     engine->free_key = engine->free_claim = engine->free_busy = NO_ID;
     engine->started_unix_ms = loop_unix_ms(engine->loop);
+    engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
     engine->is_leading = !options->store;
@@ -123,11 +126,13 @@ void engine_free(struct engine *engine)
     ledger_calls_free(&engine->ledger_calls);
     busy_free(engine);
     books_free(engine);
+    loop_timer_cancel(engine->loop, &engine->crowded_timer);
     keys_free(engine);
     controllers_free(engine);
     dry_run_free(engine->dry_run);
     queue_free(engine->queue);
     queue_free(engine->due);
+    queue_free(engine->crowded);
     arena_free(engine->arena);
     arena_free(engine->scratch);
     free(engine->batch);
@@ -138,7 +143,7 @@ void engine_free(struct engine *engine)
 
 static bool is_same_to_us(const struct object *old, const struct object *new_)
 {
-    return object_spec_hash(old) == object_spec_hash(new_) && old->deleted_s == new_->deleted_s &&
+    return object_has_same_spec(old, new_) && old->deleted_s == new_->deleted_s &&
            old->generation == new_->generation && old->is_lost == new_->is_lost &&
            !memcmp(old->uid, new_->uid, sizeof old->uid);
 }
@@ -151,6 +156,12 @@ static bool is_ours_news(const struct engine *engine, size_t controller, const s
            !text_equal(object_ours(old), object_ours(new_));
 }
 
+// Somebody removed it, with all that we wrote there.
+static bool has_lost_status(const struct object *old, const struct object *new_)
+{
+    return object_has_status(old) && !object_has_status(new_);
+}
+
 static void batch_add(struct engine *engine, uint32_t id)
 {
     mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
@@ -160,8 +171,8 @@ static void batch_add(struct engine *engine, uint32_t id)
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
 {
     struct key *key = &engine->keys[id];
-    if ((key->extra && key->extra->previous) ||
-        object_spec_hash(key->object) == object_spec_hash(new_) || !book_is_settled(engine, id))
+    if ((key->extra && key->extra->previous) || object_has_same_spec(key->object, new_) ||
+        !book_is_settled(engine, id))
         return;
     key_extra(key)->previous = object_ref(key->object);
 }
@@ -182,6 +193,7 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
     }
     struct key *key = &engine->keys[id];
     bool is_wanted = is_gone || key->is_gone || key->is_racing ||
+                     has_lost_status(key->object, object) ||
                      is_ours_news(engine, controller, key->object, object);
     bool is_news = is_wanted || !is_same_to_us(key->object, object);
     key->is_racing = false;
@@ -470,6 +482,7 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
     for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
         loop_timer_cancel(engine->loop, &lane->question_timer);
         loop_timer_cancel(engine->loop, &lane->timer);
+        flights_end_waiting(lane);
     }
     engine->stop_timer = (struct loop_timer){.call = stopped, .context = engine};
     loop_timer_set(engine->loop, &engine->stop_timer, deadline_ms);
@@ -496,7 +509,8 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 bool engine_is_idle(const struct engine *engine)
 {
     return !(engine->is_turning || engine->flights_in_air || engine->writes_in_flight ||
-             queue_depth(engine->queue) || queue_depth(engine->due)) &&
+             queue_depth(engine->queue) || queue_depth(engine->due) ||
+             queue_next_ms(engine->crowded) != INT64_MAX) &&
            overviews_are_settled(engine);
 }
 
@@ -517,7 +531,8 @@ static bool is_key_at_rest(const struct key *key)
 static bool is_at_rest(const struct engine *engine)
 {
     if (!engine_is_synced(engine) || engine->flights_in_air || engine->writes_in_flight ||
-        engine->is_turning || queue_depth(engine->queue))
+        engine->is_turning || queue_depth(engine->queue) ||
+        queue_next_ms(engine->crowded) != INT64_MAX)
         return false;
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
         if (lane_is_unread(lane) && !lane_rests_in_trouble(lane))

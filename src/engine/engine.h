@@ -23,6 +23,7 @@ struct engine_change {
     const char *server;           // normalised URL of the backend
     const struct record_set *set; // DELETE: type, domain and subdomain count
     const struct object *object;  // for which; NULL: of what is ours there and nobody claims
+    const char *replaces;         // what it overwrites that is not ours, for people; or NULL
 };
 
 struct engine_options {
@@ -34,8 +35,9 @@ struct engine_options {
     size_t controller_count;
     const struct provider *const *providers;
     size_t provider_count;
-    int64_t sync_period_ms;    // every key has a turn that often, +-10 %; 0: never by time alone
-    bool drops_memos;          // forget memos after each turn (tests)
+    int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
+    bool drops_memos;       // forget memos after each turn (tests)
+    size_t crowd;           // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
     // A dry run: the same turns and claims, but talks are taken as done without being held, and
     // questions are not asked; engine_plan() tells what would have been sent. The store is one that

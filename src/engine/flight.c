@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 
 enum { PROGRESS_MS = 5000 };
@@ -196,12 +196,36 @@ static struct engine_change planned_change(const struct flight *flight, size_t a
                                   .set = &change->set};
 }
 
+// What could not be read counts as read, and as not known. Why is remembered for the plan.
+static void imagine_reading(struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++) {
+        struct outcome *outcome = &flight->job.changes[i].outcome;
+        if (outcome->is_done)
+            continue;
+        if (outcome->error)
+            flight->lane->view.trouble = *outcome->error;
+        *outcome = (struct outcome){.is_done = true, .is_uncertain = true};
+    }
+}
+
+// Reading changes nothing, so a dry run does it, too, where it matters and somebody answers.
+static bool may_read(const struct flight *flight)
+{
+    for (size_t i = 0; i < flight->job.change_count; i++)
+        if (flight->wishes[i] || flight->job.changes[i].op != CHANGE_READ ||
+            !flight->engine->claims[flight->claims[i]].pending->is_shown)
+            return false;
+    return !flight->lane->transport_failures;
+}
+
 // Nothing is said to the backend; all of it counts as done.
 static void flight_imagine(struct flight *flight)
 {
+    imagine_reading(flight);
     for (size_t i = 0; i < flight->job.change_count; i++) {
         struct change *change = &flight->job.changes[i];
-        change->outcome.is_done = true;
+        change->outcome.is_uncertain = change->op == CHANGE_READ;
         if (change->op == CHANGE_READ || flight->wishes[i])
             continue;
         const struct engine_change planned = planned_change(flight, i);
@@ -267,6 +291,8 @@ void flight_begin(struct lane *lane, const struct batch *batch)
     if (flight->engine->dry_run) {
         if (lane->provider->lists)
             flight_try(flight);
+        else if (may_read(flight))
+            flight_talk(flight);
         else
             flight_imagine(flight);
         return;
@@ -355,7 +381,7 @@ static void check_outcomes(struct flight *flight)
 {
     for (size_t i = 0; i < flight->job.change_count; i++) {
         struct outcome *outcome = &flight->job.changes[i].outcome;
-        must(outcome->is_done || outcome->error || flight->job.trouble);
+        must(outcome->is_done || outcome->error || flight->job.trouble || flight->is_outdated);
     }
 }
 
@@ -433,7 +459,7 @@ static void learn_hash(struct flight *flight, size_t at)
     const struct change *change = &flight->job.changes[at];
     struct claim *claim = &flight->engine->claims[flight->claims[at]];
     uint8_t *hash = flight->hashes[at];
-    uint8_t learned[8];
+    uint8_t learned[FINGERPRINT_OCTETS] = {0};
     if (change->op != CHANGE_SET || !change->outcome.is_done)
         return;
     flight->seat->provider->fingerprint(flight->seat->at, &change->set, learned);
@@ -545,14 +571,17 @@ static void flight_land(struct flight *flight)
             flight->job.health.found = NULL;
             wish_answer(flight->wishes[0], &flight->job.health);
         } else {
-            lane_answered(lane, &flight->job);
+            lane_answered(lane, flight);
         }
     } else if (flight->job.kind == JOB_CHANGES) {
         release_names(flight);
         lane_judge(flight);
+        if (flight->engine->dry_run && !lane->provider->lists)
+            imagine_reading(flight);
         give_receipts(flight);
         words_tell_failures(lane, flight->failures);
     }
+    lane_learn(lane, flight);
     flight_free(flight);
     if (lane->provider->lists)
         engine_release_soon(lane->engine);
@@ -617,9 +646,57 @@ static void dns_came(void *context, const struct dns_reply *reply)
     flight_hear(context, &(struct heard){.kind = ASK_DNS, .dns = reply});
 }
 
+static bool is_change_outdated(const struct flight *flight, size_t at)
+{
+    const struct claim *claim = &flight->engine->claims[flight->claims[at]];
+    const struct change *change = &flight->job.changes[at];
+    return claim->is_forgotten || claim_lane(flight->engine, claim) != flight->lane ||
+           claim_op(claim) != change->op ||
+           (change->op == CHANGE_SET &&
+            memcmp(claim->wanted_hash, flight->hashes[at], sizeof claim->wanted_hash));
+}
+
+// What a talk was to carry may be edited or deleted while it waits, and where to may change.
+static bool is_outdated(const struct flight *flight)
+{
+    if (flight->job.kind == JOB_CHANGES && flight->seat != flight->lane->seat)
+        return true;
+    for (size_t i = 0; i < flight->job.change_count; i++)
+        if (!flight->wishes[i] && is_change_outdated(flight, i))
+            return true;
+    return false;
+}
+
 static void wait_over(void *context)
 {
-    flight_hear(context, &(struct heard){.kind = ASK_WAIT});
+    struct flight *flight = context;
+    flight->is_waiting = false;
+    flight->is_outdated = is_outdated(flight);
+    if (flight->is_outdated)
+        flight_land(flight);
+    else
+        flight_hear(flight, &(struct heard){.kind = ASK_WAIT});
+}
+
+static void flight_wait(struct flight *flight, int64_t wait_ms)
+{
+    struct loop *loop = flight->engine->loop;
+    flight->is_waiting = true;
+    flight->timer =
+        (struct loop_timer){.call = wait_over, .context = flight, .handle = flight->timer.handle};
+    loop_timer_set(loop, &flight->timer, wait_ms);
+    if (flight->engine->is_stopping)
+        flights_end_waiting(flight->lane);
+}
+
+void flights_end_waiting(struct lane *lane)
+{
+    for (struct flight *at = lane->flights, *next; at; at = next) {
+        next = at->next;
+        if (at->is_waiting)
+            flight_abort(at);
+    }
+    engine_schedule(lane->engine);
 }
 
 static void flight_step(struct flight *flight)
@@ -640,9 +717,7 @@ static void flight_step(struct flight *flight)
         flight->dns = dns_send(world->dns, &ask.dns, dns_came, flight);
         return;
     case ASK_WAIT:
-        flight->timer = (struct loop_timer){
-            .call = wait_over, .context = flight, .handle = flight->timer.handle};
-        loop_timer_set(world->loop, &flight->timer, ask.wait_ms);
+        flight_wait(flight, ask.wait_ms);
         return;
     case ASK_DONE:
         flight_land(flight);

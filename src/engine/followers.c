@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/metric.h"
 #include "base/table.h"
 #include "dns/primary.h"
@@ -64,6 +64,8 @@ struct follower {
     int64_t begun_ms[TALK_TYPES];
     bool is_doubted;      // it answered what nobody vouches for: ask over TCP
     bool has_come;        // for the version told last
+    int64_t fetched_ms;   // mono; 0: not since it is followed
+    bool is_pushed;       // told again of that version, as it could not load it
     bool is_refusal_told; // it refuses NOTIFY, and that was logged
 };
 
@@ -217,8 +219,19 @@ static int64_t notify_delay(const struct talk *talk)
     return delay_ms > NOTIFY_MAX_MS ? NOTIFY_MAX_MS : delay_ms;
 }
 
+// Until a server that still answers an older serial than it fetched counts as one that could not
+// load that.
+static int64_t until_stuck(const struct follower *follower)
+{
+    int64_t now_ms = loop_mono_ms(follower->zone->followers->loop);
+    return follower->fetched_ms ? follower->fetched_ms + PUBLISHED_STUCK_MS - now_ms : 0;
+}
+
 static int64_t probe_delay(const struct follower *follower, const struct talk *talk)
 {
+    int64_t stuck_ms = until_stuck(follower);
+    if (!is_served_by(follower) && talk->times >= PROBE_FAST_TIMES && stuck_ms > 0)
+        return stuck_ms;
     if (is_served_by(follower) || talk->times >= PROBE_FAST_TIMES)
         return PROBE_SLOW_MS;
     int64_t delay_ms = (int64_t)PROBE_FIRST_MS << talk->times;
@@ -280,7 +293,8 @@ static bool is_same_view(const struct server_view *a, const struct server_view *
 {
     return a->has_serial == b->has_serial && a->serial == b->serial &&
            a->is_believed == b->is_believed && a->fault.fault == b->fault.fault &&
-           a->has_fetched == b->has_fetched && a->fetched == b->fetched;
+           a->has_fetched == b->has_fetched && a->fetched == b->fetched &&
+           a->is_stuck == b->is_stuck;
 }
 
 // Silence is told once for all zones of the server, until it answers again; a refusal for each.
@@ -306,6 +320,36 @@ static void tell_well(const struct follower *follower)
              LOG_TEXT("server", follower->server->name), LOG_END);
 }
 
+static void tell_stuck(const struct follower *follower)
+{
+    const struct server_view *view = view_of(follower);
+    AUTO_BUFFER name = {0};
+    dname_write(&name, follower->zone->apex);
+    log_line(follower->zone->followers->options.log, LOG_WARN,
+             "a server fetched the zone and could not load it: see its log",
+             LOG_TEXT("server", follower->server->name), LOG_TEXT("zone", name.at),
+             LOG_INT("fetched", view->fetched), LOG_INT("answers", view->serial), LOG_END);
+}
+
+// Told once more of the version, it comes for all of it: what it could not load may have been in
+// the differences alone.
+static void see_stuck(struct follower *follower)
+{
+    struct server_view *view = view_of(follower);
+    bool was_stuck = view->is_stuck;
+    bool is_older = view->has_serial && view->has_fetched && !view->signs &&
+                    serial_is_before(view->serial, view->fetched);
+    view->is_stuck =
+        is_older && (was_stuck || (follower->fetched_ms && until_stuck(follower) <= 0));
+    if (view->is_stuck && !was_stuck)
+        tell_stuck(follower);
+    if (!view->is_stuck || follower->is_pushed || follower->zone->is_hushed ||
+        !follower->fetched_ms || until_stuck(follower) > 0)
+        return;
+    follower->is_pushed = true;
+    follower->talks[TALK_NOTIFY].next_ms = loop_mono_ms(follower->zone->followers->loop);
+}
+
 static void keep_answer(struct follower *follower, bool has_serial, uint32_t serial, bool is_tcp)
 {
     struct server_view *view = view_of(follower);
@@ -319,6 +363,7 @@ static void keep_answer(struct follower *follower, bool has_serial, uint32_t ser
     view->has_serial = has_serial;
     view->serial = serial;
     view->is_believed = is_believed;
+    see_stuck(follower);
 }
 
 static void keep_fault(struct follower *follower, const struct error *err)
@@ -523,7 +568,7 @@ static void announce(struct followed *zone)
     for (size_t i = 0; i < zone->count; i++) {
         struct follower *follower = &zone->items[i];
         end_talk(&follower->talks[TALK_NOTIFY]);
-        follower->has_come = false;
+        follower->has_come = follower->is_pushed = false;
         follower->talks[TALK_NOTIFY].times = follower->talks[TALK_PROBE].times = 0;
         follower->talks[TALK_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
         follower->talks[TALK_PROBE].next_ms = follower->server->probe ? now_ms + PROBE_FIRST_MS : 0;
@@ -668,6 +713,8 @@ void followers_see(struct followers *followers, const struct published_sign *sig
         return;
     struct server_view before = *view_of(follower);
     take_fetches(zone);
+    if (sign->has_fetched)
+        follower->fetched_ms = loop_mono_ms(zone->followers->loop);
     if (follower->has_come)
         follower->talks[TALK_NOTIFY].next_ms = 0;
     probe_soon(follower, sign->has_fetched);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "store/cache.h"
 
@@ -373,7 +373,7 @@ static void wake_claimants(struct engine *engine, const struct lane *lane)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->is_used && !claim->is_forgotten && claim->lane == lane->number &&
+        if (claim->name && !claim->is_forgotten && claim->lane == lane->number &&
             claim->state != RECEIPT_SETTLED)
             key_wake(engine, claim->key, QUEUE_USER);
     }

@@ -217,7 +217,7 @@ void lane_clear_backoff(struct lane *lane)
     lane->blocked_until_ms = 0;
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        if (!claim->is_used || claim->lane != lane->number || !claim->pending ||
+        if (!claim->name || claim->lane != lane->number || !claim->pending ||
             !claim->pending->next_unix_ms)
             continue;
         queue_forget(engine->due, id);
@@ -277,7 +277,8 @@ static bool lane_open_seat(struct lane *lane, const struct value *config, struct
                                      .secret = lane->secret,
                                      .previous = lane->previous_secret,
                                      .previous_until_ms = lane->previous_until_ms,
-                                     .owner_id = owner_id};
+                                     .owner_id = owner_id,
+                                     .known = lane->view.known};
     void *at;
     if (!lane->provider->open(&setup, &at, err))
         return false;
@@ -292,6 +293,14 @@ static bool lane_open_seat(struct lane *lane, const struct value *config, struct
 
 static void lane_question_due(void *context);
 
+static void learning_is_over(void *context)
+{
+    struct lane *lane = context;
+    lane->view.is_learning = false;
+    gather_wake_lane(lane);
+    engine_schedule(lane->engine);
+}
+
 static uint16_t number_take(struct engine *engine)
 {
     for (size_t i = 0; i < engine->lane_count; i++)
@@ -300,6 +309,15 @@ static uint16_t number_take(struct engine *engine)
     must(engine->lane_count < UINT16_MAX);
     mem_reserve(&engine->lanes_by_number, &engine->lane_capacity, engine->lane_count + 1);
     return (uint16_t)++engine->lane_count;
+}
+
+// NULL: nothing any more.
+static void lane_know(struct lane *lane, const struct value *known)
+{
+    struct arena *arena = known ? arena_new() : NULL;
+    lane->view.known = known ? value_copy(arena, known) : NULL;
+    arena_free(lane->known_arena);
+    lane->known_arena = arena;
 }
 
 static struct lane *lane_new(struct engine *engine, const struct lane_want *want)
@@ -311,10 +329,12 @@ static struct lane *lane_new(struct engine *engine, const struct lane_want *want
     lane->owner = NO_ID;
     lane->controller = NO_CONTROLLER;
     lane->was_well = want->was_well;
+    lane_know(lane, want->known);
     lane->opened_ms = loop_mono_ms(engine->loop);
     lane->due[0] = lane->due[1] = (struct line_of_claims){NO_ID, NO_ID};
     lane->timer = (struct loop_timer){.call = lane_timer, .context = lane};
     lane->question_timer = (struct loop_timer){.call = lane_question_due, .context = lane};
+    lane->learn_timer = (struct loop_timer){.call = learning_is_over, .context = lane};
     lane->number = number_take(engine);
     engine->lanes_by_number[lane->number - 1] = lane;
     lane->next = engine->lanes;
@@ -372,7 +392,9 @@ static void lane_set_book(struct lane *lane, const char *book)
     lane->book = mem_copy_text(book);
     holds_forget(lane);
     lane->opened_ms = loop_mono_ms(lane->engine->loop);
-    lane->is_learning = lane->learn_ms > 0;
+    lane->is_learning = lane->view.is_learning = lane->learn_ms > 0;
+    if (lane->is_learning)
+        loop_timer_set(lane->engine->loop, &lane->learn_timer, lane->learn_ms);
     lane->view.answer = NULL;
     lane->view.answered_s = 0;
     lane->asked_ms = 0;
@@ -394,6 +416,28 @@ static const struct provider *provider_of(const struct engine *engine, const cha
     return NULL;
 }
 
+// Its answer would say nothing of the backend that the lane has now, and the next question waits
+// for it.
+static bool is_idle_question(const struct lane *lane, const struct flight *flight)
+{
+    return flight->job.kind == JOB_HEALTH && !flight->wishes[0] && !lane->provider->is_serial;
+}
+
+// What the lane knew was of another backend.
+static void lane_forget_place(struct lane *lane, const struct provider *provider, const char *book)
+{
+    bool is_same = lane->provider == provider && (!*lane->book || !strcmp(lane->book, book));
+    if (!lane->provider || is_same)
+        return;
+    lane_know(lane, NULL);
+    for (struct flight *flight = lane->flights, *next; flight; flight = next) {
+        next = flight->next;
+        flight->seat->is_elsewhere = true;
+        if (is_idle_question(lane, flight))
+            flight_abort(flight);
+    }
+}
+
 // Usable as wanted: takes over address, keys and numbers. Talks under way keep the seat that they
 // began with and end with their own receipt.
 static bool lane_take_over(struct lane *lane, const struct lane_want *want, char *config,
@@ -402,6 +446,7 @@ static bool lane_take_over(struct lane *lane, const struct lane_want *want, char
     const struct provider *provider = provider_of(lane->engine, want->provider);
     must(provider != NULL);
     lane_set_numbers(lane, want);
+    lane_forget_place(lane, provider, want->book);
     lane->provider = provider;
     lane_set_secret(lane, want->secret);
     free(lane->config);
@@ -515,8 +560,6 @@ void lane_ask(struct lane *lane, const struct question *question)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
     bool is_new = !lane->has_question || lane->question_epoch != question->epoch;
-    if (lane->engine->dry_run && !(lane->provider && lane->provider->lists))
-        return;
     lane->has_question = true;
     lane->question_epoch = question->epoch;
     lane->good_for_ms = question->good_for_ms;
@@ -558,11 +601,13 @@ static void take_answer(struct lane *lane, const struct job *job)
         lane->view.answer_error = *job->health.error;
     arena_free(lane->answer_arena);
     lane->answer_arena = arena;
-    uint64_t hash =
-        lane->view.answer ? value_hash(value_find(lane->view.answer, "capabilities")) : 0;
-    bool is_learned = lane->is_learning || hash != lane->answer_hash;
-    lane->answer_hash = hash;
-    lane->is_learning = false;
+    struct content_id id = {0};
+    if (lane->view.answer)
+        id = value_content_id(value_find(lane->view.answer, "capabilities"));
+    bool is_learned = lane->is_learning || !content_id_equal(id, lane->answer_id);
+    lane->answer_id = id;
+    lane->is_learning = lane->view.is_learning = false;
+    loop_timer_cancel(lane->engine->loop, &lane->learn_timer);
     if (is_ok && !was_ok)
         lane_clear_backoff(lane);
     if (lane->owner != NO_ID)
@@ -571,10 +616,10 @@ static void take_answer(struct lane *lane, const struct job *job)
         gather_wake_lane(lane);
 }
 
-void lane_answered(struct lane *lane, const struct job *job)
+void lane_answered(struct lane *lane, const struct flight *flight)
 {
-    if (!is_no_answer(lane, job))
-        take_answer(lane, job);
+    if (!flight->seat->is_elsewhere && !is_no_answer(lane, &flight->job))
+        take_answer(lane, &flight->job);
     if (lane->has_question)
         loop_timer_set(lane->engine->loop, &lane->question_timer,
                        lane->asked_ms ? lane->good_for_ms : 0);
@@ -642,7 +687,7 @@ void lane_hear_trouble(struct lane *lane, const struct error *trouble, bool rest
         gather_wake_lane(lane);
 }
 
-static void lane_seat_late(struct lane *lane)
+static void lane_seat_again(struct lane *lane)
 {
     struct error err = {0};
     struct arena *arena = arena_new();
@@ -652,7 +697,43 @@ static void lane_seat_late(struct lane *lane)
     if (lane->has_refused)
         lane->view.fault = err;
     arena_free(arena);
+}
+
+static void lane_seat_late(struct lane *lane)
+{
+    lane_seat_again(lane);
     lane_changed(lane);
+}
+
+static bool is_known(const struct value *known, const struct value *learned)
+{
+    value_each (item, learned) {
+        const struct value *old = value_find_text(known, item->key);
+        bool is_same = old ? value_equal(old, item) : item->type == VALUE_NULL;
+        if (!is_same)
+            return false;
+    }
+    return true;
+}
+
+// Talks under way go on as they began; what they put there is told by the seat that they have.
+void lane_learn(struct lane *lane, const struct flight *flight)
+{
+    const struct value *learned = flight->job.learned;
+    if (flight->seat->is_elsewhere || !lane->seat || is_known(lane->view.known, learned))
+        return;
+    struct arena *arena = arena_new();
+    struct value *known =
+        lane->view.known ? value_copy(arena, lane->view.known) : value_make(arena, VALUE_MAP);
+    value_each (item, learned)
+        value_set(known, item->key, value_copy(arena, item));
+    lane_know(lane, known);
+    arena_free(arena);
+    lane_seat_again(lane);
+    gather_wake_lane(lane);
+    if (lane->owner != NO_ID)
+        key_wake(lane->engine, lane->owner, QUEUE_USER);
+    engine_schedule(lane->engine);
 }
 
 void lanes_lead(struct engine *engine, bool is_leading)
@@ -725,6 +806,7 @@ static void lane_free(struct lane *lane)
     loop_timer_cancel(loop, &lane->timer);
     loop_timer_cancel(loop, &lane->question_timer);
     loop_timer_cancel(loop, &lane->linger_timer);
+    loop_timer_cancel(loop, &lane->learn_timer);
     for (struct wish *wish = lane->first_wish, *next; wish; wish = next) {
         next = wish->next;
         wish_free(wish);
@@ -732,6 +814,7 @@ static void lane_free(struct lane *lane)
     secret_unref(lane->secret);
     secret_unref(lane->previous_secret);
     arena_free(lane->answer_arena);
+    arena_free(lane->known_arena);
     free(lane->config);
     free(lane->name);
     free(lane->book);

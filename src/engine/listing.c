@@ -8,8 +8,8 @@ struct sight {
     bool has_ours;
     bool has_theirs;
     bool is_crowded; // theirs is of a type that nothing may stand beside
-    uint8_t ours[8];
-    uint8_t theirs[8];
+    uint8_t ours[FINGERPRINT_OCTETS];
+    uint8_t theirs[FINGERPRINT_OCTETS];
 };
 
 struct stray {
@@ -44,7 +44,8 @@ void listing_free(struct listing *listing)
     free(listing);
 }
 
-static void sight_add(struct listing *listing, uint32_t id, bool is_ours, const uint8_t hash[8])
+static void sight_add(struct listing *listing, uint32_t id, bool is_ours,
+                      const uint8_t hash[FINGERPRINT_OCTETS])
 {
     if (id >= listing->count) // claimed since the talk began
         return;
@@ -73,7 +74,7 @@ void listing_hold(void *context, const struct holding *holding)
     struct flight *flight = context;
     struct engine *engine = flight->engine;
     const struct record_set *set = &holding->set;
-    uint8_t hash[8];
+    uint8_t hash[FINGERPRINT_OCTETS] = {0};
     bool is_claimed = false;
     const char *name = arena_copy(flight->listing->arena, set->domain.at, set->domain.len);
     flight->seat->provider->fingerprint(flight->seat->at, set, hash);
@@ -99,7 +100,7 @@ static void tell_claims(struct flight *flight)
     for (uint32_t id = 0; id < listing->count && id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
         const struct sight *sight = &listing->sights[id];
-        if (claim->is_used && !claim->is_forgotten && claim->lane == flight->lane->number)
+        if (claim->name && !claim->is_forgotten && claim->lane == flight->lane->number)
             claim_found(engine, id, sight->has_ours ? sight->ours : NULL,
                         sight->has_theirs ? sight->theirs : NULL, sight->is_crowded);
     }

@@ -282,7 +282,7 @@ static void count_claims(const struct engine *engine, struct seat_view *seats, s
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        const struct lane *lane = claim->is_used ? claim_lane(engine, claim) : NULL;
+        const struct lane *lane = claim->name ? claim_lane(engine, claim) : NULL;
         if (!lane || claim->is_forgotten || claim->intent != CLAIM_SET)
             continue;
         for (size_t i = 0; i < count; i++) {

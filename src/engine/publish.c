@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "dns/zone.h"
 #include "engine/state.h"
@@ -175,12 +175,15 @@ static const struct zone *newest(const struct engine *engine, struct dname apex)
     return zone && zone->state != PUBLISHED_HELD ? zone_history_newest(zone->history) : NULL;
 }
 
-static void log_first(struct engine *engine, const struct zone *zone)
+// Without a group nobody fetches it, however ready it is.
+static void log_first(struct engine *engine, const struct zone *zone, const char *group)
 {
     AUTO_BUFFER name = {0};
     dname_write(&name, zone_apex(zone));
-    log_line(engine->log, LOG_INFO, "zone is served", LOG_TEXT("zone", name.at),
-             LOG_INT("serial", zone_serial(zone)),
+    log_line(engine->log, LOG_INFO,
+             group ? "zone is served"
+                   : "zone is served by no server: no group of the zones configuration has it",
+             LOG_TEXT("zone", name.at), LOG_INT("serial", zone_serial(zone)),
              LOG_INT("records", (int64_t)zone_record_count(zone)), LOG_END);
 }
 
@@ -195,8 +198,9 @@ static void serve(struct engine *engine, struct served *served,
                    is_same_text(row->group, publication->group);
     if (served->zone == zone && is_same)
         return;
-    if (!now)
-        log_first(engine, zone);
+    bool had_group = row && row->group;
+    if (!now || (publication->group && !had_group))
+        log_first(engine, zone, publication->group);
     if (!is_same)
         published_serve(engine->published, publication->group, zone);
     followers_tell(engine->followers, publication->group, zone);

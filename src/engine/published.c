@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "base/table.h"
+#include "dns/serial.h"
 
 struct entry {
     struct published_zone zone;
@@ -239,7 +240,7 @@ void published_asked(struct published *published, struct dname apex, const char 
 }
 
 void published_fetched(struct published *published, struct dname apex, const char *server,
-                       uint32_t serial)
+                       uint32_t serial, int64_t now_ms)
 {
     struct entry *entry = find(published, apex);
     if (!entry)
@@ -247,5 +248,20 @@ void published_fetched(struct published *published, struct dname apex, const cha
     struct published_fetch *fetch = get_fetch(entry, server);
     fetch->has_fetched = true;
     fetch->fetched_serial = serial;
+    fetch->fetched_ms = now_ms;
     tell(published, entry, fetch, true);
+}
+
+bool published_is_stuck(struct published *published, struct dname apex, const char *server,
+                        uint32_t serial, int64_t now_ms)
+{
+    struct entry *entry = find(published, apex);
+    struct published_fetch *fetch = entry ? find_fetch(entry, server) : NULL;
+    if (!fetch || !fetch->has_fetched)
+        return false;
+    if (!serial_is_before(serial, fetch->fetched_serial))
+        fetch->is_stuck = false;
+    else if (now_ms - fetch->fetched_ms >= PUBLISHED_STUCK_MS)
+        fetch->is_stuck = true;
+    return fetch->is_stuck;
 }

@@ -24,6 +24,8 @@ struct published_fetch {
     bool has_fetched;
     uint32_t asked_serial;   // told last, or of the transfer begun last
     uint32_t fetched_serial; // of the last transfer that it had to the end
+    int64_t fetched_ms;      // mono
+    bool is_stuck;           // it could not load that
 };
 enum { PUBLISHED_FETCHES_MAX = 64 }; // for one zone; beyond, the oldest is forgotten
 
@@ -74,4 +76,10 @@ void published_asked(struct published *published, struct dname apex, const char 
                      uint32_t serial);
 // It has fetched it to the end.
 void published_fetched(struct published *published, struct dname apex, const char *server,
-                       uint32_t serial);
+                       uint32_t serial, int64_t now_ms);
+// A server has that serial. Is it older than what it fetched PUBLISHED_STUCK_MS ago or earlier, so
+// that it could not load that? Then differences, which lead through what it could not load, are of
+// no use to it, until it has a serial that it fetched.
+enum { PUBLISHED_STUCK_MS = 10000 };
+bool published_is_stuck(struct published *published, struct dname apex, const char *server,
+                        uint32_t serial, int64_t now_ms);

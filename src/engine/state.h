@@ -64,7 +64,7 @@ struct key_extra {
     struct served *served;
     struct children *children;     // or NULL
     uint64_t told;                 // notes and lines without a write, the last; 0: none
-    uint64_t made;                 // object that was made last, of this state; 0: none
+    struct content_id made;        // object that was made last, of this state; {0}: none
     char *whole;                   // the object as JSON, for the next turn
     bool was_read;                 // it was asked for
     const struct object *previous; // when its claims were settled last, if it differs now
@@ -131,6 +131,7 @@ struct failure {
 // What a claim has only while something is to be done.
 struct pending {
     struct content *content; // SET: what shall stand there; LOOK: what was found
+    char *replaces;          // SET: what stands there and is not ours, for people; or NULL
     struct failure *failure;
     int64_t next_unix_ms;
     int64_t since_ms;  // mono: when it became due first
@@ -141,6 +142,7 @@ struct pending {
     uint32_t previous_due;
     bool is_due; // stands in the lane's line
     bool may_adopt;
+    bool is_shown; // LOOK: a dry run asks, too
     bool is_background;
 };
 
@@ -155,13 +157,15 @@ enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET, THERE_OPEN };
 
 // Packed: there is one for each record.
 struct claim {
-    char *name; // owner name: subdomain (with its length below) and domain
+    char *name; // owner name: subdomain (with its length below) and domain; NULL: the slot is free
     struct pending *pending;
     uint32_t key;
     uint32_t next_of_key;
     uint32_t next_of_name;
-    uint32_t settled_s; // SETTLED: Unix seconds
-    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
+    uint32_t previous_of_name;
+    uint32_t count_of_name; // of the first alone: how many there are
+    uint32_t settled_s;     // SETTLED: Unix seconds
+    uint32_t loser_to;      // LOST, or shared: the claim that holds the name
     uint32_t epoch;
     uint16_t book;
     uint16_t lane; // number, see claim_lane()
@@ -170,8 +174,8 @@ struct claim {
     enum claim_there there : 2;
     enum receipt_state state : 3;
     bool is_held : 1;
-    bool is_used : 1;
-    bool is_forgotten : 1; // by its key, but in flight
+    bool is_forgotten : 1; // by its key, but in flight, or others wait to hear of it
+    bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
     bool was_sent : 1;
@@ -183,10 +187,10 @@ struct claim {
     bool is_recalled : 1;  // attempts of before this process were taken over
     bool is_doubted : 1;   // what the status remembers may have gone with another's removal
     uint8_t subdomain_len; // 0: "@"
-    uint8_t there_hash[8];
-    uint8_t wanted_hash[8]; // has_wanted: of a SET, as it would stand there
+    uint8_t there_hash[FINGERPRINT_OCTETS];
+    uint8_t wanted_hash[FINGERPRINT_OCTETS]; // has_wanted: of a SET, as it would stand there
 };
-_Static_assert(sizeof(struct claim) <= 64, "a claim grew");
+_Static_assert(sizeof(struct claim) <= 88, "a claim grew");
 
 // ---- wishes -------------------------------------------------------------------------------------
 
@@ -225,6 +229,7 @@ struct seat {
     const struct provider *provider;
     void *at;
     unsigned refs;
+    bool is_elsewhere; // the lane has moved to another backend since
 };
 
 // BATCH: changes of more than one sort in one talk; they are counted one by one all the same.
@@ -261,8 +266,9 @@ struct lane {
     int64_t linger_ms;
     int64_t learn_ms;
     int64_t opened_ms;
-    bool was_well;    // before this process
-    bool is_learning; // waits for the first health answer
+    bool was_well;                 // before this process
+    bool is_learning;              // waits for the first health answer
+    struct loop_timer learn_timer; // what was waiting for that answer does without
     uint32_t owner;
     // the line
     struct line_of_claims due[2]; // user, background
@@ -305,7 +311,8 @@ struct lane {
     struct loop_timer question_timer;
     struct loop_timer linger_timer;
     struct arena *answer_arena;
-    uint64_t answer_hash;
+    struct content_id answer_id;
+    struct arena *known_arena;
     struct flight *flights; // all of this lane
     // counters
     struct counts requests[LANE_OPERATIONS];
@@ -338,12 +345,13 @@ struct flight {
     struct seat *seat;
     uint32_t *claims; // per change; NO_ID where it is a wish
     struct wish **wishes;
-    uint8_t (*hashes)[8]; // what a SET will have put there
-    uint32_t *busy;       // names taken
-    bool is_stepping;
-    struct listing *listing; // of a health talk that tells what stands there
-    struct ahead *aheads;    // per change: what the ledger said of it before; or NULL
-    struct table by_name;    // of those
+    uint8_t (*hashes)[FINGERPRINT_OCTETS]; // what a SET will have put there
+    uint32_t *busy;                        // names taken
+    bool is_waiting;                       // nothing of it is under way
+    bool is_outdated;                      // it waited, and something else is wanted by now
+    struct listing *listing;               // of a health talk that tells what stands there
+    struct ahead *aheads;                  // per change: what the ledger said of it before; or NULL
+    struct table by_name;                  // of those
     struct ledger_view ledger;
     char trace[33];
 };
@@ -393,9 +401,10 @@ struct engine {
     struct engine_options options;
     struct loop *loop;
     struct log *log;
-    int64_t started_unix_ms;
-    struct arena *arena;   // of the turn
-    struct arena *scratch; // within one function
+    int64_t started_unix_ms; // or since when the clock runs without a leap ahead
+    int64_t clock_ahead_ms;  // of the wall clock before the monotonic one, as seen last
+    struct arena *arena;     // of the turn
+    struct arena *scratch;   // within one function
     struct controller_state *controllers;
     struct published *published;
     struct followers *followers;
@@ -448,6 +457,8 @@ struct engine {
     size_t book_capacity;
     struct queue *due; // claims whose back-off ends
     struct loop_timer due_timer;
+    struct queue *crowded; // first claims of names that are planned later
+    struct loop_timer crowded_timer;
 
     struct lane *lanes;
     struct lane **lanes_by_number; // NULL: free
@@ -612,15 +623,21 @@ void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *sn
 // `key` (NO_ID: none) are left out: they are the subject's own. The book stays as it is.
 const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
                                  const struct claim_want *want);
+// Plans the claim's name: at once where few claim it, soon where many do.
 void book_replan(struct engine *engine, uint32_t claim);
+// Its claims are new or changed, or what they lost to is gone, and their names were not planned
+// since: there is nothing to tell of them yet. The key is woken when they were.
+bool book_awaits_plan(const struct engine *engine, uint32_t key);
+void book_plan_crowded(struct engine *engine); // one of the names that are due
 bool book_is_settled(const struct engine *engine, uint32_t key);
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
+enum change_op claim_op(const struct claim *claim);       // of that talk
 struct lane *claim_lane(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
-                  const uint8_t hash[8], const char *trace);
+                  const uint8_t hash[FINGERPRINT_OCTETS], const char *trace);
 // Its talk ended and nobody knows whether the change was made: what stood there counts no more. One
 // that its key forgot is released.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
@@ -652,7 +669,9 @@ void lane_queue(struct lane *lane, uint32_t claim); // due now
 void lane_unqueue(struct lane *lane, uint32_t claim);
 void lane_pump(struct lane *lane);
 void lane_clear_backoff(struct lane *lane);
-void lane_answered(struct lane *lane, const struct job *job);
+void lane_answered(struct lane *lane, const struct flight *flight);
+// What the talk learned is known from now on.
+void lane_learn(struct lane *lane, const struct flight *flight);
 void seat_unref(struct seat *seat);
 void batch_put(struct lane *lane, struct batch *batch, uint32_t claim, struct wish *wish,
                uint16_t book, const char *name);
@@ -724,6 +743,8 @@ void flight_begin(struct lane *lane, const struct batch *batch);
 void flight_begin_health(struct lane *lane, struct wish *wish);
 void flight_begin_leave(struct lane *lane, struct seat *seat);
 void flight_abort(struct flight *flight);
+// Aborts those of the lane that only wait: there is nothing to be heard of them.
+void flights_end_waiting(struct lane *lane);
 void flight_talk(struct flight *flight); // begins, with all written ahead
 
 // dry.c

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 
 // Users choose names of classes, so the rows are capped: what comes later counts by reason alone.
 enum { ROWS_MAX = 8192, LABEL_OCTETS_MAX = 253 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "engine/ledgers.h"
 #include "model/model_cluster.h"

@@ -186,7 +186,7 @@ static void what_a_server_fetched_is_kept_and_told(void **state)
     struct name name;
     serve(story, "shop", "default", 7);
     published_asked(story->published, name_of(&name, "shop"), "ns1", 7);
-    published_fetched(story->published, name.dname, "ns1", 7);
+    published_fetched(story->published, name.dname, "ns1", 7, 0);
     published_asked(story->published, name.dname, "ns2", 6);
     assert_int_equal(story->heard, 3);
     assert_string_equal(story->last, "shop.example. ns2 asked");
@@ -206,11 +206,11 @@ static void what_a_server_does_again_is_told_and_of_other_zones_nothing(void **s
     serve(story, "shop", "default", 7);
     for (unsigned i = 0; i < 3; i++) {
         published_asked(story->published, name_of(&name, "shop"), "ns1", 0);
-        published_fetched(story->published, name.dname, "ns1", 0);
+        published_fetched(story->published, name.dname, "ns1", 0, 0);
     }
     assert_int_equal(story->heard, 6);
     assert_string_equal(story->last, "shop.example. ns1 fetched");
-    published_fetched(story->published, name_of(&name, "other"), "ns1", 7);
+    published_fetched(story->published, name_of(&name, "other"), "ns1", 7, 0);
     published_asked(story->published, name.dname, "ns1", 7);
     assert_int_equal(story->heard, 6);
     assert_null(find(story, "other"));
@@ -221,7 +221,7 @@ static void another_group_has_fetched_nothing(void **state)
     struct story *story = *state;
     struct name name;
     serve(story, "shop", "default", 7);
-    published_fetched(story->published, name_of(&name, "shop"), "ns1", 7);
+    published_fetched(story->published, name_of(&name, "shop"), "ns1", 7, 0);
     serve(story, "shop", "default", 8);
     assert_int_equal(find(story, "shop")->fetch_count, 1);
     serve(story, "shop", "inside", 8);
@@ -237,7 +237,7 @@ static void a_zone_may_have_no_group_and_lose_it(void **state)
     assert_null(find(story, "shop")->group);
     serve(story, "shop", "default", 8);
     assert_string_equal(find(story, "shop")->group, "default");
-    published_fetched(story->published, name.dname, "ns1", 8);
+    published_fetched(story->published, name.dname, "ns1", 8, 0);
     published_hold(story->published, name.dname, NULL, PUBLISHED_FROZEN);
     assert_null(find(story, "shop")->group);
     assert_int_equal(find(story, "shop")->fetch_count, 0);
@@ -252,7 +252,7 @@ static void facts_of_many_servers_are_bounded(void **state)
     for (unsigned i = 0; i <= PUBLISHED_FETCHES_MAX; i++) {
         char server[16];
         snprintf(server, sizeof server, "ns%u", i);
-        published_fetched(story->published, name_of(&name, "shop"), server, i);
+        published_fetched(story->published, name_of(&name, "shop"), server, i, 0);
     }
     const struct published_zone *zone = find(story, "shop");
     assert_int_equal(zone->fetch_count, PUBLISHED_FETCHES_MAX);
@@ -262,6 +262,23 @@ static void facts_of_many_servers_are_bounded(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static void a_server_is_stuck_that_has_an_older_serial_long_after_it_fetched(void **state)
+{
+    struct story *story = *state;
+    struct name name;
+    serve(story, "shop", "default", 7);
+    name_of(&name, "shop");
+    assert_false(published_is_stuck(story->published, name.dname, "ns1", 6, 99000));
+    published_fetched(story->published, name.dname, "ns1", 7, 1000);
+    assert_false(published_is_stuck(story->published, name.dname, "ns1", 6, 10999));
+    assert_true(published_is_stuck(story->published, name.dname, "ns1", 6, 11000));
+    published_fetched(story->published, name.dname, "ns1", 8, 11000);
+    assert_true(published_is_stuck(story->published, name.dname, "ns1", 6, 11001));
+    assert_false(published_is_stuck(story->published, name.dname, "ns2", 6, 99000));
+    assert_false(published_is_stuck(story->published, name.dname, "ns1", 8, 12000));
+    assert_false(published_is_stuck(story->published, name.dname, "ns1", 7, 12000));
+}
 
 int main(void)
 {
@@ -278,6 +295,7 @@ int main(void)
         TEST(another_group_has_fetched_nothing),
         TEST(a_zone_may_have_no_group_and_lose_it),
         TEST(facts_of_many_servers_are_bounded),
+        TEST(a_server_is_stuck_that_has_an_older_serial_long_after_it_fetched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "store/status.h"
 
@@ -11,6 +12,7 @@ enum {
     ROUNDS_MAX = 4,
     SLICE_KEYS = 8,
     SLICE_MS = 5,
+    CLOCK_LEAP_MS = 5000,
     RACE_WAIT_MS = 5000,
     WRITE_RETRY_BASE_MS = 5,
     WRITE_RETRY_MAX_MS = 1000000,
@@ -130,7 +132,8 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         controller->decide(&snapshot, memo_of(engine, id), verdict);
         keep_memo(engine, &engine->keys[id], verdict);
         keep_lane(engine, id, verdict);
-        if (!book_submit(engine, id, verdict->claims, verdict->claim_count))
+        if (!book_submit(engine, id, verdict->claims, verdict->claim_count) ||
+            book_awaits_plan(engine, id))
             return;
     }
 }
@@ -170,7 +173,8 @@ struct write {
     struct told *told;
     bool wants_turn;
     bool is_ahead; // of talks, or of the status that is to tell it
-    uint64_t made; // object that is made; 0: none
+    bool makes;    // an object:
+    struct content_id made;
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct verdict *verdict)
@@ -283,7 +287,7 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         key->extra->write_failures = 0;
     if (write->is_ahead)
         key_forget_refusal(key);
-    if (write->made)
+    if (write->makes)
         key_extra(key)->made = write->made;
     told_tell(engine, write->told, write->object);
     key->is_dirty |= write->wants_turn;
@@ -374,13 +378,13 @@ static bool write_finalizer_away(struct engine *engine, uint32_t id, const struc
 }
 
 // Of this state of the key's object: whatever comes in between, another leader say, makes it new.
-static uint64_t want_hash(const struct object *object, const struct object_want *want)
+static struct content_id want_id(const struct object *object, const struct object_want *want)
 {
     struct text version = object_version(object);
-    uint64_t kept = want->kept ? value_hash(want->kept) : 0;
-    uint64_t mixed[] = {value_hash(want->tree), kept, hash_octets(want->name.at, want->name.len),
-                        hash_octets(version.at, version.len)};
-    return hash_octets(mixed, sizeof mixed) | 1;
+    const struct content_id parts[] = {value_content_id(want->tree), value_content_id(want->kept),
+                                       content_id_of(want->name.at, want->name.len),
+                                       content_id_of(version.at, version.len)};
+    return content_id_of(parts, sizeof parts);
 }
 
 static bool write_object(struct engine *engine, uint32_t id, const struct verdict *verdict)
@@ -389,16 +393,19 @@ static bool write_object(struct engine *engine, uint32_t id, const struct verdic
     const struct object_want *want = verdict->object;
     if (!want)
         return false;
-    uint64_t hash = want_hash(key->object, want);
-    if (key->extra && key->extra->made == hash)
+    struct content_id made = want_id(key->object, want);
+    if (key->extra && content_id_equal(key->extra->made, made))
         return false;
     struct write *write = write_new(engine, id, &(struct verdict){0});
     write->wants_turn = write->is_ahead = true;
-    write->made = hash;
-    store_put(
-        engine->options.store,
-        &(struct store_put){{want->kind, want->namespace_, want->name}, want->tree, want->kept},
-        write_done, write);
+    write->makes = true;
+    write->made = made;
+    store_put(engine->options.store,
+              &(struct store_put){.key = {want->kind, want->namespace_, want->name},
+                                  .tree = want->tree,
+                                  .kept = want->kept,
+                                  .grant = want->grant},
+              write_done, write);
     return true;
 }
 
@@ -432,8 +439,8 @@ static bool read_whole(struct engine *engine, uint32_t id, const struct verdict 
 }
 
 // The status as it would be stored: fields that go leave no trace.
-static uint64_t stored_hash(struct arena *arena, const struct kind *kind,
-                            const struct value *status)
+static struct content_id stored_id(struct arena *arena, const struct kind *kind,
+                                   const struct value *status)
 {
     struct value *kept = value_make(arena, VALUE_MAP);
     value_each (item, status) {
@@ -444,14 +451,15 @@ static uint64_t stored_hash(struct arena *arena, const struct kind *kind,
         link->next = NULL;
         value_set(kept, item->key, link);
     }
-    return value_hash(kept);
+    return value_content_id(kept);
 }
 
 static bool write_status(struct engine *engine, uint32_t id, const struct verdict *verdict)
 {
     const struct object *object = engine->keys[id].object;
     if (!verdict->status ||
-        stored_hash(engine->arena, object->kind, verdict->status) == object->status_hash)
+        content_id_equal(stored_id(engine->arena, object->kind, verdict->status),
+                         object->status_id))
         return false;
     struct write *write = write_new(engine, id, verdict);
     store_patch_status(engine->options.store, object, verdict->status, write_done, write);
@@ -618,7 +626,7 @@ void turn_take(struct engine *engine, uint32_t id)
     char trace[33];
     if (!gather_is_synced(engine, state->controller) ||
         !gather_is_told(engine, state->controller, key_subject(&engine->keys[id])) ||
-        leave_to_guard(engine, id))
+        leave_to_guard(engine, id) || book_awaits_plan(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine_trace(engine, trace);
@@ -627,9 +635,11 @@ void turn_take(struct engine *engine, uint32_t id)
     queue_cancel_timer(engine->queue, id);
     tell_start(engine, state->controller, engine->keys[id].object);
     decide(engine, id, trace, &verdict);
-    forget_whole(engine, id);
     drop_lane_secret(&verdict);
     count_turn(engine, state, &verdict, begun_ms);
+    if (book_awaits_plan(engine, id))
+        return;
+    forget_whole(engine, id);
     tally_key(engine, id, &verdict);
     if (engine->dry_run)
         dry_run_note(engine->dry_run, id, &verdict);
@@ -721,11 +731,26 @@ static void watch_flood(struct engine *engine)
         engine_release_soon(engine);
 }
 
+// A wall clock that leaps ahead has let no time pass: what waits for some begins anew. (One that is
+// adjusted little by little gets there as well, after hours; the wait is longer once.)
+static void watch_clock(struct engine *engine)
+{
+    int64_t now_ms = loop_unix_ms(engine->loop);
+    int64_t ahead_ms = now_ms - loop_mono_ms(engine->loop);
+    if (ahead_ms - engine->clock_ahead_ms > CLOCK_LEAP_MS)
+        engine->started_unix_ms = now_ms;
+    else if (engine->clock_ahead_ms - ahead_ms <= CLOCK_LEAP_MS)
+        return;
+    engine->clock_ahead_ms = ahead_ms;
+}
+
 static void slice(void *context)
 {
     struct engine *engine = context;
     engine->is_turning = false;
+    watch_clock(engine);
     ring_backoffs(engine);
+    book_plan_crowded(engine);
     take_turns(engine);
     if (!engine->is_stopping)
         for (struct lane *lane = engine->lanes; lane; lane = lane->next)
@@ -741,7 +766,8 @@ static void slice(void *context)
         engine_schedule(engine);
     else if (!is_due && next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);
-    if (engine->is_first_pass_due && !queue_depth(engine->queue) && overviews_are_settled(engine)) {
+    if (engine->is_first_pass_due && !queue_depth(engine->queue) &&
+        queue_next_ms(engine->crowded) == INT64_MAX && overviews_are_settled(engine)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
         published_complete(engine->published);

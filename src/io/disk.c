@@ -55,6 +55,17 @@ bool disk_name_is_temporary(const char *name)
     return name[0] == '.' && text_ends(text_of(name), DISK_TEMPORARY_END);
 }
 
+bool disk_temporary_target(const char *name, struct text *target)
+{
+    static const char pattern[] = ".XXXXXX" DISK_TEMPORARY_END;
+    size_t len = strlen(name);
+    size_t end = sizeof pattern - 1;
+    if (!disk_name_is_temporary(name) || len < 2 + end || name[len - end] != '.')
+        return false;
+    *target = (struct text){name + 1, len - 1 - end};
+    return true;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -144,7 +155,7 @@ static struct disk_file *system_append_open(struct disk *disk, const char *path,
                                             struct error *err)
 {
     (void)disk;
-    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
     AUTO_FD fd = open(path, flags | O_CREAT | O_EXCL, mode);
     bool is_created = fd >= 0;
     if (fd < 0 && errno == EEXIST)

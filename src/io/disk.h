@@ -31,6 +31,9 @@ struct disk {
 };
 struct disk *disk_system(void); // static
 
+// A temporary file of disk_replace, as its name in a folder gives it away: `target` is the name
+// (200 octets at most) of what was to be replaced. False: this is none.
+bool disk_temporary_target(const char *name, struct text *target);
 // Atomic replacement: readers see the old file or the whole new one, also after a crash when
 // is_synced. The file has exactly this mode, whatever the umask. On failure the old file is
 // untouched and no temporary one stays; only when the folder's own sync fails is the new content in
@@ -41,7 +44,8 @@ static inline bool disk_replace(struct disk *disk, const char *path, struct text
 {
     return disk->ops->replace(disk, path, content, mode, is_synced, err);
 }
-// Made if absent, its entry in the folder synced then. `mode` is subject to the umask.
+// Made if absent, its entry in the folder synced then. `mode` is subject to the umask. A symbolic
+// link at `path` is not followed: ELOOP.
 static inline struct disk_file *disk_append_open(struct disk *disk, const char *path, mode_t mode,
                                                  struct error *err)
 {
@@ -79,6 +83,8 @@ static inline bool disk_make_folder(struct disk *disk, const char *path, mode_t 
 // (EFBIG), and so is what is no regular file. The content is added to `out`, with one allocation,
 // so that a secret leaves no copies; on failure `out` keeps its old content.
 bool disk_read(struct buffer *out, const char *path, size_t limit, struct error *err);
+// The same of standard input, to its end.
+bool disk_read_input(struct buffer *out, size_t limit, struct error *err);
 // Only the first `octets` of a file of any size.
 bool disk_read_head(struct buffer *out, const char *path, size_t octets, struct error *err);
 struct disk_stat {

@@ -101,6 +101,15 @@ bool disk_read(struct buffer *out, const char *path, size_t limit, struct error 
     return false;
 }
 
+bool disk_read_input(struct buffer *out, size_t limit, struct error *err)
+{
+    size_t start = out->len;
+    if (read_all(out, STDIN_FILENO, "standard input", limit, err))
+        return true;
+    cut_back(out, start);
+    return false;
+}
+
 bool disk_read_head(struct buffer *out, const char *path, size_t octets, struct error *err)
 {
     struct stat stat_of_file;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "io/address.h"
 
 enum { ONE = 1000, NETWORK_OCTETS = 8 };

@@ -125,12 +125,6 @@ void dns_listener_lose(struct dns_listener *listener, int number)
     try_later(listener->server);
 }
 
-// Somebody else has the port, or the address is one that comes and goes.
-static bool may_come(const struct error *failure)
-{
-    return failure->status == EADDRINUSE || failure->status == EADDRNOTAVAIL;
-}
-
 bool dns_listeners_open(struct dns_server *server, const struct hostport *at, size_t count,
                         struct error *err)
 {
@@ -140,7 +134,7 @@ bool dns_listeners_open(struct dns_server *server, const struct hostport *at, si
         *listener = (struct dns_listener){.server = server, .at = at[i]};
         if (open_at(listener))
             continue;
-        if (!may_come(&listener->failure)) {
+        if (!listen_may_come(&listener->failure)) {
             if (err)
                 *err = listener->failure;
             return false;

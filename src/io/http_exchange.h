@@ -52,8 +52,12 @@ struct http_server {
     struct http_server_options options;
     struct loop *loop;
     struct evhttp *evhttp;
-    struct evconnlistener *listener;
+    struct evconnlistener *listener; // NULL: not yet
+    struct hostport at;
+    struct error failure; // why not
+    struct loop_timer retry;
     struct event *tidy;
+    struct event *shortage; // active when a connection could not be accepted
     struct loop_timer deadline;
     struct loop_timer pause;
     int64_t armed_ms; // when `deadline` fires; 0: not set

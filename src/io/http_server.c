@@ -2,6 +2,7 @@
 
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -17,6 +18,7 @@ enum {
     DEFAULT_HEAD_MS = 10 * 1000,
     DEFAULT_BODY_MS = 30 * 1000,
     ACCEPT_PAUSE_MS = 100,
+    LISTEN_AGAIN_MS = 1000,
 };
 
 // ---- connections --------------------------------------------------------------------------------
@@ -157,15 +159,26 @@ static void on_tidy(evutil_socket_t fd, short what, void *context)
     make_room(server);
 }
 
-static void on_accept_error(struct evconnlistener *listener, void *context)
+// Out of descriptors or memory: the loop would spin on the same error.
+static void on_short(evutil_socket_t fd, short what, void *context)
 {
     struct http_server *server = context;
+    (void)fd, (void)what;
     struct http_exchange *oldest = find_oldest_waiting(server);
-    if (oldest && oldest->connection)
+    // What was just accepted may have sent a request that is not read yet.
+    int64_t since_ms = loop_mono_ms(server->loop) - ACCEPT_PAUSE_MS;
+    if (oldest && oldest->connection && oldest->idle_since_ms <= since_ms)
         http_exchange_cut(oldest);
-    // Out of descriptors or memory: the loop would spin on the same error.
-    evconnlistener_disable(listener);
+    evconnlistener_disable(server->listener);
     loop_timer_set(server->loop, &server->pause, ACCEPT_PAUSE_MS);
+}
+
+// The context of a listener is evhttp's, not ours; what is ours is found by the descriptor.
+static void on_accept_error(struct evconnlistener *listener, void *context)
+{
+    (void)context;
+    event_base_active_by_fd(evconnlistener_get_base(listener), evconnlistener_get_fd(listener),
+                            EV_WRITE);
 }
 
 static void on_pause_over(void *context)
@@ -210,29 +223,70 @@ static struct evhttp *open_evhttp(struct http_server *server)
     return evhttp;
 }
 
+static void listen_at(struct http_server *server, const struct listen_socket *socket)
+{
+    struct event_base *base = loop_event_base(server->loop);
+    server->port = socket->port;
+    server->listener = evconnlistener_new(
+        base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd);
+    must(server->listener);
+    must(evhttp_bind_listener(server->evhttp, server->listener));
+    // Nothing is ever written to a listening socket, so that only on_accept_error makes this
+    // active.
+    server->shortage = event_new(base, socket->fd, EV_WRITE | EV_PERSIST, on_short, server);
+    must(server->shortage && event_add(server->shortage, NULL) == 0);
+    evconnlistener_set_error_cb(server->listener, on_accept_error);
+}
+
+static void on_retry(void *context)
+{
+    struct http_server *server = context;
+    struct listen_socket socket;
+    if (!listen_open(&socket, server->at.host, server->at.port, &server->failure)) {
+        loop_timer_set(server->loop, &server->retry, LISTEN_AGAIN_MS);
+        return;
+    }
+    listen_at(server, &socket);
+    server->options.listening(server->options.context, &server->at, NULL);
+}
+
+static void listen_later(struct http_server *server, const struct error *failure)
+{
+    server->failure = *failure;
+    server->port = server->at.port;
+    loop_timer_set(server->loop, &server->retry, LISTEN_AGAIN_MS);
+    server->options.listening(server->options.context, &server->at, server->failure.text);
+}
+
 struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options,
                                     struct error *err)
 {
     struct listen_socket socket;
+    struct error failure = {0};
     must(options->handle);
-    if (!listen_open(&socket, options->address, options->port, err))
+    bool is_open = listen_open(&socket, options->address, options->port, &failure);
+    if (!is_open && !(options->listening && listen_may_come(&failure))) {
+        if (err)
+            *err = failure;
         return NULL;
+    }
     struct http_server *server = mem_new_of(struct http_server);
-    struct event_base *base = loop_event_base(loop);
     fill_options(&server->options, options);
     server->loop = loop;
-    server->port = socket.port;
+    server->at.port = options->port;
+    snprintf(server->at.host, sizeof server->at.host, "%s", options->address);
     server->deadline = (struct loop_timer){.call = http_guard_on_time, .context = server};
     server->pause = (struct loop_timer){.call = on_pause_over, .context = server};
-    server->tidy = event_new(base, -1, 0, on_tidy, server);
+    server->retry = (struct loop_timer){.call = on_retry, .context = server};
+    server->tidy = event_new(loop_event_base(loop), -1, 0, on_tidy, server);
+    must(server->tidy);
     // libevent warns on stderr about what clients send.
     event_set_log_callback(drop_warning);
     server->evhttp = open_evhttp(server);
-    server->listener = evconnlistener_new(
-        base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, socket.fd);
-    must(server->tidy && server->listener);
-    must(evhttp_bind_listener(server->evhttp, server->listener));
-    evconnlistener_set_error_cb(server->listener, on_accept_error);
+    if (is_open)
+        listen_at(server, &socket);
+    else
+        listen_later(server, &failure);
     return server;
 }
 
@@ -240,6 +294,8 @@ void http_server_free(struct http_server *server)
 {
     if (!server)
         return;
+    if (server->shortage)
+        event_free(server->shortage);
     evhttp_free(server->evhttp);
     // Those accepted in this very turn, which evhttp closed without a word.
     for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
@@ -248,6 +304,7 @@ void http_server_free(struct http_server *server)
     }
     loop_timer_cancel(server->loop, &server->deadline);
     loop_timer_cancel(server->loop, &server->pause);
+    loop_timer_cancel(server->loop, &server->retry);
     event_free(server->tidy);
     SSL_CTX_free(server->tls);
     free(server->by_fd);
@@ -257,6 +314,11 @@ void http_server_free(struct http_server *server)
 uint16_t http_server_port(const struct http_server *server)
 {
     return server->port;
+}
+
+const char *http_server_trouble(const struct http_server *server)
+{
+    return server->listener ? NULL : server->failure.text;
 }
 
 bool http_server_set_tls(struct http_server *server, const struct http_server_tls *tls,

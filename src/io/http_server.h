@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "io/http.h"
 
 // HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
@@ -36,6 +37,10 @@ struct http_server_options {
     // 417, 431, 501; `text` says why. Only the exchange's peer is known. NULL: the text, in plain.
     void (*write_refusal)(void *context, const struct http_exchange *exchange, int status,
                           const char *text, struct buffer *out);
+    // A port that somebody else has and an address that is not there yet are tried again every
+    // second; called at the first failure, and with NULL once it listens after all. NULL: whatever
+    // cannot be had ends the start.
+    void (*listening)(void *context, const struct hostport *at, const char *trouble);
     void *context;
 };
 
@@ -46,6 +51,8 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
                                     struct error *err);
 void http_server_free(struct http_server *server); // open connections are cut
 uint16_t http_server_port(const struct http_server *server);
+// Why it does not listen; NULL: it does.
+const char *http_server_trouble(const struct http_server *server);
 // New replies carry `Connection: close`; idle connections close.
 void http_server_drain(struct http_server *server);
 

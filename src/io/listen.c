@@ -121,6 +121,11 @@ bool listen_open(struct listen_socket *out, const char *address, uint16_t port, 
     return open_socket(out, address, port, SOCK_STREAM, err);
 }
 
+bool listen_may_come(const struct error *failure)
+{
+    return failure->status == EADDRINUSE || failure->status == EADDRNOTAVAIL;
+}
+
 bool listen_open_udp(struct listen_socket *out, const char *address, uint16_t port,
                      struct error *err)
 {

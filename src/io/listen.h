@@ -19,3 +19,5 @@ struct listen_socket {
 bool listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err);
 bool listen_open_udp(struct listen_socket *out, const char *address, uint16_t port,
                      struct error *err);
+// Of a failure of these: somebody else has the port, or the address is one that comes and goes.
+bool listen_may_come(const struct error *failure);

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include <openssl/rand.h>
 
@@ -18,6 +19,11 @@ struct random *random_system(void)
 {
     static struct random system = {.fill = system_fill};
     return &system;
+}
+
+void random_early(void *out, size_t len)
+{
+    must(getrandom(out, len, 0) == (ssize_t)len);
 }
 
 uint16_t random_u16(struct random *random)

@@ -8,6 +8,8 @@ struct random {
     void (*fill)(struct random *random, void *out, size_t len);
 };
 struct random *random_system(void); // static; never fails (ends the process if OpenSSL does)
+// From the kernel, before anything else is set up.
+void random_early(void *out, size_t len);
 static inline void random_fill(struct random *random, void *out, size_t len)
 {
     random->fill(random, out, len);

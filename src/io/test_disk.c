@@ -182,6 +182,17 @@ static void appended_content_follows_what_is_there(void **state)
     assert_content(place, "journal", "one\ntwo\nthree\n");
 }
 
+static void nothing_is_appended_where_a_link_leads(void **state)
+{
+    struct place *place = *state;
+    put(place, "theirs", "x");
+    autofree char *theirs = mem_copy_text(in(place, "theirs"));
+    assert_int_equal(symlink(theirs, in(place, "journal")), 0);
+    assert_null(disk_append_open(place->disk, in(place, "journal"), 0600, &place->err));
+    assert_int_equal(place->err.status, ELOOP);
+    assert_content(place, "theirs", "x");
+}
+
 static void torn_append_is_cut_back(void **state)
 {
     struct place *place = *state;
@@ -472,6 +483,19 @@ static void local_folder_is_not_remote(void **state)
     assert_false(disk_is_remote("/absent/folder"));
 }
 
+static void a_temporary_file_tells_what_it_was_for(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"web.yaml",       ".web.yaml",           ".web.yaml.tmp",
+                                         ".AbCdEf.tmp",    "web.yaml.AbCdEf.tmp", ".tmp",
+                                         ".web-AbCdEf.tmp"};
+    struct text target;
+    assert_true(disk_temporary_target(".web.yaml.AbCdEf.tmp", &target));
+    assert_true(text_is(target, "web.yaml"));
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        assert_false(disk_temporary_target(others[i], &target));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +507,7 @@ int main(void)
         DISK_TEST(longest_name_can_be_replaced),
         DISK_TEST(missing_folder_fails_with_the_path_and_advice),
         DISK_TEST(appended_content_follows_what_is_there),
+        DISK_TEST(nothing_is_appended_where_a_link_leads),
         DISK_TEST(torn_append_is_cut_back),
         DISK_TEST(journal_in_an_absent_folder_is_not_opened),
         DISK_TEST(file_that_cannot_be_cut_back_takes_no_more),
@@ -505,6 +530,7 @@ int main(void)
         DISK_TEST(folder_is_locked_without_a_file_in_it),
         DISK_TEST(lock_knows_that_its_file_was_replaced),
         DISK_TEST(local_folder_is_not_remote),
+        cmocka_unit_test(a_temporary_file_tells_what_it_was_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

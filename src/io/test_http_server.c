@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "io/listen.h"
 #include "io/loop.h"
 
 enum { PATIENCE_MS = 5000, SHORT_MS = 40, MAX_HELD = 4 };
@@ -30,6 +32,8 @@ struct story {
     unsigned requests;
     unsigned gone;
     size_t reply_octets; // of "/big"
+    unsigned told_count; // of its port
+    bool is_told_of_trouble;
 };
 
 // ---- a client that sends what it is told --------------------------------------------------------
@@ -112,7 +116,7 @@ static void client_send(struct client *client, const char *text)
 static void await(struct client *client, const char *text)
 {
     client->awaited = text;
-    if (!client->is_closed && !has_come(client))
+    while (!client->is_closed && !has_come(client))
         run(client->story);
     if (!has_come(client))
         print_message("got: %s\n", client->input.at ? client->input.at : "");
@@ -880,6 +884,52 @@ static void without_idle_ones_a_new_connection_is_refused(void **state)
     client_close(&fresh);
 }
 
+// As many more as are asked for can be opened from then on; returns the limit that was there.
+static struct rlimit leave_descriptors(unsigned count)
+{
+    struct rlimit before;
+    int next = dup(STDIN_FILENO);
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit lowered = {.rlim_cur = (rlim_t)next + count, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lowered), 0);
+    return before;
+}
+
+static void without_descriptors_the_oldest_makes_room(void **state)
+{
+    struct story *story = *state;
+    struct client clients[5];
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(clients); i++) {
+        client_open(&clients[i], story);
+        client_send(&clients[i], "GET /a HTTP/1.1\r\n\r\n");
+    }
+    struct rlimit before = leave_descriptors(2);
+    for (size_t i = 0; i < COUNT_OF(clients); i++)
+        await(&clients[i], "[GET /a 0 ]");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    await_end(&clients[0]);
+    for (size_t i = 0; i < COUNT_OF(clients); i++)
+        client_close(&clients[i]);
+}
+
+static void a_server_may_be_freed_while_it_has_no_descriptors(void **state)
+{
+    struct story *story = *state;
+    struct client client;
+    start(story);
+    client_open(&client, story);
+    struct rlimit before = leave_descriptors(0);
+    wait_ms(story, 5);
+    http_server_free(story->server);
+    story->server = NULL;
+    wait_ms(story, 5);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    client_close(&client);
+}
+
 static void a_client_that_leaves_is_reported(void **state)
 {
     struct story *story = *state;
@@ -957,6 +1007,48 @@ static void a_taken_port_is_named(void **state)
     assert_int_equal(err.status, EADDRINUSE);
 }
 
+static void note_listening(void *context, const struct hostport *at, const char *trouble)
+{
+    struct story *story = context;
+    assert_string_equal(at->host, "127.0.0.1");
+    story->told_count++;
+    story->is_told_of_trouble = trouble != NULL;
+    if (!trouble)
+        loop_stop(story->loop);
+}
+
+static void a_taken_port_is_had_once_it_is_free(void **state)
+{
+    struct story *story = *state;
+    struct client client;
+    struct listen_socket holder;
+    assert_true(listen_open(&holder, "127.0.0.1", 0, NULL));
+    story->options.port = holder.port;
+    story->options.listening = note_listening;
+    start(story);
+    assert_true(story->is_told_of_trouble);
+    assert_non_null(strstr(http_server_trouble(story->server), "address already in use"));
+    wait_ms(story, 5);
+    close(holder.fd);
+    run(story);
+    assert_int_equal(story->told_count, 2);
+    assert_null(http_server_trouble(story->server));
+    client_open(&client, story);
+    client_send(&client, "GET /a HTTP/1.1\r\n\r\n");
+    await(&client, "[GET /a 0 ]");
+    client_close(&client);
+}
+
+static void an_address_that_is_never_had_ends_the_start(void **state)
+{
+    struct story *story = *state;
+    struct error err;
+    struct http_server_options options = {
+        .address = "ff02::1", .handle = handle, .listening = note_listening, .context = story};
+    assert_null(http_server_new(story->loop, &options, &err));
+    assert_int_equal(story->told_count, 0);
+}
+
 static void a_wildcard_takes_ipv4_too(void **state)
 {
     struct story *story = *state;
@@ -1013,10 +1105,14 @@ int main(void)
         TEST(of_halves_that_are_too_much_together_the_largest_goes),
         TEST(what_is_answered_is_held_no_more),
         TEST(without_idle_ones_a_new_connection_is_refused),
+        TEST(without_descriptors_the_oldest_makes_room),
+        TEST(a_server_may_be_freed_while_it_has_no_descriptors),
         TEST(a_client_that_leaves_is_reported),
         TEST(freeing_reports_open_exchanges),
         TEST(draining_closes_what_is_idle_and_what_is_answered),
         TEST(a_taken_port_is_named),
+        TEST(a_taken_port_is_had_once_it_is_free),
+        TEST(an_address_that_is_never_had_ends_the_start),
         TEST(a_wildcard_takes_ipv4_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

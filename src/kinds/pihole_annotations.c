@@ -77,6 +77,7 @@ enum ours_flag {
     OURS_HOSTS = 1 << 0,
     OURS_BY = 1 << 1,
     OURS_STATUS = 1 << 2,
+    OURS_SATISFIED = 1 << 3,
 };
 
 // One by one, as each may stand in the spec: (1, name) ..., ended by 0.
@@ -109,8 +110,9 @@ void pihole_ours_pack(const struct value *object, struct pack_writer *out)
     struct text hosts = value_text(value_find(annotations, PIHOLE_MANAGED_HOSTS));
     struct text by = value_text(value_find(annotations, PIHOLE_MANAGED_BY));
     struct text status = value_text(value_find(annotations, PIHOLE_STATUS));
-    unsigned flags =
-        (hosts.at ? OURS_HOSTS : 0) | (by.at ? OURS_BY : 0) | (status.at ? OURS_STATUS : 0);
+    struct text satisfied = value_text(value_find(annotations, PIHOLE_SATISFIED_HOSTS));
+    unsigned flags = (hosts.at ? OURS_HOSTS : 0) | (by.at ? OURS_BY : 0) |
+                     (status.at ? OURS_STATUS : 0) | (satisfied.at ? OURS_SATISFIED : 0);
     if (!flags)
         return;
     pack_number(out, flags);
@@ -120,6 +122,8 @@ void pihole_ours_pack(const struct value *object, struct pack_writer *out)
         pack_text(out, by);
     if (status.at)
         pack_text(out, status);
+    if (satisfied.at)
+        pack_names(out, satisfied);
 }
 
 void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
@@ -136,4 +140,6 @@ void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
         out->managed_by = unpack_text(&in);
     if (flags & OURS_STATUS)
         out->status = unpack_text(&in);
+    if (flags & OURS_SATISFIED)
+        out->satisfied_hosts = unpack_names(arena, &in);
 }

@@ -10,6 +10,7 @@
 
 #define PIHOLE_PREFIX "pihole.io/"
 #define PIHOLE_MANAGED_HOSTS PIHOLE_PREFIX "managed-hosts"
+#define PIHOLE_SATISFIED_HOSTS PIHOLE_PREFIX "satisfied-hosts"
 #define PIHOLE_MANAGED_BY PIHOLE_PREFIX "managed-by"
 #define PIHOLE_STATUS PIHOLE_PREFIX "status"
 #define PIHOLE_FINALIZER PIHOLE_PREFIX "dns-cleanup"
@@ -33,6 +34,7 @@ struct pihole_wishes {
 };
 struct pihole_ours {
     struct text managed_hosts;
+    struct text satisfied_hosts; // stand there by lines of somebody else's that say the same
     struct text managed_by;
     struct text status;
 };

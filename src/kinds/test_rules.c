@@ -10,8 +10,9 @@
 
 // What the CEL environment of Kubernetes 1.30 knows, of that which rules of ours use. Newer servers
 // compile new rules against the library of the minor before, so isIP() and its like wait for 1.32.
-static const char *const known[] = {"has",     "size",    "all",       "exists",
-                                    "matches", "replace", "lowerAscii"};
+static const char *const known[] = {"has",      "size",     "all",       "exists",
+                                    "matches",  "replace",  "split",     "lowerAscii",
+                                    "contains", "endsWith", "startsWith"};
 
 static bool is_word_char(char c)
 {
@@ -109,6 +110,26 @@ static void conditions_are_a_list_map_and_only_one_default_is_stored(void **stat
     }
 }
 
+// A word of another API would show or delete its objects together with ours, or ours with its:
+// "dns" is the singular of a resource of OpenShift's.
+static void our_kinds_stand_in_a_category_of_our_own_name_or_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++) {
+        const char *const *categories = kinds[i]->categories;
+        bool is_of_kubizone = !strcmp(kinds[i]->group, "kubi.zone");
+        if (kinds[i]->is_foreign)
+            continue;
+        if (is_of_kubizone) {
+            assert_null(categories);
+            continue;
+        }
+        assert_non_null(categories);
+        assert_string_equal(categories[0], "signpost");
+        assert_null(categories[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +137,7 @@ int main(void)
         cmocka_unit_test(rules_stand_on_maps_that_the_table_has),
         cmocka_unit_test(texts_and_lists_of_our_kinds_have_bounds),
         cmocka_unit_test(conditions_are_a_list_map_and_only_one_default_is_stored),
+        cmocka_unit_test(our_kinds_stand_in_a_category_of_our_own_name_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,10 +18,12 @@
 // until ask() says ASK_DONE. The engine's lane does the talking and keeps the clock.
 //
 // A seat is a provider's place at one backend (address, credentials, what it learned); a talk is
-// one piece of work there. Some backends hold a list that must be read before it is written (a
-// Pi-hole): their provider has one talk at a time, draws what to write from what it reads, and its
-// health talk tells what stands there. A new provider is a folder with <name>.c, <name>.md,
-// test_<name>.c and one word in the list of src/providers/meson.build.
+// one piece of work there. What a talk learns that must not be forgotten with the seat goes into
+// job.learned: the lane keeps it and opens another seat that knows it. Some backends hold a list
+// that must be read before it is written (a Pi-hole): their provider has one talk at a time, draws
+// what to write from what it reads, and its health talk tells what stands there. A new provider is
+// a folder with <name>.c, <name>.md, test_<name>.c and one word in the list of
+// src/providers/meson.build.
 
 enum change_op { CHANGE_SET, CHANGE_REMOVE, CHANGE_READ };
 
@@ -80,6 +82,9 @@ struct job {
     // JOB_HEALTH: done or not, and what the backend said about itself (map; NULL when nothing).
     struct outcome health;
     const struct value *answer;
+    // What the talk found out about the backend that later seats need as well: a map whose entries
+    // replace those of what is known. NULL: nothing.
+    const struct value *learned;
     // The backend as a whole could not be talked to: outcomes repeat it, the lane counts it.
     bool is_transport_failure;
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
@@ -128,6 +133,7 @@ struct seat_setup {
     struct secret *previous;    // the key before a rotation, or NULL
     int64_t previous_until_ms;  // mono: no longer than this
     const char *owner_id;       // whose is what it marks as ours; of providers that mark
+    const struct value *known;  // of this backend: what talks learned so far; or NULL
 };
 
 // A seat as metrics show it.
@@ -159,9 +165,10 @@ struct provider {
     // Errors: fault SPEC, reason InvalidConfiguration.
     bool (*open)(const struct seat_setup *setup, void **seat, struct error *err);
     void (*close)(void *seat);
-    // What identifies the content as it would stand at this backend (address included). First 8
+    // What identifies the content as it would stand at this backend (address included): the first
     // octets of a SHA-256. It may change when the seat learns something.
-    void (*fingerprint)(const void *seat, const struct record_set *set, uint8_t out[8]);
+    void (*fingerprint)(const void *seat, const struct record_set *set,
+                        uint8_t out[FINGERPRINT_OCTETS]);
     void *(*begin)(void *seat, struct job *job); // job outlives the talk
     enum ask_kind (*ask)(void *talk, const struct moment *moment, struct ask *out);
     void (*hear)(void *talk, const struct moment *moment, const struct heard *heard);

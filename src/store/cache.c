@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/slab.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/secret.h"
@@ -81,11 +82,11 @@ static void fill_status(struct object *object, const struct value *status)
         return;
     object->has_foreign_status = has_foreign(object->kind, status);
     if (!object->has_foreign_status && !object->kind->bulk_status) {
-        object->status_hash = value_hash(status);
+        object->status_id = value_content_id(status);
         return;
     }
     CLEANUP(arena) struct arena *arena = arena_new();
-    object->status_hash = value_hash(own_status(arena, object->kind, status));
+    object->status_id = value_content_id(own_status(arena, object->kind, status));
 }
 
 // ---- metadata -----------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ struct object *object_graft(const struct object *metadata, const struct object *
     memcpy((char *)object + head, object_spec(bodies).at, octets);
     object->refs = 1;
     object->is_packed = false;
-    object->status_hash = bodies->status_hash;
+    object->status_id = bodies->status_id;
     object->spec_len = bodies->spec_len;
     object->ours_len = bodies->ours_len;
     return object;
@@ -300,6 +301,16 @@ struct text object_spec(const struct object *object)
 {
     struct text version = object_version(object);
     return (struct text){version.at + version.len + 1, object->spec_len};
+}
+
+bool object_has_status(const struct object *object)
+{
+    return !content_id_equal(object->status_id, (struct content_id){0});
+}
+
+bool object_has_same_spec(const struct object *a, const struct object *b)
+{
+    return text_equal(object_spec(a), object_spec(b));
 }
 
 uint64_t object_spec_hash(const struct object *object)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/kind.h"
 #include "base/slab.h"
 #include "base/text.h"
@@ -13,7 +14,7 @@
 
 struct object {
     const struct kind *kind;
-    uint64_t status_hash; // value_hash of the stored status, foreign fields left out
+    struct content_id status_id; // of the stored status, foreign fields left out; {0}: none
     uint8_t uid[16];
     uint32_t refs;
     uint32_t generation;
@@ -46,7 +47,9 @@ struct text object_namespace(const struct object *object); // empty when cluster
 struct text object_name(const struct object *object);
 struct text object_version(const struct object *object);
 struct text object_spec(const struct object *object);
-uint64_t object_spec_hash(const struct object *object); // of the spec body: what wakes
+uint64_t object_spec_hash(const struct object *object); // of the spec body
+bool object_has_status(const struct object *object);
+bool object_has_same_spec(const struct object *a, const struct object *b);
 struct text object_ours(const struct object *object);
 // "ns/name", or "name" when cluster-scoped.
 void object_write_name(struct buffer *out, const struct object *object);

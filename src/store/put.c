@@ -8,6 +8,63 @@ static void add_entries(struct arena *arena, struct value *map, const struct val
         value_set(map, item->key, value_copy(arena, item));
 }
 
+// ---- whose it is --------------------------------------------------------------------------------
+
+static bool is_same_text(const struct value *left, const struct value *right, const char *key)
+{
+    struct text text = value_text(value_find(left, key));
+    return text.len && text_equal(text, value_text(value_find(right, key)));
+}
+
+static bool is_owned(const struct value *wanted, const struct value *now)
+{
+    const struct value *owners = value_at(wanted, "metadata.ownerReferences", NULL);
+    const struct value *owner = owners ? owners->first : NULL;
+    value_each (item, value_at(now, "metadata.ownerReferences", NULL))
+        if (is_same_text(item, owner, "uid") ||
+            (is_same_text(item, owner, "kind") && is_same_text(item, owner, "apiVersion")))
+            return true;
+    return false;
+}
+
+static bool is_granted(const struct store_mark *grant, const struct value *now)
+{
+    const struct value *annotations = value_at(now, "metadata.annotations", NULL);
+    return grant && text_is(value_text(value_find(annotations, grant->key)), grant->value);
+}
+
+// Pages of ledgers are not applied: nobody puts over one.
+static bool was_applied(const struct value *now)
+{
+    value_each (item, value_at(now, "metadata.managedFields", NULL))
+        if (text_is(value_text(value_find(item, "manager")), "signpost") &&
+            text_is(value_text(value_find(item, "operation")), "Apply"))
+            return true;
+    return false;
+}
+
+bool put_is_ours(const struct store_put *put, const struct value *now)
+{
+    return is_owned(put->tree, now) || is_granted(put->grant, now) || was_applied(now);
+}
+
+bool put_refuse(const struct store_put *put, struct error *err)
+{
+    const struct object_ref_key *key = &put->key;
+    error_set(err, FAULT_SPEC, "NotOurs",
+              "%s %.*s/%.*s is somebody else's and stays as it is: choose another name",
+              key->kind->name, TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+    if (put->grant && err) {
+        AUTO_BUFFER text = {0};
+        buffer_add_text(&text, err->text);
+        error_set(err, FAULT_SPEC, "NotOurs", "%s, or hand it over by its annotation %s: %s",
+                  text.at, put->grant->key, put->grant->value);
+    }
+    return false;
+}
+
+// ---- trees --------------------------------------------------------------------------------------
+
 struct value *put_tree(struct arena *arena, const struct object_ref_key *key,
                        const struct value *ours)
 {

@@ -262,6 +262,14 @@ void queue_after(struct queue *queue, uint32_t id, enum queue_level level, int64
     alarm_push(queue, (struct alarm){at_ms, id});
 }
 
+int64_t queue_time_ms(const struct queue *queue, uint32_t id)
+{
+    uint32_t slot = slot_find(queue, id);
+    if (slot == TABLE_NONE)
+        return INT64_MAX;
+    return queue->entries[slot].is_due ? INT64_MIN : queue->entries[slot].timer_ms;
+}
+
 void queue_cancel_timer(struct queue *queue, uint32_t id)
 {
     uint32_t slot = slot_find(queue, id);

@@ -20,6 +20,8 @@ void queue_add(struct queue *queue, uint32_t id, enum queue_level level, int64_t
 // Due at at_ms (any clock, always the same one); the earlier time and the better level win. Not in
 // the background: its level is USER or URGENT.
 void queue_after(struct queue *queue, uint32_t id, enum queue_level level, int64_t at_ms);
+// When it is due: INT64_MIN: now; INT64_MAX: never. Not of one in the background.
+int64_t queue_time_ms(const struct queue *queue, uint32_t id);
 void queue_cancel_timer(struct queue *queue, uint32_t id);
 void queue_forget(struct queue *queue, uint32_t id); // neither due nor timed any more
 // Next due id; false when none is.

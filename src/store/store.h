@@ -92,9 +92,10 @@ struct store_apply {
 // An object that we make ourselves. Its kind need not be one of those that the store was opened
 // with, and it does not become an object of the store.
 struct store_put {
-    struct object_ref_key key; // names that kind_is_name() takes
-    const struct value *tree;  // all that is ours: metadata (labels, ownerReferences) and content
-    const struct value *kept;  // names of `data` that stay as they stand there; list, or NULL
+    struct object_ref_key key;      // names that kind_is_name() takes
+    const struct value *tree;       // all that is ours: metadata (labels, ownerReferences), content
+    const struct value *kept;       // names of `data` that stay as they stand there; list, or NULL
+    const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
 };
 
 // The same of a kind that the store was opened with: an object among others there, told by events.
@@ -209,7 +210,8 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
     store->ops->remove_finalizer(store, object, done, context);
 }
 // Made if it is absent; else it gets our fields and loses those of an earlier put that are not
-// among them, while those of others stay. `put` may die on return; the reply names no object.
+// among them, while those of others stay. What is there already and not ours (put_is_ours) is never
+// written: SPEC, reason NotOurs. `put` may die on return; the reply names no object.
 static inline void store_put(struct store *store, const struct store_put *put, store_done *done,
                              void *context)
 {

@@ -69,7 +69,7 @@ class Pod:
     def start(self):
         limits = self.container["resources"]["limits"]
         self.put_account()
-        self.limits = self.stack.enter_context(Limits(limits["memory"], limits["cpu"]))
+        self.limits = self.stack.enter_context(Limits(limits["memory"], limits.get("cpu", "1")))
         self.program = self.programs.start(
             "pod", ["unshare", "-rm", "sh", "-c", MOUNT, self.folder, *self.limits.before(),
                     SIGNPOST, *self.arguments()], **self.environment())

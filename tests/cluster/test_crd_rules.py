@@ -66,6 +66,7 @@ BAD_IPV6 = "spec.values must be valid IPv6 addresses"
 BAD_NAME = "spec.values must be valid domain names"
 BAD_TEXT = "spec.values must be valid texts: control characters other than tabs are refused"
 NULL_MX = f"{BAD_NAME}: a null MX (.) stands alone, with priority 0"
+NO_SERVICE = f"{BAD_NAME}: . (the service is absent) stands alone"
 MAPPED = f"{BAD_IPV6}: use type A for IPv4-mapped ones"
 SELF = f"{BAD_NAME}: a CNAME can't point to itself"
 NEITHER = "hmacAuth must have either secretRef or secret"
@@ -164,9 +165,16 @@ VALUES = [
                     "192.0.2.1\n", "0x7f.1.1.1", "256.1.1.1", "1.1.1.-1", "x" * 4096)],
     *[(typed("AAAA", "2001:db8::1", value), BAD_IPV6)
       for value in ("192.0.2.1", "2001:db8::g", "fe80::1%eth0", "2001:db8::/64", "[2001:db8::1]",
-                    "example.org", " ::1", "12345::1", "1:" * 23, "x" * 4096)],
+                    "example.org", " ::1", "12345::1", "1:" * 23, "x" * 4096,
+                    ":::", "1:::2", "::1::2", "1::2::3", ":1:2:3:4:5:6:7", "1:2:3:4:5:6:7:",
+                    ":1::2", "1::2:", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2:3:4:5:6:7:8",
+                    "::1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8::", "00:1b:44:11:3a:b7",
+                    "00:1b:44:11:3a:b7:00:12:34", "1::12345", "1:2:3:4:5:6:7:192.0.2.1",
+                    "1:2:3:4:5:192.0.2.1", "1::2:3:4:5:6:192.0.2.1", "::192.0.2", "::192.0.2.256",
+                    "::192.0.2.01", "64:ff9b::192.0.2.1.1", "192.0.2.1::1", "1:.:2::", ":")],
     *[(typed("AAAA", value), MAPPED)
-      for value in ("::ffff:192.0.2.1", "::FFFF:192.0.2.1", "::ffff:c000:201")],
+      for value in ("::ffff:192.0.2.1", "::FFFF:192.0.2.1", "::ffff:c000:201",
+                    "0:0:0:0:0:ffff:192.0.2.1", "0::ffff:c000:201", "0000:0::0:FfFf:1.2.3.4")],
     *[(typed(kind, "a.example.org", value, metadata=NUMBERS), BAD_NAME)
       for kind in ("MX", "SRV", "NS", "PTR")
       for value in ("192.0.2.1", "192.0.2.1.", "999.0.2.1", "2001:db8::1", "a..b", ".a", "a b",
@@ -189,6 +197,8 @@ TOGETHER = [
      "MX records must have spec.metadata.priority"),
     (typed("MX", ".", "a.example.org", metadata={"priority": 0}), NULL_MX),
     (typed("MX", ".", metadata={"priority": 10}), NULL_MX),
+    *[(typed("SRV", *values, metadata=NUMBERS), NO_SERVICE)
+      for values in ((".", "a.example.org"), ("a.example.org", "."))],
     (typed("SRV", "a.example.org"), "SRV records must have spec.metadata"),
     *[(typed("SRV", "a.example.org", metadata={k: v for k, v in NUMBERS.items() if k != field}),
        f"SRV records must have spec.metadata.{field}") for field in NUMBERS],
@@ -287,7 +297,11 @@ ACCEPTED = [
     record(description="x" * 4096), record(deletionPolicy="Retain"),
     record(metadata=NUMBERS), record(values=["0.0.0.0", "255.255.255.255"]),
     record(values=["192.0.2.1", "192.0.2.1"]),
-    typed("AAAA", "::", "::1", "2001:DB8::1", "1:2:3:4:5:6:7:8", "64:ff9b::192.0.2.1"),
+    typed("AAAA", "::", "::1", "2001:DB8::1", "1:2:3:4:5:6:7:8", "64:ff9b::192.0.2.1",
+          "1::", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "1:2:3:4:5:6::8", "1::3:4:5:6:7:8",
+          "1:2:3:4:5:6:192.0.2.1", "::2:3:4:5:6:192.0.2.1", "1::3:4:5:6:192.0.2.1",
+          "1:2:3:4:5::192.0.2.1", "::192.0.2.1", "0:0:0:0:0:0:0:0", "::ffff:1:2:3", "::ffff:0:0:1",
+          "1234:5678:9abc:def0:1234:5678:255.255.255.255", "0::ffff", "::ffff:0"),
     typed("CNAME", "a.example.org."), typed("CNAME", "_a.bücher.example"),
     typed("CNAME", "example.org"), typed("CNAME", "a.example.org", subdomain="@"),
     typed("NS", "ns1.example.org", "ns2.example.org."), typed("PTR", "host.example.org"),
@@ -495,9 +509,15 @@ def test_columns_show_the_status(cluster, namespace, trial, manifest, kind, stat
                            f"--for=condition=Ready={cells[-2]}")[0] == 0
 
 
-@pytest.mark.parametrize("word", ["dnsrec", "dnscls", "dns", "dnsrecord", "dnsclass"])
+@pytest.mark.parametrize("word", ["dnsrec", "dnscls", "signpost", "dnsrecord", "dnsclass"])
 def test_short_names_and_category_are_known(cluster, word):
     assert cluster.kubectl("get", word)[0] == 0
+
+
+def test_the_category_takes_no_word_of_another_api(cluster):
+    """`dns` is the singular of a resource of OpenShift's."""
+    code, _, errors = cluster.kubectl("get", "dns")
+    assert code and 'doesn\'t have a resource type "dns"' in errors
 
 
 def test_a_condition_stands_in_the_status_once(cluster, namespace, trial):

@@ -1,9 +1,13 @@
-"""docs/guide/on-a-cluster.md and pihole-on-a-cluster.md, done as they say on a real API server."""
+"""docs/guide/on-a-cluster.md, zones- and pihole-on-a-cluster.md, done as they say on a real API
+server."""
 
+import base64
 import contextlib
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -18,6 +22,9 @@ from pods import COMMAND, Pod
 
 PAGE = ROOT / "docs" / "guide" / "on-a-cluster.md"
 PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
+ZONES_PAGE = ROOT / "docs" / "guide" / "zones-on-a-cluster.md"
+ZONES_END = "## Away with it"
+KNOTD = shutil.which("knotd", path=f"{os.environ['PATH']}:/usr/sbin")
 PIHOLE_PAGE = ROOT / "docs" / "guide" / "pihole-on-a-cluster.md"
 KEY = b"the provider's key, 32 octets ok"
 
@@ -31,7 +38,8 @@ def cluster(own_cluster):
 def shell(cluster, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
-    made = guide.Shell(folder, {"signpost": SIGNPOST, "kubectl": build.CURRENT.path("kubectl")},
+    made = guide.Shell(folder, {"signpost": SIGNPOST, "knotd": KNOTD,
+                                "kubectl": build.CURRENT.path("kubectl")},
                        KUBECONFIG=str(cluster.admin_kubeconfig))
     yield made
     made.end()
@@ -62,7 +70,7 @@ def test_the_page_on_pihole_works_as_written(cluster, shell, pihole, programs, t
     pihole.people("192.168.1.9 box.home.lan")
     pihole.put("192.168.1.50 old.home.lan")
     page = guide.Guide(PIHOLE_PAGE, shell, (8081, 8090, 5353))
-    page.ports |= {"8090": str(pihole.port), "5353": str(pihole.dns_port)}
+    page.name_ports({8090: pihole.port, 5353: pihole.dns_port})
     page.follow()
     assert len([line for line in pihole.hosts if "# signpost:" in line]) == 3
     theirs = cluster.api.get("Deployment", "pihole-ingress-operator", "pihole")["spec"]["template"]
@@ -78,6 +86,46 @@ def test_the_page_on_pihole_works_as_written(cluster, shell, pihole, programs, t
         pihole.wait_resolves("late.home.lan", ["192.168.1.50"], seconds=30)
         cluster.api.delete("Ingress", "old", "shop")
         pihole.wait_resolves("old.home.lan", [], seconds=30)
+
+
+class ZonesPod(Pod):
+    """With the folder of its projected volume, and the primary at another port."""
+
+    def __init__(self, *words, zones, port, **values):
+        super().__init__(*words, **values)
+        self.zones = zones
+        self.port = port
+
+    def arguments(self):
+        return [word.replace("/etc/signpost/zones", str(self.zones))
+                for word in super().arguments()] + [f"--primary-listen={LOOPBACK}:{self.port}"]
+
+
+def put_projected(cluster, folder):
+    """What the ConfigMap and the Secret hold, as files."""
+    folder.mkdir()
+    for name, text in cluster.api.get("ConfigMap", "signpost-zones", "signpost")["data"].items():
+        (folder / name).write_text(text)
+    for name, text in cluster.api.get("Secret", "signpost-tsig", "signpost")["data"].items():
+        (folder / name).write_bytes(base64.b64decode(text))
+    return folder
+
+
+def test_the_page_on_zones_works_as_written(cluster, shell, programs, tmp_path):
+    """And the Deployment that it ends with goes on from there."""
+    page = guide.Guide(ZONES_PAGE, shell, (5300, 5302, 8080, 8081))
+    page.follow(until=ZONES_END)
+    shell.run("kill %1; wait %1")
+    pod = ZonesPod(programs, tmp_path, clusters.Account(cluster, "signpost", "signpost"),
+                   cluster.api.get("Deployment", "signpost", "signpost"), port=page.port(5300),
+                   zones=put_projected(cluster, tmp_path / "zones")).start()
+    with contextlib.closing(pod):
+        pod.wait_ready()
+        shell.run("kubectl -n shop patch record www --type=merge "
+                  """-p '{"spec":{"rdata":"192.0.2.8"}}'""")
+        harness.wait_until(lambda: "192.0.2.8" in str(harness.ask_dns(
+            page.port(5302), "www.shop.example", "A")), "Knot has what the pod published", 30)
+    page.follow(since=ZONES_END)
 
 
 def test_a_container_without_arguments_runs():

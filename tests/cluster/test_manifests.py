@@ -6,7 +6,7 @@ import json
 import pytest
 import yaml
 
-from harness import GROUP, run
+from harness import GROUP, run, wait_until
 
 NAMESPACE = "signpost"
 
@@ -25,7 +25,7 @@ def installed(cluster):
                                       stdin=text)
     assert (code, errors) == (0, "")
     yield text
-    parts = printed("--rbac", "--service", "--webhook", "--deployment")
+    parts = printed("--rbac", "--roles", "--service", "--webhook", "--deployment")
     assert cluster.kubectl("delete", "-f", "-", stdin=parts)[0] == 0
 
 
@@ -110,3 +110,103 @@ def test_records_can_be_made_and_deleted_while_nobody_answers_admission(cluster,
     assert code == 0, errors
     cluster.api.merge("DNSRecord", "web", namespace, {"metadata": {"finalizers": None}})
     assert cluster.kubectl("get", "-n", namespace, "dnsrecord", "web")[0] == 1
+
+
+# ---- zones ---------------------------------------------------------------------------------------
+
+ZONES = """keys:
+- {name: ns1., algorithm: hmac-sha256, secretFile: ns1.key}
+groups:
+- name: default
+  servers: [{name: ns1, address: 192.0.2.53, key: ns1.}]
+"""
+
+
+@pytest.fixture
+def zones(tmp_path):
+    path = tmp_path / "zones.yaml"
+    path.write_text(ZONES)
+    return path
+
+
+def by_kind(text, kind):
+    return {item["metadata"]["name"]: item for item in yaml.safe_load_all(text)
+            if item["kind"] == kind}
+
+
+def test_all_that_zones_need_is_printed_and_taken(cluster, installed, zones):
+    text = printed("--all", "--zones-config", zones, "--zones-service", "LoadBalancer",
+                   "--primary-listen", "[::]:5353", "--zone-nameserver", "ns1.example.org.")
+    code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict",
+                                      "--force-conflicts", "--dry-run=server", "-f", "-",
+                                      stdin=text)
+    assert (code, errors) == (0, "")
+    assert by_kind(text, "ConfigMap")["signpost-zones"]["data"]["zones.yaml"] == ZONES
+    service = by_kind(text, "Service")["signpost-zones"]["spec"]
+    assert {(port["port"], port["protocol"]) for port in service["ports"]} == {
+        (5353, "UDP"), (5353, "TCP")}
+    assert service["type"] == "LoadBalancer" and service["externalTrafficPolicy"] == "Local"
+    pod = by_kind(text, "Deployment")["signpost"]["spec"]["template"]["spec"]
+    assert set(pod["containers"][0]["args"]) >= {
+        "--primary-listen=[::]:5353", "--zone-nameserver=ns1.example.org.",
+        "--zones-config=/etc/signpost/zones/zones.yaml"}
+    assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/etc/signpost/zones"
+    assert pod["volumes"][0]["projected"]["sources"] == [
+        {"configMap": {"name": "signpost-zones"}}, {"secret": {"name": "signpost-tsig"}}]
+    assert "# kubectl -n signpost create secret generic signpost-tsig --from-file=ns1.key" in text
+
+
+@pytest.mark.parametrize("before, behind, told", [
+    ("hmac-sha256", "hmac-sha255", ":2:"), ("secretFile: ns1.key", "secretFile: keys/ns1.key",
+                                             "write no folder"),
+    ("address: 192.0.2.53", "address: ns1.example.org", ":5:"), ("keys:", "kees:", ":1:1: ")])
+def test_a_zones_configuration_that_is_wrong_is_told_where(zones, before, behind, told):
+    zones.write_text(ZONES.replace(before, behind))
+    code, out, err = run("manifests", "--all", "--zones-config", zones)
+    assert (code, out) == (2, "") and str(zones) in err and told in err
+
+
+def test_zones_are_no_part_where_nobody_asks_for_them(installed):
+    assert "signpost-zones" not in by_kind(installed, "Service")
+    assert "projected" not in installed
+    code, _, err = run("manifests", "--all", "--controllers", "dnsrecord", "--primary-listen",
+                       ":5300")
+    assert code == 2 and "--controllers leaves out" in err
+
+
+# ---- people, nodes -------------------------------------------------------------------------------
+
+def test_people_do_what_their_role_says(cluster, installed, namespace):
+    roles = by_kind(installed, "ClusterRole")
+    for name in ("view", "edit", "admin"):
+        labels = roles[f"signpost-{name}"]["metadata"]["labels"]
+        assert labels[f"rbac.authorization.k8s.io/aggregate-to-{name}"] == "true"
+    account = cluster.account(namespace, "viewer")
+    cluster.api.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+                       "metadata": {"name": "viewer", "namespace": namespace},
+                       "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                                   "name": "signpost-view"},
+                       "subjects": [{"kind": "ServiceAccount", "name": "viewer",
+                                     "namespace": namespace}]})
+    wait_until(lambda: account.may("list", "dnsrecords", namespace=namespace), "it may")
+    assert account.may("list", "zones", group="kubi.zone", namespace=namespace)
+    assert not account.may("create", "dnsrecords", namespace=namespace)
+    code, _, err = run("status", "--kubeconfig", account.kubeconfig, "-n", namespace)
+    assert code == 0, err
+
+
+def test_a_secret_of_a_class_is_not_for_viewers(installed):
+    roles = by_kind(installed, "ClusterRole")
+    shown = {name: {resource for rule in roles[f"signpost-{name}"]["rules"]
+                    for resource in rule["resources"]} for name in ("view", "edit", "admin")}
+    assert "dnsclasses" not in shown["view"] and "dnsclasses" in shown["edit"] & shown["admin"]
+    assert "dnsplans" in shown["view"] & shown["admin"]
+
+
+def test_replicas_spread_and_go_one_at_a_time(installed):
+    pod = by_kind(installed, "Deployment")["signpost"]["spec"]["template"]["spec"]
+    assert pod["topologySpreadConstraints"][0]["topologyKey"] == "kubernetes.io/hostname"
+    assert by_kind(installed, "PodDisruptionBudget")["signpost"]["spec"]["maxUnavailable"] == 1
+    alone = printed("--deployment", "--replicas", "1")
+    assert by_kind(alone, "Deployment")["signpost"]["spec"]["replicas"] == 1
+    assert not by_kind(alone, "PodDisruptionBudget")

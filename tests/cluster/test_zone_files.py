@@ -3,11 +3,13 @@
 import shutil
 import subprocess
 
-from harness import wait_until
+import guide
+from harness import ROOT, wait_until
 from operators import Operator
 from stand import is_condition
 
 GROUP = "kubi.zone/v1alpha1"
+SAFETY = ROOT / "docs" / "guide" / "safety.md"
 NAMED_CHECKZONE = shutil.which("named-checkzone") or "/usr/sbin/named-checkzone"
 
 
@@ -76,3 +78,57 @@ def test_a_config_map_follows_the_zones_that_a_zone_file_names(cluster, namespac
                            zoneRefs=refs[:1]))
     wait_data(lambda found: sorted(found) == sorted(["Corefile", keys[0]]), "one key is taken away")
     wait_ready("True", "Written")
+
+
+def test_a_config_map_of_somebody_else_stays_as_it_is(cluster, namespace, programs):
+    cluster.api.apply(zone(namespace, "a"))
+    cluster.api.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                       "metadata": {"name": "app", "namespace": namespace},
+                       "data": {"settings": "keep me"}})
+    refs = [{"name": "a", "namespace": namespace}]
+    cluster.api.apply(made("ZoneFile", "files", namespace, configMapName="app", zoneRefs=refs))
+    Operator(programs, cluster, namespace).start()
+
+    def stranger():
+        return cluster.api.get("ConfigMap", "app", namespace)
+
+    cluster.api.wait("ZoneFile", "files", namespace,
+                     lambda found: is_condition(found, "False", "NotOurs"), "NotOurs")
+    [told] = cluster.api.get("ZoneFile", "files", namespace)["status"]["conditions"]
+    [page] = [block.text.strip() for block in guide.read(SAFETY) if block.language == "console"]
+    assert page.replace("web/settings", f"{namespace}/app") in told["message"]
+    assert stranger()["data"] == {"settings": "keep me"}
+    assert "ownerReferences" not in stranger()["metadata"]
+
+    # Handed over, it is ours, with what else stands there.
+    cluster.api.merge("ConfigMap", "app", namespace,
+                      {"metadata": {"annotations": {"kubi.zone/zonefile": "files"}}})
+    cluster.api.wait("ZoneFile", "files", namespace,
+                     lambda found: is_condition(found, "True", "Written"), "Written", seconds=150)
+    assert sorted(stranger()["data"]) == [f"a.{namespace}.example.", "settings"]
+
+
+def test_the_text_of_a_zone_goes_to_namespaces_that_it_names(cluster, namespace, programs):
+    other = cluster.new_namespace()
+    cluster.api.apply(zone(namespace, "a"))
+    cluster.api.apply(zone(other, "b"))
+    refs = [{"name": "a", "namespace": namespace}, {"name": "b", "namespace": other}]
+    keys = [f"a.{namespace}.example.", f"b.{other}.example."]
+    cluster.api.apply(made("ZoneFile", "files", namespace, zoneRefs=refs))
+    Operator(programs, cluster, namespace, watched=(other,)).start()
+
+    def names():
+        found = cluster.api.get("ConfigMap", "files", namespace) or {}
+        return sorted(found.get("data") or {})
+
+    def allow(names):
+        cluster.api.merge("Zone", "b", other,
+                          {"metadata": {"annotations": {"kubi.zone/zonefile-namespaces": names}}})
+
+    cluster.api.wait("ZoneFile", "files", namespace,
+                     lambda found: is_condition(found, "False", "NotPermitted"), "NotPermitted")
+    assert names() == keys[:1]
+    allow(f"web, {namespace}")
+    wait_until(lambda: names() == keys, "the other zone is written, too")
+    allow(None)
+    wait_until(lambda: names() == keys[:1], "its text is taken away again")

@@ -1,6 +1,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "store/folder/journal.h"
+#include "store/folder/name.h"
 #include "store/folder/ours.h"
 #include "store/folder/status_book.h"
 
@@ -30,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
     struct journal_index *index = journal_index_of(&text);
     for (size_t i = 0; i < index->count; i++) {
         const struct journal_item *item = &index->items[i];
-        must(item->key.len && item->path.len && item->version > 0);
+        must(item->key.len && name_is_path(item->path));
+        must(item->version > 0 && item->version <= OURS_VERSION_MAX);
         for (size_t j = 0; j < i && i < 64; j++)
             must(!text_equal(index->items[j].key, item->key));
         merge(item);

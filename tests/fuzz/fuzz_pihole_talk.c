@@ -125,6 +125,16 @@ static void answer(struct server *server, const struct provider *provider, void 
     provider->hear(talk, moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
 }
 
+static void wait(struct server *server, const struct provider *provider, void *talk,
+                 int64_t wait_ms)
+{
+    must(wait_ms > 0 && wait_ms <= HOUR_MS);
+    server->now_ms += wait_ms;
+    const struct moment moment = {
+        .unix_ms = server->now_ms, .mono_ms = server->now_ms, .random = &server->random};
+    provider->hear(talk, &moment, &(struct heard){.kind = ASK_WAIT});
+}
+
 static void run(struct server *server, void *seat, struct job *job)
 {
     const struct provider *provider = provider_find("pihole");
@@ -137,10 +147,14 @@ static void run(struct server *server, void *seat, struct job *job)
     for (int i = 0;; i++) {
         const struct moment moment = {
             .unix_ms = server->now_ms, .mono_ms = server->now_ms, .random = &server->random};
-        if (provider->ask(talk, &moment, &ask) == ASK_DONE)
+        enum ask_kind kind = provider->ask(talk, &moment, &ask);
+        if (kind == ASK_DONE)
             break;
         must(i < ASKS_MAX);
-        answer(server, provider, talk, &moment);
+        if (kind == ASK_WAIT)
+            wait(server, provider, talk, ask.wait_ms);
+        else
+            answer(server, provider, talk, &moment);
     }
     provider->end(talk);
     check_job(job);

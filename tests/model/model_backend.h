@@ -107,3 +107,5 @@ size_t model_webhook_count(const struct model_webhook *server);
 const struct webhook_record *model_webhook_at(const struct model_webhook *server, size_t at);
 // Someone else takes it away, or puts it there.
 void model_webhook_drop(struct model_webhook *server, const char *type, const char *name);
+void model_webhook_put(struct model_webhook *server, const char *type, const char *name,
+                       const char *content);

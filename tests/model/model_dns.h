@@ -71,6 +71,7 @@ enum model_mood {
     MOOD_SILENT,    // hears nothing, says nothing
     MOOD_WRONG_KEY, // its key has another secret than ours
     MOOD_STUCK,     // hears and answers, and fetches nothing
+    MOOD_UNABLE,    // fetches, and cannot load what it fetched
     MOOD_FORGED,    // over UDP somebody answers in its place, of a serial far ahead
 };
 // One that is well again asks for the zones that it knows.

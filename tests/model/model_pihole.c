@@ -98,9 +98,23 @@ void model_pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t r
     pihole->counters.restarts++;
 }
 
+bool model_pihole_deadlocks(struct pihole_call *call)
+{
+    struct model_pihole *pihole = call->pihole;
+    model_pihole_settle(pihole, call->now_ms);
+    if (!pihole->switches.deadlocks || !pihole->restart.is_on || pihole->restart.has_begun)
+        return false;
+    pihole->restart.is_on = false;
+    pihole->is_deadlocked = true;
+    pihole->counters.deadlocks++;
+    call->reply->fate = PIHOLE_SILENT;
+    return true;
+}
+
 void model_pihole_kill(struct model_pihole *pihole)
 {
     pihole->switches.is_up = false;
+    pihole->is_deadlocked = false;
     pihole->restart.is_on = false;
 }
 
@@ -125,7 +139,7 @@ bool model_pihole_is_dumb(const struct model_pihole *pihole, int64_t now_ms)
 {
     const struct pihole_restart *restart = &pihole->restart;
     bool is_silent = restart->is_on && now_ms >= restart->dumb_ms && now_ms < restart->speaks_ms;
-    return !pihole->switches.is_up || is_silent;
+    return !pihole->switches.is_up || pihole->is_deadlocked || is_silent;
 }
 
 uint64_t model_pihole_life(const struct model_pihole *pihole, int64_t now_ms)
@@ -400,6 +414,11 @@ static void restart_dns(struct pihole_call *call)
     struct value *map = value_make(call->arena, VALUE_MAP);
     if (!model_pihole_is_let_in(call))
         return;
+    if (!call->pihole->switches.restart_allowed) {
+        model_pihole_refuse(call, 403, "forbidden", "Restarting DNS is not allowed",
+                            "Check setting webserver.api.allow_destructive");
+        return;
+    }
     model_pihole_restart(call->pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
     value_put_text(call->arena, map, "status", "ok");
     model_pihole_answer(call, 200, map);
@@ -530,9 +549,10 @@ uint64_t model_pihole_begin(struct model_pihole *pihole, int64_t now_ms,
     look_around(pihole, flight, now_ms);
     flight->next = pihole->flights;
     pihole->flights = flight;
-    reply->fate = pihole->switches.hangs ? PIHOLE_SILENT : PIHOLE_ANSWERS;
+    bool is_silent = pihole->switches.hangs || pihole->is_deadlocked;
+    reply->fate = is_silent ? PIHOLE_SILENT : PIHOLE_ANSWERS;
     reply->delay_ms = pihole->switches.read_ms;
-    if (pihole->switches.hangs || !pihole->switches.is_up)
+    if (is_silent || !pihole->switches.is_up)
         return flight->number;
     CLEANUP(arena) struct arena *arena = arena_new();
     struct pihole_call call = {.pihole = pihole,

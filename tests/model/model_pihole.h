@@ -121,6 +121,7 @@ void model_pihole_forget_sessions(struct model_pihole *pihole);
 //     totp_limited         false     2FA: tokens come too often
 //     max_sessions         16        seats, browsers included
 //     session_timeout_s    1800      sliding
+//     dns_port             53        where it says that its resolver listens
 //     password_ms          60        cost of one check of a password
 //     read_ms              1         of a reply that read
 //     write_ms             5         of a reply that changed something
@@ -134,6 +135,13 @@ void model_pihole_forget_sessions(struct model_pihole *pihole);
 //     restart_dns_ms       370       how long no query is answered, from the reply on (370 to 1200)
 //     overlap              safe      loses: of two writes at once, the changes of one are lost;
 //                                    dies: all ports close, and stay closed until `up` is set
+//     deadlocks            true      a change that has the resolver's configuration tried, after a
+//                                    restart was asked for and before the API has gone for it:
+//                                    nothing is ever answered again, queries neither, until `up`
+//                                    was false
+//     defers               true      is "?restart=false" known; false: as before v6.3
+//     alias_hints          true      does the resolver say which line it refuses
+//     restart_allowed      true      webserver.api.allow_destructive: POST /api/action/restartdns
 //     resurrects           0         the next N removed entries are back with the next change
 //     loses_replies        0         the next N changes are done, and their replies never come
 //     fails                0         the next N requests are answered with 500, nothing done
@@ -154,6 +162,7 @@ bool model_pihole_set(struct model_pihole *pihole, int64_t now_ms, const char *n
 //     restarts                                         of the resolver
 //     largest_body                                     of all requests, in octets
 //     overlaps                                         see below
+//     deadlocks                                        see the switch
 bool model_pihole_counter(const struct model_pihole *pihole, int64_t now_ms, const char *name,
                           uint64_t *value);
 // All of them: {"requests":12,"gets":3,...}.

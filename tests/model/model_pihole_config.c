@@ -54,8 +54,7 @@ static struct value *hosts_local(const struct model_pihole *pihole, struct arena
 
 static struct value *port(const struct model_pihole *pihole, struct arena *arena)
 {
-    (void)pihole;
-    return value_make_int(arena, 53);
+    return value_make_int(arena, pihole->switches.dns_port);
 }
 
 static struct value *rate_limit(const struct model_pihole *pihole, struct arena *arena)
@@ -228,11 +227,12 @@ static void raise_ghosts(struct pihole_lists *lists, const struct pihole_lists *
                 model_entries_add(&lists->of[list], ghosts->of[list].items[i]);
 }
 
-static bool wants_restart(const struct model_pihole *pihole, const struct pihole_lists *before)
+// Is the resolver's own configuration another?
+static bool is_of_resolver(const struct model_pihole *pihole, const struct pihole_lists *before,
+                           const struct pihole_lists *after)
 {
-    bool is_host_change =
-        !model_entries_equal(&before->of[PIHOLE_HOSTS], &pihole->stored.of[PIHOLE_HOSTS]);
-    return !model_entries_equal(&before->of[PIHOLE_CNAMES], &pihole->stored.of[PIHOLE_CNAMES]) ||
+    bool is_host_change = !model_entries_equal(&before->of[PIHOLE_HOSTS], &after->of[PIHOLE_HOSTS]);
+    return !model_entries_equal(&before->of[PIHOLE_CNAMES], &after->of[PIHOLE_CNAMES]) ||
            (is_host_change && pihole->switches.hosts_local == HOSTS_LOCAL_ON);
 }
 
@@ -253,7 +253,7 @@ void model_pihole_store(struct pihole_call *call, const struct pihole_lists *wan
     pihole->counters.written_octets += 2 * FILE_OCTETS;
     if (pihole->switches.hosts_local != HOSTS_LOCAL_ON)
         model_pihole_publish(pihole, PIHOLE_HOSTS);
-    if (restarts && wants_restart(pihole, &call->flight->before))
+    if (restarts && is_of_resolver(pihole, &call->flight->before, &pihole->stored))
         model_pihole_restart(pihole, call->now_ms, call->now_ms + call->reply->delay_ms);
     for (int list = 0; list < PIHOLE_LISTS; list++)
         check_kept(pihole, (enum pihole_list)list, call->flight->what);
@@ -270,11 +270,19 @@ static bool refuse_with(struct pihole_call *call, const char *message, const str
     return false;
 }
 
+// What the resolver reads from its configuration is another; it is tried before.
 static bool is_tried(struct pihole_call *call, const struct pihole_lists *wanted)
 {
     AUTO_BUFFER hint = {0};
-    return model_pihole_try_cnames(&wanted->of[PIHOLE_CNAMES], &hint) ||
-           refuse_with(call, "Invalid configuration", &hint);
+    if (!is_of_resolver(call->pihole, model_pihole_base(call), wanted))
+        return true;
+    if (model_pihole_deadlocks(call))
+        return false;
+    if (model_pihole_try_cnames(&wanted->of[PIHOLE_CNAMES], &hint))
+        return true;
+    if (!call->pihole->switches.alias_hints)
+        buffer_clear(&hint);
+    return refuse_with(call, "Invalid configuration", &hint);
 }
 
 static bool read_list(struct pihole_call *call, enum pihole_list list, const struct value *given,
@@ -338,10 +346,9 @@ static bool lists_equal(const struct pihole_lists *a, const struct pihole_lists 
            model_entries_equal(&a->of[PIHOLE_CNAMES], &b->of[PIHOLE_CNAMES]);
 }
 
-static bool is_cname_change(const struct pihole_call *call, const struct pihole_lists *wanted)
+static bool wants_restart(const struct pihole_call *call)
 {
-    return !model_entries_equal(&model_pihole_base(call)->of[PIHOLE_CNAMES],
-                                &wanted->of[PIHOLE_CNAMES]);
+    return !call->pihole->switches.defers || model_pihole_flag(call, "restart", true);
 }
 
 static void patch(struct pihole_call *call)
@@ -360,10 +367,9 @@ static void patch(struct pihole_call *call)
         return;
     }
     model_pihole_lists_copy(&wanted, model_pihole_base(call));
-    if (patch_lists(call, config, &wanted) &&
-        (!is_cname_change(call, &wanted) || is_tried(call, &wanted))) {
+    if (patch_lists(call, config, &wanted) && is_tried(call, &wanted)) {
         if (!lists_equal(&wanted, model_pihole_base(call)))
-            model_pihole_store(call, &wanted, model_pihole_flag(call, "restart", true));
+            model_pihole_store(call, &wanted, wants_restart(call));
         answer_config(call, "");
     }
     model_pihole_lists_done(&wanted);
@@ -412,8 +418,8 @@ static void change_element(struct pihole_call *call, enum pihole_list list)
     bool is_put = !strcmp(call->request->method, "PUT");
     model_pihole_lists_copy(&wanted, model_pihole_base(call));
     bool is_ok = is_put ? put(call, list, &wanted) : drop(call, list, &wanted);
-    if (is_ok && (list != PIHOLE_CNAMES || is_tried(call, &wanted))) {
-        model_pihole_store(call, &wanted, model_pihole_flag(call, "restart", true));
+    if (is_ok && is_tried(call, &wanted)) {
+        model_pihole_store(call, &wanted, wants_restart(call));
         if (is_put)
             model_pihole_answer(call, 201, NULL);
         else

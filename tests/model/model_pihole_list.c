@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/model_pihole_private.h"
 
-enum { NAME_MAX_OCTETS = 255, LABEL_MAX = 63 };
+enum { NAME_MAX_OCTETS = 255, LABEL_MAX = 63, LINE_MAX_OCTETS = 1024 };
 
 const char *const model_pihole_list_keys[PIHOLE_LISTS] = {
     [PIHOLE_HOSTS] = "dns.hosts", [PIHOLE_CNAMES] = "dns.cnameRecords"};
@@ -97,7 +97,10 @@ static bool is_name(struct text name)
         if (label > LABEL_MAX)
             return false;
     }
-    return true;
+    const char *dot = memrchr(name.at, '.', name.len);
+    const char *last_label = dot ? dot + 1 : name.at;
+    size_t rest = (size_t)(name.at + name.len - last_label);
+    return !rest || (last_label[0] != '-' && last_label[rest - 1] != '-');
 }
 
 static bool is_address(struct text text)
@@ -199,12 +202,13 @@ char *model_pihole_normal(enum pihole_list list, const char *entry)
 // ---- what dnsmasq checks ------------------------------------------------------------------------
 
 struct alias {
-    struct text name;
+    struct text name; // lower case
     struct text target;
     size_t entry;
 };
 
 struct aliases {
+    struct arena *arena;
     struct alias *items;
     size_t count;
     size_t capacity;
@@ -225,31 +229,56 @@ static struct text target_of(struct text entry, size_t *before)
     return target_of(front, before);
 }
 
-static const struct alias *find_alias(const struct aliases *aliases, struct text name)
+static struct text lower(struct arena *arena, struct text name)
 {
-    for (size_t i = 0; i < aliases->count; i++)
-        if (text_equal_nocase(aliases->items[i].name, name))
-            return &aliases->items[i];
-    return NULL;
+    char *copy = arena_copy(arena, name.at, name.len);
+    for (size_t i = 0; i < name.len; i++)
+        copy[i] = (char)tolower((unsigned char)copy[i]);
+    return (struct text){copy, name.len};
 }
 
-static bool add_aliases(struct aliases *aliases, const char *entry, size_t at, struct buffer *hint)
+static void add_aliases(struct aliases *aliases, const char *entry, size_t at)
 {
     size_t before;
     struct text target = target_of(text_of(entry), &before);
     struct text rest = {entry, before};
     for (struct text name; text_cut(&rest, ',', &name);) {
-        if (find_alias(aliases, name)) {
-            buffer_printf(hint,
-                          "duplicate CNAME at line %zu of /etc/pihole/dnsmasq.conf.temp: "
-                          "\"cname=%s\"",
-                          at + 47, entry);
-            return false;
-        }
         mem_reserve(&aliases->items, &aliases->capacity, aliases->count + 1);
-        aliases->items[aliases->count++] = (struct alias){name, target, at};
+        aliases->items[aliases->count++] =
+            (struct alias){lower(aliases->arena, name), lower(aliases->arena, target), at};
     }
-    return true;
+}
+
+static int compare_aliases(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    int by_name = text_compare(x->name, y->name);
+    return by_name ? by_name : (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return text_compare(((const struct alias *)a)->name, ((const struct alias *)b)->name);
+}
+
+static const struct alias *find_alias(const struct aliases *aliases, struct text name)
+{
+    const struct alias key = {.name = name};
+    if (!aliases->count)
+        return NULL;
+    return bsearch(&key, aliases->items, aliases->count, sizeof key, compare_names);
+}
+
+// The first entry with an alias that stands before; SIZE_MAX: none.
+static size_t find_double(const struct aliases *aliases)
+{
+    size_t first = SIZE_MAX;
+    for (size_t i = 1; i < aliases->count; i++) {
+        const struct alias *alias = &aliases->items[i];
+        if (text_equal(alias->name, alias[-1].name) && alias->entry < first)
+            first = alias->entry;
+    }
+    return first;
 }
 
 static bool is_loop(const struct aliases *aliases, const struct alias *from)
@@ -260,19 +289,51 @@ static bool is_loop(const struct aliases *aliases, const struct alias *from)
     return at != NULL;
 }
 
+// The first that goes round; NULL: none.
+static const struct alias *find_loop(const struct aliases *aliases)
+{
+    const struct alias *first = NULL;
+    for (size_t i = 0; i < aliases->count; i++) {
+        const struct alias *alias = &aliases->items[i];
+        if ((!first || alias->entry < first->entry) && is_loop(aliases, alias))
+            first = alias;
+    }
+    return first;
+}
+
+// The first that dnsmasq, which reads lines of so many octets, takes for two; SIZE_MAX: none.
+static size_t find_long(const struct entries *cnames)
+{
+    size_t i = 0;
+    while (i < cnames->count && sizeof "cname=" - 1 + strlen(cnames->items[i]) < LINE_MAX_OCTETS)
+        i++;
+    return i < cnames->count ? i : SIZE_MAX;
+}
+
 bool model_pihole_try_cnames(const struct entries *cnames, struct buffer *hint)
 {
-    bool is_ok = true;
-    struct aliases aliases = {0};
-    for (size_t i = 0; i < cnames->count && is_ok; i++)
-        is_ok = add_aliases(&aliases, cnames->items[i], i, hint);
-    for (size_t i = 0; i < aliases.count && is_ok; i++)
-        if (is_loop(&aliases, &aliases.items[i])) {
-            buffer_printf(hint, "CNAME loop involving %.*s.", TEXT_ARGS(aliases.items[i].name));
-            is_ok = false;
-        }
+    size_t cut = find_long(cnames);
+    if (cut != SIZE_MAX) {
+        buffer_printf(hint, "bad option at line %zu of /etc/pihole/dnsmasq.conf.temp", cut + 47);
+        return false;
+    }
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct aliases aliases = {.arena = arena};
+    for (size_t i = 0; i < cnames->count; i++)
+        add_aliases(&aliases, cnames->items[i], i);
+    if (aliases.count)
+        qsort(aliases.items, aliases.count, sizeof *aliases.items, compare_aliases);
+    size_t twice = find_double(&aliases);
+    const struct alias *loop = twice == SIZE_MAX ? find_loop(&aliases) : NULL;
+    if (twice != SIZE_MAX)
+        buffer_printf(hint,
+                      "duplicate CNAME at line %zu of /etc/pihole/dnsmasq.conf.temp: "
+                      "\"cname=%s\"",
+                      twice + 47, cnames->items[twice]);
+    else if (loop)
+        buffer_printf(hint, "CNAME loop involving %.*s.", TEXT_ARGS(loop->name));
     free(aliases.items);
-    return is_ok;
+    return twice == SIZE_MAX && !loop;
 }
 
 // ---- what people do -----------------------------------------------------------------------------

@@ -87,12 +87,17 @@ struct pihole_switches {
     unsigned forced[PIHOLE_LISTS];
     unsigned hosts_local;
     unsigned overlap;
+    unsigned deadlocks;
+    unsigned defers;
+    unsigned alias_hints;
+    unsigned restart_allowed;
     char *password;
     char *app_password;
     char *totp;
     char *body; // NULL: none
     int64_t max_sessions;
     int64_t session_timeout_s;
+    int64_t dns_port;
     int64_t password_ms;
     int64_t read_ms;
     int64_t write_ms;
@@ -120,6 +125,7 @@ struct pihole_counters {
     uint64_t restarts;
     uint64_t largest_body;
     uint64_t overlaps;
+    uint64_t deadlocks;
 };
 
 // The resolver on its way from one state to the next. Times are those of now_ms.
@@ -142,6 +148,7 @@ struct model_pihole {
     struct pihole_lists pending; // is served when the restart is over
     uint64_t served_number;
     struct pihole_restart restart;
+    bool is_deadlocked; // until it is killed
     uint64_t life;
     struct pihole_session sessions[PIHOLE_SEATS_MAX];
     uint64_t sids; // made so far
@@ -155,6 +162,8 @@ struct model_pihole {
     char *breach;
 };
 
+struct pihole_call;
+
 int64_t model_pihole_unix_s(const struct model_pihole *pihole, int64_t now_ms);
 // What became due by now is done.
 void model_pihole_settle(struct model_pihole *pihole, int64_t now_ms);
@@ -162,6 +171,9 @@ void model_pihole_start(struct model_pihole *pihole);
 void model_pihole_kill(struct model_pihole *pihole);
 // The resolver begins anew with what is stored, or will soon anyway. The reply leaves at reply_ms.
 void model_pihole_restart(struct model_pihole *pihole, int64_t now_ms, int64_t reply_ms);
+// A new configuration of the resolver is about to be tried, by a process of its own. True: the
+// process that waits for it is in its signal handler, and both stand still for good.
+bool model_pihole_deadlocks(struct pihole_call *call);
 // That list is served as it is stored.
 void model_pihole_publish(struct model_pihole *pihole, enum pihole_list list);
 void model_pihole_accuse(struct model_pihole *pihole, const char *format, ...)

@@ -11,12 +11,17 @@ const struct pihole_switches model_pihole_defaults = {
     .is_up = true,
     .max_sessions = 16,
     .session_timeout_s = 1800,
+    .dns_port = 53,
     .password_ms = 60,
     .read_ms = 1,
     .write_ms = 5,
     .restart_grace_ms = 250,
     .restart_api_ms = 140,
     .restart_dns_ms = 370,
+    .deadlocks = true,
+    .defers = true,
+    .alias_hints = true,
+    .restart_allowed = true,
     .cut_octets = -1,
 };
 
@@ -67,6 +72,7 @@ static const struct switch_row rows[] = {
     TEXTUAL("totp", totp),
     WORD("totp_limited", totp_limited, truth),
     NUMBER("max_sessions", max_sessions, PIHOLE_SEATS_MAX),
+    NUMBER("dns_port", dns_port, UINT16_MAX),
     NUMBER("session_timeout_s", session_timeout_s, COUNT_MAX),
     NUMBER("password_ms", password_ms, HOUR_MS),
     NUMBER("read_ms", read_ms, HOUR_MS),
@@ -79,6 +85,10 @@ static const struct switch_row rows[] = {
     NUMBER("restart_api_ms", restart_api_ms, HOUR_MS),
     NUMBER("restart_dns_ms", restart_dns_ms, HOUR_MS),
     WORD("overlap", overlap, overlaps),
+    WORD("deadlocks", deadlocks, truth),
+    WORD("defers", defers, truth),
+    WORD("alias_hints", alias_hints, truth),
+    WORD("restart_allowed", restart_allowed, truth),
     NUMBER("resurrects", resurrects, COUNT_MAX),
     NUMBER("loses_replies", loses_replies, COUNT_MAX),
     NUMBER("fails", fails, COUNT_MAX),
@@ -177,7 +187,7 @@ static const struct {
     COUNTER(requests),     COUNTER(gets),     COUNTER(posts),          COUNTER(puts),
     COUNTER(patches),      COUNTER(deletes),  COUNTER(logins),         COUNTER(failed_logins),
     COUNTER(logouts),      COUNTER(changes),  COUNTER(written_octets), COUNTER(restarts),
-    COUNTER(largest_body), COUNTER(overlaps),
+    COUNTER(largest_body), COUNTER(overlaps), COUNTER(deadlocks),
 };
 
 static uint64_t counter_at(const struct model_pihole *pihole, size_t at)

@@ -191,9 +191,12 @@ static bool fetch_from(struct model_copy *copy, const struct model_primary *prim
     if (copy->has_serial && !serial_is_before(copy->serial, serial))
         return true;
     struct zone *zone = transfer_zone(copy, primary, key);
-    if (zone)
+    bool is_whole = zone != NULL;
+    if (copy->server->mood == MOOD_UNABLE)
+        zone_unref(zone);
+    else if (zone)
         keep(copy, zone);
-    return zone != NULL;
+    return is_whole;
 }
 
 static void fetch(void *context)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "base/table.h"
 #include "base/when.h"
@@ -282,7 +282,8 @@ uint64_t model_content(const struct value *tree)
     uint64_t mixed = 0;
     value_each (item, tree)
         if (!text_is(item->key, "metadata") && !text_is(item->key, "status"))
-            mixed += value_hash(item) * 31 + hash_octets(item->key.at, item->key.len);
+            mixed +=
+                value_content_id(item).words[0] * 31 + hash_octets(item->key.at, item->key.len);
     return mixed;
 }
 

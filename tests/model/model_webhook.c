@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "base/table.h"
 #include "base/when.h"
@@ -183,6 +184,12 @@ static void record_put(struct model_webhook *server, const char *type, const cha
     server->live_count += found->is_gone;
     found->is_gone = false;
     found->record = (struct webhook_record){found->type, found->name, text_of(found->content)};
+}
+
+void model_webhook_put(struct model_webhook *server, const char *type, const char *name,
+                       const char *content)
+{
+    record_put(server, type, name, content);
 }
 
 // ---- the server's answers -----------------------------------------------------------------------

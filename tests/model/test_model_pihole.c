@@ -507,6 +507,7 @@ static void aliases_that_dnsmasq_refuses_are_not_taken(void **state)
     patch(bench, "\"cnameRecords\":[\"a.lan,b.lan\",\"b.lan,a.lan,60\"]");
     expect_error(bench, 400, "bad_request", "Invalid configuration", "CNAME loop involving a.lan.");
     assert_int_equal(patch(bench, "\"cnameRecords\":[\"*.lan,x.lan\",\"a,b,c.lan,60\"]"), 200);
+    bench->now_ms += SECOND;
     assert_int_equal(ask(bench, "PUT", CNAMES "/b%2Cx.lan", NULL), 400);
     assert_int_equal(count_of(bench, "changes"), 1);
 }
@@ -648,18 +649,55 @@ static void a_change_of_aliases_restarts_the_resolver(void **state)
     assert_int_equal(count_of(bench, "restarts"), 1);
 }
 
-static void changes_within_the_grace_share_one_restart(void **state)
+static void restarts_within_the_grace_are_one(void **state)
 {
     struct bench *bench = *state;
     log_in(bench);
     assert_int_equal(ask(bench, "PUT", CNAMES "/a%2Cx", NULL), 201);
     bench->now_ms += 200;
-    assert_int_equal(ask(bench, "PUT", CNAMES "/b%2Cx", NULL), 201);
+    assert_int_equal(ask(bench, "POST", "/api/action/restartdns", NULL), 200);
     assert_int_equal(count_of(bench, "restarts"), 1);
     bench->now_ms += SECOND;
-    assert_string_equal(served(bench), "cname=a,x\ncname=b,x\n");
+    assert_string_equal(served(bench), "cname=a,x\n");
     assert_int_equal(ask(bench, "PUT", CNAMES "/c%2Cx", NULL), 201);
     assert_int_equal(count_of(bench, "restarts"), 2);
+}
+
+static void two_changes_of_aliases_before_the_restart_deadlock(void **state)
+{
+    struct bench *bench = *state;
+    log_in(bench);
+    assert_int_equal(ask(bench, "PUT", CNAMES "/a%2Cx?restart=false", NULL), 201);
+    assert_int_equal(ask(bench, "PUT", CNAMES "/b%2Cx", NULL), 201);
+    bench->now_ms += 100;
+    assert_int_equal(ask(bench, "PUT", HOSTS "/192.0.2.1%20a", NULL), 201);
+    ask(bench, "DELETE", CNAMES "/a%2Cx?restart=false", NULL);
+    assert_int_equal(bench->reply.fate, PIHOLE_SILENT);
+    assert_int_equal(count_of(bench, "deadlocks"), 1);
+    bench->now_ms += 3600 * SECOND;
+    ask(bench, "GET", HOSTS, NULL);
+    assert_int_equal(bench->reply.fate, PIHOLE_SILENT);
+    assert_true(model_pihole_is_open(bench->pihole, bench->now_ms));
+    assert_true(model_pihole_is_dumb(bench->pihole, bench->now_ms));
+    set(bench, "up", "false");
+    set(bench, "up", "true");
+    log_in(bench);
+    assert_string_equal(served(bench), "192.0.2.1 a\ncname=a,x\ncname=b,x\n");
+    assert_int_equal(ask(bench, "PUT", CNAMES "/c%2Cx", NULL), 201);
+    bench->now_ms += SECOND;
+    assert_int_equal(ask(bench, "PUT", CNAMES "/d%2Cx", NULL), 201);
+    assert_int_equal(count_of(bench, "deadlocks"), 1);
+}
+
+static void with_hosts_local_host_entries_deadlock_too(void **state)
+{
+    struct bench *bench = *state;
+    log_in(bench);
+    set(bench, "hosts_local", "true");
+    assert_int_equal(ask(bench, "PUT", HOSTS "/192.0.2.1%20a", NULL), 201);
+    ask(bench, "PUT", HOSTS "/192.0.2.2%20b", NULL);
+    assert_int_equal(bench->reply.fate, PIHOLE_SILENT);
+    assert_int_equal(count_of(bench, "deadlocks"), 1);
 }
 
 static void a_reply_that_the_restart_overtakes_is_lost(void **state)
@@ -687,6 +725,11 @@ static void restarts_can_be_put_off(void **state)
     assert_int_equal(ask(bench, "POST", "/api/action/restartdns", NULL), 200);
     bench->now_ms += SECOND;
     assert_string_equal(served(bench), "cname=a,x\n");
+    set(bench, "restart_allowed", "false");
+    assert_int_equal(ask(bench, "POST", "/api/action/restartdns", NULL), 403);
+    set(bench, "defers", "false");
+    assert_int_equal(ask(bench, "PUT", CNAMES "/b%2Cx?restart=false", NULL), 201);
+    assert_int_equal(count_of(bench, "restarts"), 2);
 }
 
 static void with_hosts_local_host_entries_want_a_restart(void **state)
@@ -936,7 +979,9 @@ int main(void)
         WITH_PIHOLE(what_is_not_there_is_told_apart),
         WITH_PIHOLE(hosts_are_served_at_once),
         WITH_PIHOLE(a_change_of_aliases_restarts_the_resolver),
-        WITH_PIHOLE(changes_within_the_grace_share_one_restart),
+        WITH_PIHOLE(restarts_within_the_grace_are_one),
+        WITH_PIHOLE(two_changes_of_aliases_before_the_restart_deadlock),
+        WITH_PIHOLE(with_hosts_local_host_entries_deadlock_too),
         WITH_PIHOLE(a_reply_that_the_restart_overtakes_is_lost),
         WITH_PIHOLE(restarts_can_be_put_off),
         WITH_PIHOLE(with_hosts_local_host_entries_want_a_restart),

@@ -157,12 +157,25 @@ static void set(struct play *play, const char *name, const char *value)
         fail_msg("%s", err.text);
 }
 
+static struct moment moment_of(struct play *play)
+{
+    return (struct moment){.unix_ms = UNIX_S * 1000LL + play->now_ms,
+                           .mono_ms = play->now_ms,
+                           .random = &play->random};
+}
+
 static void hear(struct play *play, void *talk, const struct http_reply *reply)
 {
-    const struct moment moment = {.unix_ms = UNIX_S * 1000LL + play->now_ms,
-                                  .mono_ms = play->now_ms,
-                                  .random = &play->random};
+    const struct moment moment = moment_of(play);
     play->provider->hear(talk, &moment, &(struct heard){.kind = ASK_HTTP, .http = reply});
+}
+
+static void wait_and_hear(struct play *play, void *talk, int64_t wait_ms)
+{
+    assert_in_range(wait_ms, 1, 5000);
+    play->now_ms += wait_ms;
+    const struct moment moment = moment_of(play);
+    play->provider->hear(talk, &moment, &(struct heard){.kind = ASK_WAIT});
 }
 
 static void fail_reply(struct http_reply *reply, enum http_failure failure, bool is_unsent)
@@ -211,15 +224,16 @@ static void do_job(struct play *play)
     play->job.ledger = &play->view;
     void *talk = play->provider->begin(play->seat, &play->job);
     for (unsigned i = 0;; i++) {
-        const struct moment moment = {.unix_ms = UNIX_S * 1000LL + play->now_ms,
-                                      .mono_ms = play->now_ms,
-                                      .random = &play->random};
+        const struct moment moment = moment_of(play);
         enum ask_kind kind = play->provider->ask(talk, &moment, &ask);
         if (kind == ASK_DONE)
             break;
-        assert_int_equal(kind, ASK_HTTP);
+        assert_true(kind == ASK_HTTP || kind == ASK_WAIT);
         assert_true(i < TRIES_MAX);
-        send_and_hear(play, talk, &ask.http);
+        if (kind == ASK_WAIT)
+            wait_and_hear(play, talk, ask.wait_ms);
+        else
+            send_and_hear(play, talk, &ask.http);
     }
     play->provider->end(talk);
     play->talks++;
@@ -411,6 +425,8 @@ static void check_peace(const struct play *play)
         fail_msg("after %u talks: %s", play->talks, breach);
     assert_true(model_pihole_counter(play->pihole, play->now_ms, "overlaps", &count));
     assert_int_equal(count, 0);
+    assert_true(model_pihole_counter(play->pihole, play->now_ms, "deadlocks", &count));
+    assert_int_equal(count, 0);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -555,6 +571,7 @@ static void with_the_api_of_old_too(void **state)
 enum { MANY = 3400 };
 
 static const struct text one_address[] = {{"192.168.1.50", 12}};
+static const struct text one_target[] = {{"target.home.lan", 15}};
 
 static void count_holding(void *context, const struct holding *holding)
 {
@@ -572,24 +589,27 @@ static size_t count_ours(struct play *play)
     return count;
 }
 
-static void change_many(struct play *play, enum change_op op, size_t from, size_t to)
+static void change_many(struct play *play, enum record_type type, enum change_op op, size_t from,
+                        size_t to)
 {
+    const struct text *values = type == RECORD_CNAME ? one_target : one_address;
     while (from < to) {
         size_t room = play->provider->max_changes;
         size_t count = to - from < room ? to - from : room;
         struct change *changes = mem_new_array(struct change, count);
         arena_reset(play->arena);
         for (size_t i = 0; i < count; i++) {
-            const char *name = arena_printf(play->arena, "name-%04zu.home.lan", from + i);
-            changes[i] =
-                (struct change){.op = op,
-                                .set = {.domain = text_of(name),
-                                        .subdomain = TEXT("@"),
-                                        .values = one_address,
-                                        .value_count = op == CHANGE_SET ? COUNT_OF(one_address) : 0,
-                                        .priority = -1,
-                                        .weight = -1,
-                                        .port = -1}};
+            const char *name = arena_printf(play->arena, "name-%04zu.%shome.lan", from + i,
+                                            type == RECORD_CNAME ? "apps." : "");
+            changes[i] = (struct change){.op = op,
+                                         .set = {.type = type,
+                                                 .domain = text_of(name),
+                                                 .subdomain = TEXT("@"),
+                                                 .values = values,
+                                                 .value_count = op == CHANGE_SET,
+                                                 .priority = -1,
+                                                 .weight = -1,
+                                                 .port = -1}};
         }
         play->job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = count};
         do_job(play);
@@ -616,16 +636,213 @@ static void more_names_than_a_patch_can_carry_come_and_go(void **state)
     play_init(&play, &(struct cast){URL "}", "v6", false, false, false, true}, 1);
     model_pihole_put(play.pihole, PIHOLE_HOSTS, "192.168.9.9 nas.lan # mine", true);
     assert_int_equal(count_ours(&play), 0);
-    change_many(&play, CHANGE_SET, 0, 2000);
+    change_many(&play, RECORD_A, CHANGE_SET, 0, 2000);
     assert_int_equal(counter(&play, "patches"), 2);
     assert_int_equal(counter(&play, "puts"), 0);
-    change_many(&play, CHANGE_SET, 2000, MANY);
+    change_many(&play, RECORD_A, CHANGE_SET, 2000, MANY);
     assert_int_equal(count_ours(&play), MANY);
     assert_in_range(counter(&play, "largest_body"), 40000, 65534);
     assert_true(counter(&play, "puts") > 0);
-    change_many(&play, CHANGE_REMOVE, 10, MANY);
+    change_many(&play, RECORD_A, CHANGE_REMOVE, 10, MANY);
     assert_int_equal(count_ours(&play), 10);
     assert_int_equal(model_pihole_count(play.pihole, PIHOLE_HOSTS), 11);
+    check_peace(&play);
+    play_done(&play);
+}
+
+// ---- aliases, which restart the resolver --------------------------------------------------------
+
+enum { MANY_ALIASES = 3000, SOME_ALIASES = 12, SUSPECTS = 1000 };
+
+// All that may be tried stands there already: a bad one is an alias of itself.
+static const char *ledger_of_aliases(const void *context, enum record_type type, struct text name)
+{
+    const struct play *play = context;
+    if (type != RECORD_CNAME)
+        return NULL;
+    return arena_printf(play->arena, "%.*s,%s\n%.*s,%.*s\n", TEXT_ARGS(name), one_target[0].at,
+                        TEXT_ARGS(name), TEXT_ARGS(name));
+}
+
+static void play_aliases(struct play *play, const char *config)
+{
+    static struct cast cast;
+    cast = (struct cast){config, "v6", true, false, false, true};
+    play_init(play, &cast, 1);
+    play->view.find = ledger_of_aliases;
+    assert_int_equal(count_ours(play), 0);
+}
+
+// What the resolver serves, once it has spoken.
+static size_t count_served(struct play *play)
+{
+    AUTO_BUFFER served = {0};
+    size_t count = 0;
+    play->now_ms += 5000;
+    model_pihole_write_cnames(play->pihole, play->now_ms, &served);
+    for (size_t i = 0; i < served.len; i++)
+        count += served.at[i] == ',';
+    return count;
+}
+
+static void aliases_written_one_by_one_never_meet_a_restart(void **state)
+{
+    static const struct {
+        const char *defers, *hosts_local;
+        size_t restarts;
+    } rows[] = {
+        {"true", "absent", 1},
+        {"true", "true", 1},
+        {"false", "absent", SOME_ALIASES},
+        {"false", "true", SOME_ALIASES},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct play play;
+        play_aliases(&play, URL ",\"write\":\"element\"}");
+        set(&play, "defers", rows[i].defers);
+        set(&play, "hosts_local", rows[i].hosts_local);
+        change_many(&play, RECORD_CNAME, CHANGE_SET, 0, SOME_ALIASES);
+        check_peace(&play);
+        assert_int_equal(counter(&play, "restarts"), rows[i].restarts);
+        assert_int_equal(count_served(&play), SOME_ALIASES);
+        change_many(&play, RECORD_CNAME, CHANGE_REMOVE, 0, SOME_ALIASES);
+        check_peace(&play);
+        assert_int_equal(counter(&play, "restarts"), 2 * rows[i].restarts);
+        assert_int_equal(count_served(&play), 0);
+        play_done(&play);
+    }
+}
+
+static void hosts_that_restart_never_meet_one_either(void **state)
+{
+    static const char *const defers[] = {"true", "false"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(defers); i++) {
+        struct play play;
+        play_aliases(&play, URL ",\"write\":\"element\"}");
+        set(&play, "defers", defers[i]);
+        set(&play, "hosts_local", "true");
+        begin_anew(&play);
+        change_many(&play, RECORD_A, CHANGE_SET, 0, SOME_ALIASES);
+        check_peace(&play);
+        assert_int_equal(counter(&play, "restarts"), i ? SOME_ALIASES : 1);
+        play_done(&play);
+    }
+}
+
+static void more_aliases_than_a_patch_can_carry_take_few_restarts(void **state)
+{
+    struct play play;
+    (void)state;
+    play_aliases(&play, URL "}");
+    model_pihole_put(play.pihole, PIHOLE_CNAMES, "nas.lan,box.lan", true);
+    change_many(&play, RECORD_CNAME, CHANGE_SET, 0, MANY_ALIASES);
+    check_peace(&play);
+    assert_int_equal(count_ours(&play), MANY_ALIASES);
+    assert_in_range(counter(&play, "restarts"), 1, 5);
+    assert_in_range(counter(&play, "puts"), 1, 100);
+    assert_in_range(counter(&play, "largest_body"), 40000, 65534);
+    assert_int_equal(count_served(&play), MANY_ALIASES + 1);
+    change_many(&play, RECORD_CNAME, CHANGE_REMOVE, 10, MANY_ALIASES);
+    check_peace(&play);
+    assert_int_equal(count_ours(&play), 10);
+    assert_in_range(counter(&play, "restarts"), 2, 10);
+    assert_int_equal(model_pihole_count(play.pihole, PIHOLE_CNAMES), 11);
+    play_done(&play);
+}
+
+static uint64_t writes(const struct play *play)
+{
+    return counter(play, "patches") + counter(play, "puts") + counter(play, "deletes");
+}
+
+static unsigned log2_up(size_t number)
+{
+    unsigned result = 0;
+    while ((1U << result) < number)
+        result++;
+    return result;
+}
+
+static void search(struct play *play, const bool *is_bad, size_t count)
+{
+    struct change *changes = mem_new_array(struct change, count);
+    struct text *values = mem_new_array(struct text, count);
+    size_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct text name = text_of(arena_printf(play->arena, "name-%04zu.home.lan", i));
+        values[i] = is_bad[i] ? name : one_target[0];
+        bad += is_bad[i];
+        changes[i] = (struct change){.op = CHANGE_SET,
+                                     .set = {.type = RECORD_CNAME,
+                                             .domain = name,
+                                             .subdomain = TEXT("@"),
+                                             .values = &values[i],
+                                             .value_count = 1,
+                                             .priority = -1,
+                                             .weight = -1,
+                                             .port = -1}};
+    }
+    uint64_t before = writes(play);
+    play->job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = count};
+    do_job(play);
+    assert_null(play->job.trouble);
+    // Behind the one that was refused as a whole.
+    assert_in_range(writes(play) - before - 1, 0, bad * log2_up(count) + bad);
+    for (size_t i = 0; i < count; i++) {
+        const struct error *error = changes[i].outcome.error;
+        assert_int_equal(changes[i].outcome.is_done, !is_bad[i]);
+        if (!is_bad[i])
+            continue;
+        assert_string_equal(error->reason, "RecordRefused");
+        assert_non_null(strstr(error->text, "HTTP 400: Invalid configuration"));
+        assert_int_equal(error->status, 400);
+    }
+    free(changes);
+    free(values);
+}
+
+static void aliases_that_are_refused_are_found_among_many(void **state)
+{
+    static const struct {
+        const char *config, *defers;
+        size_t bad[6]; // the first 0 behind another ends it
+        size_t count;
+    } rows[] = {
+        {URL "}", "true", {SUSPECTS - 1}, SUSPECTS},
+        {URL "}", "true", {0}, SUSPECTS},
+        {URL "}", "true", {17, 18, 480, 512, 998}, SUSPECTS},
+        {URL "}", "false", {17, 480, 998}, SUSPECTS},
+        {URL "}", "false", {1}, 2},
+        {URL "}", "true", {0}, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct play play;
+        bool is_bad[SUSPECTS] = {false};
+        size_t bad = 0;
+        is_bad[rows[i].bad[0]] = true;
+        for (bad = 1; rows[i].bad[bad]; bad++)
+            is_bad[rows[i].bad[bad]] = true;
+        play_aliases(&play, rows[i].config);
+        set(&play, "defers", rows[i].defers);
+        set(&play, "alias_hints", "false");
+        search(&play, is_bad, rows[i].count);
+        check_peace(&play);
+        assert_int_equal(count_served(&play), rows[i].count - bad);
+        play_done(&play);
+    }
+}
+
+static void of_many_aliases_all_may_be_refused(void **state)
+{
+    struct play play;
+    bool is_bad[100];
+    (void)state;
+    memset(is_bad, true, sizeof is_bad);
+    play_aliases(&play, URL "}");
+    search(&play, is_bad, COUNT_OF(is_bad));
     check_peace(&play);
     play_done(&play);
 }
@@ -639,6 +856,11 @@ int main(void)
         cmocka_unit_test(by_the_ledger_alone_too),
         cmocka_unit_test(with_the_api_of_old_too),
         cmocka_unit_test(more_names_than_a_patch_can_carry_come_and_go),
+        cmocka_unit_test(aliases_written_one_by_one_never_meet_a_restart),
+        cmocka_unit_test(hosts_that_restart_never_meet_one_either),
+        cmocka_unit_test(more_aliases_than_a_patch_can_carry_take_few_restarts),
+        cmocka_unit_test(aliases_that_are_refused_are_found_among_many),
+        cmocka_unit_test(of_many_aliases_all_may_be_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,8 @@ static void add_change(void *context, const struct engine_change *change)
     buffer_printf(&line, "%.*s %s", TEXT_ARGS(set->domain), record_type_name(set->type));
     for (size_t i = 0; i < set->value_count && change->act != ENGINE_DELETE; i++)
         buffer_printf(&line, " %.*s", TEXT_ARGS(set->values[i]));
+    if (change->replaces)
+        buffer_printf(&line, " (was %s)", change->replaces);
     add_line(context, &line);
 }
 

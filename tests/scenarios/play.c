@@ -253,6 +253,8 @@ static bool do_at(struct play *play, const struct step *step, struct error *err)
         model_webhook_clear_rules(server);
     else if (!strcmp(word, "capabilities"))
         model_webhook_set_capabilities(server, step_rest(step, 3));
+    else if (!strcmp(word, "has"))
+        model_webhook_put(server, step_word(step, 3), step_word(step, 4), step_rest(step, 5));
     else if (!strcmp(word, "drops"))
         model_webhook_drop(server, step_word(step, 3), step_word(step, 4));
     else

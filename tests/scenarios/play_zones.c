@@ -41,13 +41,14 @@ static bool set_copy(struct model_secondary *server, const struct step *step, st
     return true;
 }
 
-// secondary NAME up | down | silent | wrong-key | stuck | forged | clock -10m |
+// secondary NAME up | down | silent | wrong-key | stuck | unable | forged | clock -10m |
 //     answers ZONE SERIAL | forgets ZONE
 bool play_secondary(struct play *play, const struct step *step, struct error *err)
 {
     static const char *const moods[] = {[MOOD_WELL] = "up",       [MOOD_DOWN] = "down",
                                         [MOOD_SILENT] = "silent", [MOOD_WRONG_KEY] = "wrong-key",
-                                        [MOOD_STUCK] = "stuck",   [MOOD_FORGED] = "forged"};
+                                        [MOOD_STUCK] = "stuck",   [MOOD_UNABLE] = "unable",
+                                        [MOOD_FORGED] = "forged"};
     const char *word = step_word(step, 2);
     struct model_secondary *server = model_dns_find(play->stage->dns, step_word(step, 1));
     if (!server)

@@ -5,7 +5,8 @@
 #include "model/faulty_disk.h"
 #include "scenarios/play.h"
 
-// scenario FILE...            each on cluster and folder, with memos and without
+// scenario FILE...            each on cluster and folder, with memos and without, and on a folder
+//                             where each name that two claim is a crowded one
 // scenario --torture FILE...  each again with every outside call failing, and a death at each step;
 //                             it has to end as without
 //
@@ -25,13 +26,17 @@ enum {
 struct variant {
     enum stage_store store;
     bool drops_memos;
+    const char *name;
 };
 static const struct variant variants[] = {
-    {STAGE_CLUSTER, false},
-    {STAGE_CLUSTER, true},
-    {STAGE_FOLDER, false},
-    {STAGE_FOLDER, true},
+    {STAGE_CLUSTER, false, "memos"},
+    {STAGE_CLUSTER, true, "no memos"},
+    {STAGE_FOLDER, false, "memos"},
+    {STAGE_FOLDER, true, "no memos"},
 };
+
+// Two claims at a name are many, and planned later.
+static const struct variant crowded = {STAGE_FOLDER, false, "crowded"};
 
 struct tally {
     unsigned number;
@@ -146,11 +151,12 @@ static char *run_plain(struct tally *tally, const struct script *script,
     struct error err = {0};
     struct buffer seen = {0};
     struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    stage->crowd = variant == &crowded;
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
     bool is_ok = play_run(&play, &err) && keeps_rules(stage, &err);
-    tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
-         variant->drops_memos ? "no memos" : "memos", with_extras ? "" : " alone");
+    tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store), variant->name,
+         with_extras ? "" : " alone");
     if (!is_ok)
         show_failure(stage, err.text);
     stage_dump_requests(stage, &seen);
@@ -181,6 +187,8 @@ static void run_all_plain(struct tally *tally, const struct script *script)
         autofree char *without = run_plain(tally, script, &variants[i + 1], true);
         compare_memos(tally, script, variants[i].store, with, without);
     }
+    if (is_for(script, crowded.store))
+        free(run_plain(tally, script, &crowded, true));
 }
 
 // ---- what is not to depend on other classes -----------------------------------------------------
@@ -214,7 +222,7 @@ static void run_compared(struct tally *tally, const struct script *script,
     }
     bool is_same = is_ok && text_equal(buffer_text(&seen[0]), buffer_text(&seen[1]));
     tell(tally, is_same, "%s (%s, %s) alone and beside", script->name, store_name(variant->store),
-         variant->drops_memos ? "no memos" : "memos");
+         variant->name);
     if (is_ok && !is_same)
         show_difference(buffer_text(&seen[0]).at, buffer_text(&seen[1]).at);
     buffer_done(&seen[0]);
@@ -418,7 +426,7 @@ static bool run_point(struct tally *tally, const struct script *script,
     tally->runs++;
     if (!is_same) {
         tell(tally, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
-             variant->drops_memos ? "no memos" : "memos", torment->name, at);
+             variant->name, torment->name, at);
         show_failure(stage, is_ok ? "it ends otherwise:" : err.text);
         if (is_ok)
             show_difference(wanted, buffer_text(&got).at);
@@ -467,7 +475,7 @@ static void torture(struct tally *tally, const struct script *script, const stru
         is_ok &=
             run_torment(tally, script, variant, &torments[i], &totals, buffer_text(&wanted).at);
     tell(tally, is_ok, "%s (%s, %s) tortured %u times", script->name, store_name(variant->store),
-         variant->drops_memos ? "no memos" : "memos", tally->runs - before);
+         variant->name, tally->runs - before);
 }
 
 // ---- main ---------------------------------------------------------------------------------------

@@ -301,7 +301,8 @@ struct engine *stage_engine_new(const struct stage *stage, const struct world *w
                                                .providers = providers,
                                                .provider_count = provider_count,
                                                .sync_period_ms = stage->sync_period_ms,
-                                               .drops_memos = stage->drops_memos});
+                                               .drops_memos = stage->drops_memos,
+                                               .crowd = stage->crowd});
 }
 
 bool stage_start(struct stage *stage, struct error *err)
@@ -416,7 +417,9 @@ static bool write_to_folder(struct stage *stage, const char *name, const char *c
 static const struct kind *kind_of(const struct value *document)
 {
     bool is_known;
-    return kind_lookup(kinds, kind_count, document, &is_known);
+    const struct kind *kind = kind_lookup(kinds, kind_count, document, &is_known);
+    bool is_map = text_is(value_text_at(document, "kind"), model_config_map_kind.name);
+    return kind || !is_map ? kind : &model_config_map_kind;
 }
 
 static struct object_ref_key key_of(const struct value *document)

@@ -60,6 +60,7 @@ struct stage_piholes {
 struct stage {
     enum stage_store store_kind;
     bool drops_memos;
+    size_t crowd; // see struct engine_options
     struct loop *loop;
     struct model_backend *backend;
     struct model_dns *dns;

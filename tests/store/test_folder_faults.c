@@ -66,6 +66,55 @@ static void broken_document_keeps_its_last_good_object(void **state)
     assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a in deletion\n.\n");
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+static void write_refused(struct rig *rig, const char *path, unsigned count)
+{
+    AUTO_BUFFER text = {0};
+    for (unsigned i = 0; i < count; i++)
+        buffer_add_text(&text, "---\n{}\n");
+    rig_write(rig, path, text.at);
+}
+
+static void thousands_of_refused_documents_are_told_by_their_number(void **state)
+{
+    struct rig *rig = *state;
+    write_refused(rig, "many.yaml", 3000);
+    write_refused(rig, "one.yaml", 1);
+    rig_open(rig);
+    rig_run(rig, 100);
+    assert_non_null(strstr(rig_check(rig, "manifests"), "3001 refused: many.yaml:2:1: "));
+    assert_int_equal(count_of(rig->logged.at, "a document is refused"), 21);
+    assert_int_equal(count_of(rig->logged.at, "more documents of the file are refused"), 1);
+    assert_true(rig_has_logged(rig, "\"count\":2980"));
+    const char *status = rig_read(rig, "many.yaml.status");
+    assert_int_equal(count_of(status, "error:"), 101);
+    assert_non_null(strstr(status, "many.yaml: 2900 more documents are refused"));
+    rig_run(rig, 20 * 60 * 1000);
+    assert_int_equal(count_of(rig->logged.at, "refused"), 22);
+}
+
+static void refused_documents_that_come_to_many_are_told_anew_by_their_number(void **state)
+{
+    struct rig *rig = *state;
+    write_refused(rig, "many.yaml", 200);
+    rig_open(rig);
+    assert_true(rig_has_logged(rig, "\"count\":180"));
+    write_refused(rig, "many.yaml", 250);
+    rig_run(rig, 5000);
+    assert_true(rig_has_logged(rig, "\"count\":150"));
+    assert_int_equal(count_of(rig->logged.at, "a document is refused"), 20);
+    rig_change(rig, "many.yaml", THING("a", "value: x"));
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+    assert_null(strstr(rig_read(rig, "many.yaml.status"), "error:"));
+}
+
 static void syntax_error_keeps_all_objects_of_the_file(void **state)
 {
     struct rig *rig = *state;
@@ -811,6 +860,8 @@ int main(void)
         CASE(syntax_error_keeps_all_objects_of_the_file),
         CASE(document_without_a_kind_may_be_any_object_of_the_file),
         CASE(unknown_kinds_are_told_once_and_skipped),
+        CASE(thousands_of_refused_documents_are_told_by_their_number),
+        CASE(refused_documents_that_come_to_many_are_told_anew_by_their_number),
         CASE(unknown_version_of_our_group_is_refused),
         CASE(first_path_holds_an_identity),
         CASE(duplicate_in_one_file_is_refused),

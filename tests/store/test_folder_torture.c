@@ -81,7 +81,7 @@ static void patched(void *context, const struct store_reply *reply)
 
 static bool has_status(const struct object *object)
 {
-    return object->status_hash != 0;
+    return object_has_status(object);
 }
 
 static bool is_token(const struct object *object)
@@ -330,7 +330,7 @@ static void describe(void *context, const struct object *object)
     object_write_name(out, object);
     buffer_printf(out, " g%u f%d d%d s%llx o%llx\n", object->generation, object->has_finalizer,
                   object->deleted_s > 0, (unsigned long long)object_spec_hash(object),
-                  (unsigned long long)object->status_hash);
+                  (unsigned long long)object->status_id.words[0]);
 }
 
 static int compare_lines(const void *a, const void *b)

@@ -19,11 +19,11 @@ from harness import wait_until
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"# ([\w./-]+)")
-LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|dig"
+LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|k?dig"
                    r"|signpost (check|status|zone)"
                    r"|(for .*; do|done)$")
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)"
-                     r"|objects: .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)", re.M)
+                     r"|objects?: .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)", re.M)
 VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<![\w.])(\d+(ms|s|m|h|d))+(?![\w.])")
 BLOCK_S = 180
 LOOK_S = 15
@@ -153,7 +153,12 @@ class Guide:
     def __init__(self, path, shell, ports):
         self.path = path
         self.shell = shell
-        self.ports = {str(port): str(harness.free_port()) for port in ports}
+        self.ports = {}
+        self.name_ports({port: harness.free_port() for port in ports})
+
+    def name_ports(self, ports):
+        """{what the page says: what it is here}"""
+        self.ports |= {str(shown): str(here) for shown, here in ports.items()}
         self.ports_pattern = re.compile(r"(?<=[: =@])(" + "|".join(self.ports) + r")\b")
 
     def port(self, shown):
@@ -163,8 +168,16 @@ class Guide:
         """With the ports that it has here."""
         return self.ports_pattern.sub(lambda found: self.ports[found[1]], text)
 
-    def follow(self):
+    def line_of(self, heading):
+        return self.path.read_text().splitlines().index(heading) + 1
+
+    def follow(self, since=None, until=None):
+        """From one heading to another; all of it when none is named."""
+        first = self.line_of(since) if since else 0
+        last = self.line_of(until) if until else float("inf")
         for block in read(self.path):
+            if not first <= block.line < last:
+                continue
             if block.language in ("yaml", "conf"):
                 self.write(block)
             elif block.language == "sh":

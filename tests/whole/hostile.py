@@ -33,7 +33,7 @@ HOSTILE = {
     "open": (rdata("MX", "( 10 mail"), "InvalidRData", "( outside of quotes"),
     "close": (rdata("MX", "10 mail )"), "InvalidRData", ") outside of quotes"),
     "origin": (rdata("CNAME", "mail\n$ORIGIN example.net."), "InvalidRData", "character 5"),
-    "huge": (rdata("TXT", "x" * (1 << 20)), "InvalidRData", "at most 65535"),
+    "huge": (rdata("TXT", "x" * (1 << 20)), "InvalidRData", "at most 65000"),
     "label": (rdata("A", "192.0.2.8", domainName="e\nvil"), "InvalidName", "character \\010"),
     "alias": (rdata("CNAME", "evil", domainName="h7"), "CNAMEConflict", "default/h7"),
 }

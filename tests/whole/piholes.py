@@ -35,7 +35,7 @@ class Pihole:
         self.folder.mkdir()
         self.password = password
         self.port, self.control_port, self.dns_port = free_port(), free_port(), free_port()
-        self.words = [*words, "--set", f"password={password}"]
+        self.words = [*words, "--set", f"password={password}", "--set", f"dns_port={self.dns_port}"]
         for key, value in switches.items():
             self.words += ["--set", f"{key}={_switch_text(value)}"]
         self.has_tls = "--tls" in words

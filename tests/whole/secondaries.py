@@ -26,6 +26,7 @@ PAGE = harness.ROOT / "docs" / "guide" / "zones-secondaries.md"
 ZONE = "shop.example"
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 PRIMARY_PORT = 5300
+CATALOG = "catalog.signpost.invalid"
 READER = "127.0.0.53"  # of transferFrom: what is fetched from there counts for no server
 SCHEMA = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 TIMEOUT_S = 5
@@ -243,15 +244,18 @@ class PowerDns(Secondary):
 
     def prepare(self):
         self.write("pdns.conf", self.configuration())
+        self.make_base()
+        self.util("create-secondary-zone", ZONE, f"{LOOPBACK}:{self.primary_port}")
+        self.util("set-meta", ZONE, "IXFR", "1")
+        for role in ("secondary", "primary") if self.secret else ():
+            self.util("activate-tsig-key", ZONE, "ns4", role)
+
+    def make_base(self):
         with sqlite3.connect(self.folder / "pdns.db") as base:
             base.executescript(pathlib.Path(SCHEMA).read_text())
             if self.secret:
                 base.execute("insert into tsigkeys (name, algorithm, secret) values (?, ?, ?)",
                              ("ns4", "hmac-sha256", self.secret))
-        self.util("create-secondary-zone", ZONE, f"{LOOPBACK}:{self.primary_port}")
-        self.util("set-meta", ZONE, "IXFR", "1")
-        for role in ("secondary", "primary") if self.secret else ():
-            self.util("activate-tsig-key", ZONE, "ns4", role)
 
     def util(self, *words):
         subprocess.run(["pdnsutil", "--config-dir=.", *words], cwd=self.folder, check=True,
@@ -269,7 +273,24 @@ class CatalogKnot(Knot):
     kind, file = "catalog-knot", "knot/catalog.conf"
 
 
-CATALOGS = {kind.kind: kind for kind in (CatalogNamed, CatalogKnot)}
+class CatalogPowerDns(PowerDns):
+    kind = "catalog-pdns"
+
+    def prepare(self):
+        self.write("pdns.conf", self.configuration())
+        self.make_base()
+        self.util("create-secondary-zone", CATALOG, f"{LOOPBACK}:{self.primary_port}")
+        self.util("set-kind", CATALOG, "consumer")
+        if not self.secret:
+            return
+        self.util("activate-tsig-key", CATALOG, "ns4", "secondary")
+        with sqlite3.connect(self.folder / "pdns.db") as base:
+            for block in guide.read(PAGE):
+                if block.language == "sql":
+                    base.executescript(block.text)
+
+
+CATALOGS = {kind.kind: kind for kind in (CatalogNamed, CatalogKnot, CatalogPowerDns)}
 KINDS = {kind.kind: kind for kind in (Named, Knot, Nsd, PowerDns)}
 
 

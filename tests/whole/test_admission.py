@@ -308,10 +308,13 @@ def test_a_door_needs_its_certificates_named_and_its_port_free(door):
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))
         taken.listen()
-        done = subprocess.run([*command, "--webhook-cert-dir", door.folder, "--webhook-port",
-                               str(taken.getsockname()[1])],
-                              capture_output=True, text=True, timeout=10)
-    assert done.returncode == 2 and "address already in use" in done.stderr
+        port = str(taken.getsockname()[1])
+        program = door.site.programs.start("taken", [
+            *command, "--webhook-cert-dir", door.folder, "--webhook-port", port])
+        wait_until(lambda: "address already in use" in program.log(), "it is told",
+                   programs=[program])
+    wait_until(lambda: "listening at the address now" in program.log(), "it is taken then",
+               programs=[program])
 
 
 def test_the_door_is_shut_unless_asked_for(memory):

@@ -10,7 +10,7 @@ import pytest
 from harness import GROUP, ROOT, SIGNPOST, class_text, record_text, run, secret_text
 
 HEAD = f"apiVersion: {GROUP}/v1alpha1\n"
-GOOD = class_text(server="https://dns.example") + "---\n" + secret_text(key=b"k")
+GOOD = class_text(server="https://dns.example") + "---\n" + secret_text(key=b"a key of thirty-two octets or so.")
 
 
 def check(folder, *words):
@@ -206,6 +206,16 @@ def test_reference_to_a_misspelt_class_gets_the_nearest_one(tmp_path):
         "mean home?"])
 
 
+@pytest.mark.parametrize("octets, is_short", [(b"k", True), (b"k" * 15, True), (b"k" * 32, False)])
+def test_a_class_whose_secret_is_short_is_warned_of(tmp_path, octets, is_short):
+    write(tmp_path, "class.yaml", class_text(server="http://dns.example.com"))
+    write(tmp_path, "secret.yaml", secret_text(key=octets) + "  other: YQ==\n")
+    status, lines, _ = check(tmp_path)
+    assert status == 0
+    assert any("key hmac of Secret default/home-dns is short" in line for line in lines) == is_short
+    assert not any("other" in line for line in lines)
+
+
 def test_kinds_of_others_are_told_once_and_skipped(tmp_path):
     other = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n"
     write(tmp_path, "a.yaml", other + "---\n" + other)
@@ -398,3 +408,46 @@ spec: {hostnames: [app.home.lan]}
     code, lines, _ = check(tmp_path)
     assert (code, lines) == (0, ["route.yaml:7:5: warning: pihole.io/hots is not known and does "
                                  "nothing; did you mean pihole.io/hosts?"])
+
+
+# ---- forms ---------------------------------------------------------------------------------------
+
+def test_findings_are_one_json_document(tmp_path):
+    write(tmp_path, "web.yaml", GOOD + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n")
+    write(tmp_path, "bad.yaml", "kind: [")
+    code, out, err = run("check", "-o", "json", ".", cwd=tmp_path)
+    found = json.loads(out)
+    assert (code, err) == (1, "")
+    assert found["files"] == 2 and found["skipped"] == 1 and found["errors"] == 1
+    assert {(row["level"], row["file"]) for row in found["findings"]} >= {
+        ("error", "./bad.yaml"), ("info", "./web.yaml")}
+    assert all(row["line"] and row["text"] for row in found["findings"])
+    assert "live" not in found
+
+
+def test_what_was_found_live_stands_in_the_same_document(tmp_path):
+    write(tmp_path, "class.yaml", GOOD)
+    code, out, _ = run("check", "--live", "--output=json", "--dir", ".", cwd=tmp_path, timeout=60)
+    found = json.loads(out)
+    assert code in (0, 1) and found["errors"] == 0
+    assert all(set(row) == {"level", "what", "text"} for row in found["live"])
+
+
+@pytest.mark.parametrize("words", [("-f", "-"), ("--filename=-",), ("-",), ("-f-",)])
+def test_standard_input_is_a_path_too(words):
+    code, out, _ = run("check", *words, stdin="kind: [")
+    assert code == 1 and out.startswith("<stdin>:2:")
+
+
+def test_several_files_are_named_by_letter(tmp_path):
+    write(tmp_path, "a.yaml", GOOD)
+    write(tmp_path, "b.yaml", "kind: [")
+    assert run("check", "-f", "a.yaml", "-f", "b.yaml", cwd=tmp_path)[1].splitlines()[-1] == \
+        run("check", "a.yaml", "b.yaml", cwd=tmp_path)[1].splitlines()[-1]
+
+
+def test_warnings_count_where_that_is_asked_for(tmp_path):
+    write(tmp_path, "a.yaml", record_text("a", "A", "www", ["192.0.2.1"]))
+    assert " 0 errors, 1 warning" in run("check", ".", cwd=tmp_path)[1]
+    assert run("check", ".", cwd=tmp_path)[0] == 0
+    assert run("check", "--strict", ".", cwd=tmp_path)[0] == 1

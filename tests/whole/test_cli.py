@@ -30,14 +30,31 @@ def commands():
     (("--dir", "x"), "unknown command --dir; `signpost help` lists them"),
     (("help", "rnu"), "unknown command rnu; did you mean run?"),
     (("help", "run", "fast"), "unexpected argument fast"),
+    (("run", "--dir="), "flag --dir is empty: give it a PATH, or leave it out"),
+    (("check", "--dir="), "flag --dir is empty: give it a PATH, or leave it out"),
+    (("run", "--dir", ".", "--state-dir="),
+     "flag --state-dir is empty: give it a PATH, or leave it out"),
+    (("plan", "--dir", "/nowhere"), 'flag --dir: "/nowhere": cannot look at /nowhere '
+     "(check the path): No such file or directory"),
+    (("status", "--dir", "/dev/null"), 'flag --dir: "/dev/null": is no folder; '
+     "`signpost check PATH` reads files"),
     (("run", "--dri", "x"), "unknown flag --dri; did you mean --dir?"),
     (("status", "--wach"), "unknown flag --wach; did you mean --watch?"),
     (("check", "--quux"), "unknown flag --quux; `signpost help check` lists them"),
-    (("status", "extra"), "unexpected argument extra; `signpost help status` lists options"),
-    (("status", "-w"), "unknown flag -w; flags begin with two dashes"),
+    (("version", "extra"), "unexpected argument extra; `signpost help version` lists options"),
+    (("status", "a", "b"),
+     "one folder is expected, and b is another; `signpost check` takes many"),
+    (("plan", "a", "--dir", "b"), "give --dir or a, not both"),
+    (("status", "-x"), "unknown flag -x; flags begin with two dashes"),
+    (("run", "--dry-run"), "unknown flag --dry-run: `signpost plan` shows what would be done"),
+    (("run", "--once"), "unknown flag --once: `signpost plan apply` does the changes of one plan"),
+    (("status", "-l", "a=b"), "unknown flag -l: --output json shows all, for jq"),
+    (("apply", "-f", "x"), "unknown command apply; did you mean plan apply?"),
+    (("get", "dnsrecords"), "unknown command get; did you mean status?"),
     (("status", "--output", "xml"), 'flag --output: "xml": expected one of text, json'),
     (("status", "--output"), "flag --output: expects text|json"),
-    (("status", "--ask", "ns1.example"), 'flag --ask: "ns1.example": the host must be an IP address'),
+    (("status", "--dir", ".", "--ask", "ns1.example"),
+     'flag --ask: "ns1.example": the host must be an IP address or localhost'),
     (("run", "--shutdown-timeout", "soon"), None),
     (("run", "--status-entries", "10001"),
      'flag --status-entries: "10001": must be between 0 and 10000'),
@@ -47,7 +64,7 @@ def commands():
     (("run", "--controllers", "dnsrecrod"),
      'flag --controllers: "dnsrecrod": no such controller; did you mean dnsrecord?'),
     (("manifests",),
-     "say what to print: --all, --crd, --rbac, --deployment, --service, --webhook"),
+     "say what to print: --all, --crd, --rbac, --roles, --deployment, --service, --webhook"),
     (("manifests", "--rbac", "--namespaces", "Shop"),
      'flag --namespaces: "Shop": a name has at most 63 of a-z, 0-9 and -'),
     (("manifests", "--rbac", "--controllers", "dnsclas"),
@@ -75,6 +92,14 @@ def test_wrong_usage_is_exit_2_with_one_line_that_says_what_to_do(words, text):
     assert err.startswith("signpost: ") and err.count("\n") == 1
     if text:
         assert err == f"signpost: {text}\n"
+
+
+@pytest.mark.parametrize("command", ["run", "check", "status", "plan", "zone check"])
+def test_missing_default_folder_is_named_as_such(tmp_path, command):
+    code, out, err = run(*command.split(), cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert err == ("signpost: there is no folder ./manifests, the default of --dir, and nothing "
+                   "names a cluster: give --dir PATH, or --kubeconfig FILE\n")
 
 
 def test_environment_that_does_not_parse_names_its_variable():
@@ -122,6 +147,15 @@ def test_each_command_tells_the_same_by_help_and_by_its_flag():
         assert (status, err) == (0, "")
         assert out.startswith(f"signpost {command}: ")
         assert run(*words, "--help") == run(*words, "-h") == (0, out, "")
+
+
+def test_options_that_many_commands_have_are_told_once():
+    status, out, err = run("help", "options")
+    assert (status, err) == (0, "")
+    assert out.count("\n  --kubeconfig FILE\n") == out.count("\n  --log-level ") == 1
+    own = run("status", "--help")[1]
+    assert "\n  --kubeconfig FILE" not in own and "--kubeconfig" in own
+    assert "`signpost help options`" in own and "\n  --ask ADDR:PORT\n" in own
 
 
 def test_help_wins_over_what_the_command_would_do(tmp_path):
@@ -283,13 +317,13 @@ def rights(objects, kind, namespace=None):
 
 
 def test_parts_that_several_flags_ask_for_are_printed_once():
-    printed = names("--rbac", "--deployment", "--service", "--webhook", "--crd")
+    printed = names("--rbac", "--roles", "--deployment", "--service", "--webhook", "--crd")
     assert len(set(printed)) == len(printed)
     assert printed == names("--all")
     assert [kind for kind, _, _ in printed] == [
         *["CustomResourceDefinition"] * 6, "Namespace", "ServiceAccount",
-        "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "Service",
-        "Deployment", "ValidatingWebhookConfiguration"]
+        "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", *["ClusterRole"] * 3, "Service",
+        "Service", "Deployment", "PodDisruptionBudget", "ValidatingWebhookConfiguration"]
 
 
 def test_rights_are_those_of_the_controllers_that_run():

@@ -18,8 +18,8 @@ def test_the_page_works_as_written(programs, tmp_path):
     folder.mkdir()
     (folder / "pihole.password").write_text(pihole.password + "\n")
     shell = guide.Shell(folder, {"signpost": harness.SIGNPOST})
-    page = guide.Guide(PAGE, shell, (8081, 8090, 5353))
-    page.ports |= {"8090": str(pihole.port), "5353": str(pihole.dns_port)}
+    page = guide.Guide(PAGE, shell, (8081,))
+    page.name_ports({8090: pihole.port, 5353: pihole.dns_port})
     try:
         page.follow()
     finally:
@@ -54,6 +54,7 @@ OBSTACLES = [
     ((), {}, None, {"PIHOLE_URL": "/admin"}),
     ((), {}, lambda pihole: pihole.set(body="<html>a router"), {}),
     ((), {}, lambda pihole: pihole.kill(), {}),
+    ((), {"hangs": True}, None, {}),
     ((), {"hosts_local": True}, None, {}),
 ]
 MESSAGES = [block.text.strip() for block in guide.read(PAGE) if block.language == "console"]

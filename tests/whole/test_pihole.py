@@ -81,6 +81,23 @@ def test_a_hundred_at_the_start_are_one_patch(ingresses, pihole):
     assert (counters["logins"], counters["patches"], counters["puts"]) == (1, 1, 0), counters
 
 
+def test_three_thousand_aliases_cost_few_restarts(new_pihole, ingresses_at):
+    """More than a PATCH can carry, packed or not."""
+    pihole = new_pihole()
+    ingresses = ingresses_at(pihole, PIHOLE_RESTART_MIN_SECONDS="1")
+    for part in "abc":
+        ingresses.add(part, *(f"{part}{number:04}.services.home.lan" for number in range(1000)),
+                      target_cname="nas.home.lan")
+    ingresses.start()
+    for part in "abc":
+        for number in (0, 999):
+            pihole.wait_resolves(f"{part}{number:04}.services.home.lan", ["192.0.2.9"], seconds=90)
+    assert sum(line.count(",") for line in pihole.cnames) == 3000
+    assert pihole.counter("restarts") <= 5
+    assert pihole.counter("deadlocks") == 0
+    assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
+
+
 def test_twenty_aliases_cost_one_restart(ingresses, pihole):
     ingresses.add_all(TWENTY, target_cname="nas.home.lan", cname_ttl="77")
     ingresses.add("other", "other.home.lan")

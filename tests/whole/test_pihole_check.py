@@ -240,6 +240,21 @@ def test_a_name_is_added_answered_and_removed(pihole, tmp_path, ownership):
     assert (pihole.counter("changes"), pihole.counter("seats")) == (2, 0)
 
 
+def test_the_name_is_asked_for_at_the_port_that_the_pihole_names(pihole, tmp_path):
+    rows = check(tmp_path, pihole, "--write")
+    assert [row[0] for row in rows] == ["ok", "ok"], rows
+    assert "was added, answered after" in rows[1][2]
+
+
+def test_a_line_of_somebody_else_that_blocks_every_write_is_an_error(pihole, tmp_path):
+    pihole.people("192.0.2.7 a/b.lan")
+    rows = check(tmp_path, pihole, "--write", code=1)
+    assert [row[0] for row in rows] == ["ok", "error"]
+    assert 'refuses a line that somebody else wrote into dns.hosts' in rows[1][2]
+    assert '"192.0.2.7 a/b.lan": it has a name that is none' in rows[1][2]
+    assert pihole.counter("changes") == 0
+
+
 def test_a_name_that_is_not_answered_is_an_error_and_removed(pihole, tmp_path):
     rows = check(tmp_path, pihole, "--write", "--resolver", f"{LOOPBACK}:{harness.free_port()}",
                  code=1)

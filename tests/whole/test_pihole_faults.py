@@ -12,7 +12,7 @@ import time
 import pytest
 
 from harness import LOOPBACK, fetch, metric, run, wait_until
-from piholes import TARGET, names, ours
+from piholes import TARGET, Api, names, ours
 
 
 # ---- it does not answer -------------------------------------------------------------------------
@@ -48,6 +48,41 @@ def test_a_hung_one_is_written_to_when_it_has_been_restarted(ingresses, pihole):
     hang(ingresses, pihole)
     pihole.set(hangs=False).restart()
     pihole.wait_resolves("more.home.lan", [TARGET])
+
+
+def test_a_deadlocked_one_is_told_until_somebody_restarts_it(ingresses, pihole):
+    """Somebody else writes two aliases at once, which FTL does not survive."""
+    ingresses.start()
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait_synced("app", "app.home.lan")
+    with Api(pihole) as api:
+        api.login()
+        assert api.put("a.home.lan,nas.home.lan", list="cnameRecords").status == 201
+        api.send("PUT", "/api/config/dns/cnameRecords/b.home.lan%2Cnas.home.lan")
+        pihole.wait(lambda: pihole.counter("deadlocks") == 1, "it stands still")
+    ingresses.add("more", "more.home.lan")
+    assert "restart FTL" in ingresses.wait_told("more", "PiholeHung", 60)
+    assert not ingresses.is_well()
+    assert "restart FTL" in ingresses.checks()
+    pihole.kill()
+    pihole.restart()
+    pihole.wait_resolves("more.home.lan", [TARGET])
+    ingresses.wait_told("more", "")
+    ingresses.wait(ingresses.is_well, "it is well again")
+
+
+@pytest.mark.parametrize("defers", [True, False])
+def test_aliases_one_by_one_leave_it_alive(new_pihole, ingresses_at, defers):
+    pihole = new_pihole(defers=defers)
+    ingresses = ingresses_at(pihole, PIHOLE_WRITE="element").start()
+    hosts = [f"www{number}.home.lan" for number in range(6)]
+    ingresses.add_all(hosts, target_cname="nas.home.lan")
+    for host in hosts:
+        pihole.wait_resolves(host, ["192.0.2.9"], seconds=60)
+    assert pihole.counter("deadlocks") == 0
+    assert pihole.counter("patches") == 0
+    ingresses.wait(ingresses.is_well, "it is well")
+    assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
 
 
 def test_a_hung_one_does_not_hold_up_the_end(ingresses, pihole):
@@ -185,6 +220,20 @@ def test_an_app_password_that_may_not_write_is_told_before_a_write(new_pihole, i
     ingresses.start()
     assert "webserver.api.app_sudo" in ingresses.wait_told("app", "PiholeReadOnly")
     assert pihole.counter("patches") + pihole.counter("puts") == 0
+
+
+def test_check_plan_and_run_in_a_row_are_no_wrong_password(new_pihole, ingresses_at):
+    """Each login of an app counts as one that failed; the third within a second is refused."""
+    pihole = new_pihole(app_password="of the app", app_sudo=True, password_ms=1)
+    ingresses = ingresses_at(pihole, PIHOLE_API_TOKEN="of the app")
+    ingresses.add("app", "app.home.lan")
+    for _ in range(2):
+        for command in (("check", "--live"), ("plan",)):
+            code, out, err = run(*command, "--dir", ingresses.folder, **ingresses.environment)
+            assert code == 0, out + err
+    ingresses.start()
+    pihole.wait_resolves("app.home.lan", [TARGET])
+    assert not ingresses.program.lines("pihole api error"), ingresses.program.log()
 
 
 def test_an_app_password_that_may_write_needs_no_second_factor(new_pihole, ingresses_at):

@@ -103,7 +103,7 @@ def test_what_is_wrong_is_one_line_that_names_the_variable(tmp_path, name, value
 
 
 def test_each_variable_but_secrets_has_a_flag(tmp_path):
-    _, text, _ = run("help", "run")
+    _, text, _ = run("help", "--all", "run")
     for name in ("PIHOLE_URL", "PIHOLE_NO_PASSWORD", "DEFAULT_TARGET_IP", "LOG_LEVEL",
                  "PIHOLE_TARGETS", "PIHOLE_DIALECT", "PIHOLE_OWNERSHIP", "PIHOLE_ADOPT",
                  "PIHOLE_WRITE", "PIHOLE_VERIFY_SECONDS", "PIHOLE_RESTART_MIN_SECONDS",
@@ -145,6 +145,7 @@ def test_a_check_finds_what_is_wrong_and_needs_no_secret(tmp_path):
     assert (status, out) == (2, "")
     assert err.startswith('signpost: environment DEFAULT_TARGET_IP: "here": ')
     targets = tmp_path / "piholes.yaml"
+    (tmp_path / "none").mkdir()
     targets.write_text("targets:\n- {name: up, url: 'http://192.0.2.1', tokenFiel: x}\n")
     status, _, err = run("check", "--dir", tmp_path / "none",
                          **{**environment, "PIHOLE_TARGETS": str(targets)})
@@ -334,7 +335,8 @@ def test_the_manifests_of_this_system_alone_are_small():
     objects = manifests("--all", *WORDS)
     assert {kind for kind, _ in objects} == {
         "CustomResourceDefinition", "Namespace", "ServiceAccount", "ClusterRole",
-        "ClusterRoleBinding", "Role", "RoleBinding", "Service", "Deployment"}
+        "ClusterRoleBinding", "Role", "RoleBinding", "Service", "Deployment",
+        "PodDisruptionBudget"}
     container = pod(objects)["containers"][0]
     assert container["resources"] == {"requests": {"cpu": "10m", "memory": "32Mi"},
                                       "limits": {"cpu": "100m", "memory": "64Mi"}}

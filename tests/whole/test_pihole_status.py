@@ -16,8 +16,8 @@ def test_an_ingress_is_shown_with_its_names_and_what_became_of_them(ingresses, p
     ingresses.write("other.yaml", "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
                     "metadata: {name: other}\nspec: {rules: [{host: other.lan}]}\n")
     row = rows(ingresses, code=1)["app"]
-    assert (row["ready"], row["reason"], row["right"]) == ("-", "-", False)
-    assert "`signpost run` has not acted on it yet" in row["message"]
+    assert (row["ready"], row["reason"], row["right"]) == (None, None, False)
+    assert row["message"] == "`signpost run` has not acted on app.home.lan yet"
     ingresses.start()
     ingresses.wait_synced("app", "app.home.lan", "www.home.lan")
     [(name, row)] = rows(ingresses, code=0).items()
@@ -47,10 +47,24 @@ def test_what_was_edited_while_nobody_ran_is_pending(ingresses, pihole):
     assert found["app"]["message"] == "edited since; `signpost run` has not acted on it yet"
     assert "gone" not in found
     ingresses.add("app", "app.home.lan", "www.home.lan", "new.home.lan")
-    assert rows(ingresses, code=1)["app"]["message"].startswith("new.home.lan is not ours: ")
+    assert rows(ingresses, code=1)["app"]["message"] == \
+        "`signpost run` has not acted on new.home.lan yet"
     ingresses.start()
     ingresses.wait_synced("app", "app.home.lan", "www.home.lan", "new.home.lan")
     assert set(rows(ingresses, code=0)) == {"app"}
+
+
+def test_a_name_that_somebody_else_has_put_there_alike_is_in_place(ingresses, pihole):
+    pihole.people("192.0.2.50 nas2.home.lan")
+    ingresses.add("app", "nas2.home.lan", "app.home.lan")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan")
+    assert ingresses.annotation("app", "satisfied-hosts") == "nas2.home.lan"
+    row = rows(ingresses, code=0)["app"]
+    assert (row["ready"], row["reason"], row["message"]) == ("True", "Synced", "2 names are in place")
+    ingresses.add("app", "app.home.lan")
+    ingresses.wait(lambda: not ingresses.annotation("app", "satisfied-hosts"),
+                   "it is told no more")
 
 
 def test_one_that_waits_with_its_deletion_says_why(ingresses_at, pihole):

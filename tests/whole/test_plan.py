@@ -87,12 +87,12 @@ def test_nothing_is_written_where_a_run_has_been(settled):
     assert files(settled.folder) == before
 
 
-def test_a_plan_talks_to_no_server(webhook, site):
+def test_a_plan_asks_a_server_what_it_offers_and_nothing_else(webhook, site):
     server = webhook()
     made = site(server.url)
     made.write("web.yaml", record_text("web", "A", "web", ["192.0.2.1"]))
     assert ("create", "web.example.test", "A") in changes(made)
-    assert server.seen == []
+    assert [(seen.method, seen.path) for seen in server.seen] in ([], [("GET", "/health")])
 
 
 def test_what_is_settled_is_no_change(settled):

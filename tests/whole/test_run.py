@@ -76,6 +76,29 @@ def test_the_status_says_what_was_done(memory):
     assert memory.client.get("A", ZONE, "www").json["record"]["ttl"] == 77
 
 
+def test_what_somebody_made_by_hand_is_told_before_and_after_it_is_replaced(memory):
+    memory.client.upsert("A", ZONE, "www", ["192.0.2.99"], 60)
+    memory.write("web.yaml", record("www"))
+    code, out, _ = harness.run("plan", "--dir", memory.folder, "--output", "json")
+    [row] = [row for row in json.loads(out)["changes"] if row["name"] == f"www.{ZONE}"]
+    assert (code, row["action"], row["replaces"]) == (0, "update", "192.0.2.99 (TTL 60)")
+    memory.start().wait_ready("www")
+    assert "192.0.2.99 (TTL 60)" in memory.condition("www")[2]
+    log = memory.program.tail()
+    assert '"record replaces what is not ours"' in log and '"replaces":"192.0.2.99 (TTL' in log
+
+
+def test_what_somebody_made_by_hand_stays_with_refuse(memory):
+    path = memory.folder / "class.yaml"
+    path.write_text(path.read_text().replace("spec:\n", "spec:\n  preflight: Refuse\n"))
+    memory.client.upsert("A", ZONE, "www", ["192.0.2.99"], 60)
+    memory.write("web.yaml", record("www"))
+    memory.start().wait_reason("www", "Conflict")
+    memory.remove("web.yaml")
+    memory.wait_gone("www")
+    assert memory.client.get("A", ZONE, "www").json["record"]["values"] == ["192.0.2.99"]
+
+
 def test_a_file_with_nothing_new_sends_nothing(memory):
     text = record("www")
     memory.write("web.yaml", text)
@@ -709,7 +732,7 @@ BAD_REPLIES = {
     "truncated": ((200, b'{"success":tr'), "ServerError", NO_PROTOCOL + '{"success":tr'),
     "deep": ((200, b"[" * 10000 + b"]" * 10000), "ServerError", NO_PROTOCOL + "[[[["),
     "10 MiB": ((200, b'{"success":true,"x":"' + b"y" * (10 << 20) + b'"}'), "ServerError",
-               "body of the answer from 127.0.0.1:PORT is over 1048576 octets"),
+               "body of the answer from 127.0.0.1:PORT is over 4194304 octets"),
     "endless header": (b"HTTP/1.1 200 OK\r\nX-Long: " + b"z" * (8 << 20), "ServerError",
                        BIG_HEADER),
     "endless headers": (b"HTTP/1.1 200 OK\r\n" + b"X-Short: z\r\n" * (1 << 19), "ServerError",
@@ -1064,6 +1087,58 @@ def test_talk_in_flight_is_finished_first(webhook, site):
     release.set()
     assert made.program.wait(10) == 0
     assert made.condition("www")[1] == "RecordCreated"
+
+
+def test_a_name_with_controls_forges_nothing(memory):
+    forged = "a\n[+]forged ok\x1b[2J.yaml"
+    memory.write(forged, record("www"), "kind: DNSRecord\napiVersion: x\n: [\n")
+    memory.write("b\nforged: yes.yaml", record("web"))
+    memory.start(is_ready=False)
+    memory.wait(lambda: "forged" in memory.checks(), "the broken file is told")
+    memory.wait_ready("web")
+    told = memory.checks() + "".join(path.read_text() for path in memory.folder.glob("*.status"))
+    assert not re.search(r"^(\[\+\])?forged|\x1b", told, re.M), told
+
+
+def test_temporaries_of_killed_writes_go_and_others_stay(memory):
+    state = memory.folder / ".signpost"
+    (state / "secrets").mkdir(parents=True)
+    ours = [memory.folder / ".web.yaml.status.AbCdEf.tmp", state / ".journal.AbCdEf.tmp",
+            state / "secrets" / ".x.AbCdEf.tmp"]
+    others = [memory.folder / name for name in (
+        ".web.yaml.AbCdEf.tmp", ".web.yaml.status.tmp", "web.yaml.status.AbCdEf.tmp")]
+    for path in ours + others:
+        path.write_text("half")
+    memory.start()
+    memory.wait(lambda: not any(path.exists() for path in ours), "those of ours are gone")
+    assert all(path.read_text() == "half" for path in others)
+
+
+def test_no_core_file_holds_a_secret(memory):
+    memory.start()
+    limits = pathlib.Path(f"/proc/{memory.program.pid}/limits").read_text()
+    assert re.search(r"Max core file size +0 +0 ", limits)
+    assert harness.metric(memory.metrics_port, "process_open_fds") > 0
+
+
+STALE = {"success": False, "error": {"code": "TIMESTAMP_STALE", "message": "just started"}}
+
+
+def test_a_server_that_lets_requests_wait_does_not_keep_it_from_ending(webhook, site):
+    entered = threading.Event()
+
+    def reply(request):
+        if request.method == "POST":
+            entered.set()
+            return 401, json.dumps(STALE).encode(), {"Retry-After": "250"}
+        return harness.Webhook.accept(request)
+
+    made = site(webhook(reply).url)
+    made.write("web.yaml", record("www"))
+    made.start()
+    assert entered.wait(10)
+    assert made.program.stop(60) == 0
+    assert not made.program.lines("cut off at --shutdown-timeout")
 
 
 def test_a_second_signal_ends_it_at_once(webhook, site):

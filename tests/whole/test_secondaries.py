@@ -330,15 +330,16 @@ def test_after_hundreds_of_random_changes_all_servers_have_what_the_records_say(
     assert len(farm.fetch()) == len(base)
 
 
-def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_path):
-    listed = secondaries.Primary(programs, tmp_path, kinds=secondaries.CATALOGS,
+@pytest.mark.parametrize("is_keyed", [True, False], ids=["keyed", "plain"])
+def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_path, is_keyed):
+    listed = secondaries.Primary(programs, tmp_path, secondaries.CATALOGS, is_keyed,
                                  catalog="catalog.signpost.invalid.")
     listed.write("www.yaml", record_text("www", "A", "192.0.2.7"))
     listed.start()
     for server in listed.servers.values():
         server.start()
     listed.wait_answer("www", {"192.0.2.7"})
-    listed.wait_published()
+    listed.wait_published(45)
     listed.write("other.yaml", secondaries.zone_text("other"))
     for server in listed.servers.values():
         listed.wait(lambda server=server: harness.ask_dns(server.port, "ns1.other.example", "A")
@@ -348,7 +349,7 @@ def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_
     listed.write("shop.yaml", secondaries.zone_text())
     listed.write("www.yaml", record_text("www", "A", "192.0.2.8"))
     listed.wait_answer("www", {"192.0.2.8"})
-    listed.wait_published()
+    listed.wait_published(45)
 
 
 # ---- without keys, and as the page says ---------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from harness import (GROUP, LOOPBACK, SIGNPOST, class_text, kubeconfig_text, record_text,
                      run, secret_text, wait_until)
 
-KEY = b"test-secret"
+KEY = b"test-secret of sixteen octets"
 
 
 # ---- a folder that run works on -----------------------------------------------------------------
@@ -56,7 +56,7 @@ class Folder:
 
 @pytest.fixture
 def folder(programs, provider, tmp_path):
-    return Folder(programs, tmp_path / "manifests", f"http://{LOOPBACK}:{provider().port}")
+    return Folder(programs, tmp_path / "manifests", f"http://{LOOPBACK}:{provider(key=KEY).port}")
 
 
 # ---- the table ----------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_folder_that_no_run_has_seen_says_so(folder):
     status, out, _ = folder.status()
     assert status == 1
     assert "`signpost run` has not acted on it yet" in out
-    assert folder.rows()["web"]["ready"] == "-"
+    assert folder.rows()["web"]["ready"] is None
 
 
 def test_refused_manifest_is_listed_and_its_last_good_object_stays(folder):
@@ -118,7 +118,7 @@ def test_refused_manifest_that_was_never_good_says_that_nothing_is_published(fol
     assert "\nRefused manifests; nothing of what is refused is published:\n  bad.yaml:5:1: " in out
     row = folder.rows()["bad"]
     assert row["message"] == "bad.yaml is refused; nothing of it is published"
-    assert row["what"] == ""
+    assert row["what"] is None
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.settle(web="RecordCreated")
     folder.write("web.yaml", "a: [\n")
@@ -267,7 +267,7 @@ def test_silent_name_server_is_no_reply_after_two_tries(folder, answers):
 
 @pytest.fixture
 def watched(programs, provider, tmp_path, answers):
-    backend = provider()
+    backend = provider(key=KEY)
     folder = Folder(programs, tmp_path / "manifests", f"http://{LOOPBACK}:{backend.port}")
     return folder, start_watch(folder, programs, answers), backend
 
@@ -518,25 +518,21 @@ def test_watch_with_answers_on_a_terminal_appends_lines_and_wraps_them(folder, a
 
 # ---- a cluster that is made up ------------------------------------------------------------------
 
-def watch_event(kind, event, version, **metadata):
-    return json.dumps({"type": event, "object": {
-        "apiVersion": f"{GROUP}/v1alpha1", "kind": kind,
-        "metadata": {**metadata, "resourceVersion": version}}}).encode() + b"\n"
-
-
 def test_a_list_that_breaks_off_and_begins_again_shows_each_object_once(webhook, tmp_path):
     heads = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
-    end = watch_event("DNSRecord", "BOOKMARK", "9",
-                      annotations={"k8s.io/initial-events-end": "true"})
     lists = []
 
+    def listed(*items):
+        return heads + json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
+                                   "items": items}).encode()
+
     def reply(request):
-        if "dnsrecords" not in request.path:
-            return heads + end
+        if "dnsrecords" not in request.path or request.path.endswith("limit=1"):
+            return listed()
         lists.append(request.path)
-        record = watch_event("DNSRecord", "ADDED", str(len(lists)), name="www", namespace="shop",
-                             uid="1")
-        return heads + record + (end if len(lists) > 1 else b"")
+        whole = listed({"apiVersion": f"{GROUP}/v1alpha1", "kind": "DNSRecord", "metadata": {
+            "name": "www", "namespace": "shop", "uid": "1", "resourceVersion": str(len(lists))}})
+        return whole if len(lists) > 1 else whole[:-1]
 
     path = tmp_path / "kubeconfig"
     path.write_text(kubeconfig_text(webhook(reply).url))
@@ -544,3 +540,10 @@ def test_a_list_that_breaks_off_and_begins_again_shows_each_object_once(webhook,
     assert out, err
     assert len(lists) > 1
     assert [row["name"] for row in json.loads(out)["objects"]] == ["www"]
+
+
+def test_the_folder_may_be_an_argument(tmp_path):
+    (tmp_path / "web.yaml").write_text("kind: [")
+    for words in (("status", "."), ("status", "-f", "."), ("plan", "."), ("plan", "-f.")):
+        code, out, err = run(*words, cwd=tmp_path)
+        assert "web.yaml:2:" in out, (words, code, err)

@@ -43,9 +43,9 @@ class Folder:
         (self.path / name).write_text("\n---\n".join(records) + "\n")
 
     def start(self, *words):
-        self.programs.start("run", [SIGNPOST, "run", "--dir", self.path, *words,
-                                    "--health-probe-bind-address", "0",
-                                    "--metrics-bind-address", "0"])
+        self.program = self.programs.start("run", [SIGNPOST, "run", "--dir", self.path, *words,
+                                                   "--health-probe-bind-address", "0",
+                                                   "--metrics-bind-address", "0"])
         return self
 
     def status(self, *words):
@@ -118,6 +118,20 @@ def test_zone_at_fault_says_why_and_its_warnings_are_shown(folder):
     assert "\n    warning: SingleNS: " in folder.status()[1]
 
 
+def test_zone_that_nobody_serves_is_told_and_is_not_right_where_somebody_is_asked(folder, answers):
+    folder.start().settle(shop="NoServers")
+    status, out, _ = folder.status()
+    assert status == 0, out
+    assert "no server group has the zone: nobody serves it from here" in out
+    assert "zone is served by no server" in folder.program.tail()
+    assert folder.status("--ask", answers.address)[0] == 1
+    folder.write("www.yaml", record("www", "A", "www", "192.0.2.1"))
+    folder.settle(www="NoServers")
+    answers.sets = {("www.shop.example", "A"): ("192.0.2.1",)}
+    status, out, _ = folder.status("--ask", answers.address)
+    assert status == 0, out
+
+
 def test_servers_of_a_zone_stand_below_it(folder, tmp_path):
     (tmp_path / "zones.yaml").write_text(
         "groups: [{name: default, servers: [{name: ns1, address: 127.0.0.1, port: "
@@ -134,7 +148,7 @@ def test_folder_that_no_run_has_seen_shows_what_is_written(folder):
     folder.write("www.yaml", record("www", "A", "www", "192.0.2.7"))
     rows = folder.rows()
     assert (rows["www"]["what"], rows["shop"]["what"]) == ("www.shop.example A", "shop.example")
-    assert rows["www"]["ready"] == rows["shop"]["ready"] == "-"
+    assert rows["www"]["ready"] == rows["shop"]["ready"] is None
     assert not rows["www"]["right"]
 
 

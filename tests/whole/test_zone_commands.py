@@ -310,16 +310,13 @@ def test_manifests_make_the_zone_that_they_were_made_of(tmp_path):
 
 # ---- a cluster that is made up ------------------------------------------------------------------
 
-def events(kind, objects):
-    """What an API server sends first to who watches them."""
-    group = {"apiVersion": "kubi.zone/v1alpha1", "kind": kind}
-    end = {**group, "metadata": {"resourceVersion": "9",
-                                 "annotations": {"k8s.io/initial-events-end": "true"}}}
-    rows = [{"type": "ADDED", "object": {**row, "metadata": {
-        **row["metadata"], "uid": row["metadata"]["name"], "resourceVersion": "9"}}}
-        for row in objects] + [{"type": "BOOKMARK", "object": end}]
+def listed(objects):
+    """A list as an API server sends it."""
+    rows = [{**row, "metadata": {**row["metadata"], "uid": row["metadata"]["name"],
+                                 "resourceVersion": "9"}} for row in objects]
+    document = {"kind": "List", "metadata": {"resourceVersion": "9"}, "items": rows}
     return (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" +
-            "".join(json.dumps(row) + "\n" for row in rows).encode())
+            json.dumps(document).encode())
 
 
 @pytest.fixture
@@ -333,7 +330,7 @@ def cluster(webhook, tmp_path):
             plural = request.path.split("?")[0].split("/")[-1]
             if plural in refused:
                 return 403, b'{"kind":"Status","message":"not for you"}'
-            return events(plural, [row for row in objects if row["kind"].lower() + "s" == plural])
+            return listed([row for row in objects if row["kind"].lower() + "s" == plural])
         path = tmp_path / "kubeconfig"
         path.write_text(kubeconfig_text(webhook(reply).url))
         return ("--kubeconfig", path)
@@ -374,7 +371,7 @@ def test_a_cluster_that_does_not_show_all_is_exit_2(tmp_path, cluster, refused):
     for words in (("check",), ("render", "example.org"),
                   ("diff", "--zone", "example.org", "store:", "z")):
         status, _, err = run("zone", *words, *there, cwd=tmp_path)
-        assert status == 2 and "add verb watch to role signpost\n" in err
+        assert status == 2 and "you may not list " in err and refused[0] in err
 
 
 HOSTILE = {
@@ -572,7 +569,71 @@ def test_what_is_left_out_is_told_and_exit_1(tmp_path):
     status, objects, err = imported(tmp_path, "--zonefile", "z")
     assert status == 1 and list(objects) == ["example.org"]
     assert "www.example.org. A: InvalidRData: " in err
-    assert "a*b.example.org. TXT: InvalidName: wildcard segments must have length 1" in err
+    assert ("z:7:1: a*b.example.org. TXT: InvalidName: an object cannot hold it: wildcard segments "
+            "must have length 1") in err
+
+
+def test_what_an_import_would_leave_out_is_a_warning_of_the_check(tmp_path):
+    status, lines, _ = check(tmp_path, "a*b TXT x\n")
+    assert status == 0
+    assert any(line.startswith("z:6:1: warning: a*b.example.org. TXT: InvalidName: an object "
+                               "cannot hold it: ") for line in lines)
+
+
+RARE = r"""
+eid EID 0011aa
+nimloc NIMLOC 32251a
+wks WKS 192.0.2.1 TCP smtp 80
+sink SINK 1 2 3 AAAA
+rkey RKEY 0 3 8 AAAA
+doa DOA 1 2 3 "text/plain" AAAA
+amtrelay AMTRELAY 10 0 1 192.0.2.1
+a6 A6 64 ::1:2:3:4 net.example.
+atma ATMA +358400
+dsync DSYNC CDS NOTIFY 5359 s.example.
+resinfo RESINFO qnamemin
+wallet WALLET ETH 0xab
+hhit HHIT AAAA
+brid BRID AAAA
+unspec UNSPEC \# 2 0011
+"""
+
+
+def test_types_that_hardly_anybody_writes_are_read_and_imported(tmp_path):
+    status, lines, _ = check(tmp_path, RARE)
+    assert (status, lines) == (0, [])
+    write(tmp_path, HEAD + RARE)
+    status, objects, err = imported(tmp_path, "--zonefile", "z")
+    assert (status, err) == (0, "")
+    assert len(objects) == 1 + RARE.count("\n") - 1
+    assert all(item["spec"]["rdata"].startswith("\\# ") for item in objects.values()
+               if item["kind"] == "Record")
+
+
+@pytest.mark.parametrize("text, finding", [
+    ("m MD ns1\n", "z:6:3: InvalidType: MD is obsolete"),
+    ("m MF ns1\n", "z:6:3: InvalidType: MF is obsolete"),
+    ("w -60 A 192.0.2.1\n", "z:6:3: InvalidTTL: TTL -60 is below 0"),
+    ("t TYPE200 \\# 1 00\n", "z:6:1: t.example.org. TYPE200: ReservedType: "),
+    ("@ DNAME example.net.\n", "z:6:1: example.org. DNAME: OccludedByDNAME: "),
+    ("b\u00fccher%s A 192.0.2.1\n", "z:6:1: InvalidName: "),
+])
+def test_what_servers_do_not_load_is_an_error(tmp_path, text, finding):
+    status, lines, _ = check(tmp_path, text)
+    assert status == 1 and lines[0].startswith(finding)
+
+
+def test_raw_names_of_other_scripts_are_those_of_objects(tmp_path):
+    write(tmp_path, HEAD + "b\u00fccher A 192.0.2.1\n")
+    assert "xn--bcher-kva.example.org-a" in imported(tmp_path, "--zonefile", "z")[1]
+
+
+@pytest.mark.parametrize("text", [
+    "r RRSIG A 8 2 300 20300101000000 20200101000000 1 example.org. AAAA\n", "n NSEC a A\n",
+    "@ ZONEMD 1 1 1 " + "a" * 96 + "\n", "k DNSKEY 257 3 8 AwEAAag=\nn NSEC a A\n"])
+def test_a_stray_record_of_a_signer_makes_no_file_signed(tmp_path, text):
+    status, lines, _ = check(tmp_path, text)
+    assert status == 1 and len(lines) == 1 and ": ReservedType: " in lines[0]
 
 
 def test_importing_needs_one_source_and_a_name(tmp_path):
@@ -633,7 +694,7 @@ def test_what_a_server_serves_is_checked_before_it_is_imported(programs, tmp_pat
     assert set(objects) == {"example.org", "x.example.org-a", "www.example.org-cname"}
     assert f"{source}: m.example.org. MX: MXTargetIsAlias: " in err
     assert "by another record (CNAME)" in err
-    assert f"{source}: info: the zone is signed: 1 of its records" in err
+    assert f"{source}: example.org. NSEC3PARAM: ReservedType: " in err
 
 
 def test_a_server_that_refuses_is_exit_2(tmp_path, knot):
@@ -653,7 +714,7 @@ def test_a_server_that_refuses_is_exit_2(tmp_path, knot):
 @pytest.mark.parametrize("words, text", [
     (("127.0.0.1", "--tsig-name", "k."), "flag --tsig-name needs --tsig-secret-file as well"),
     (("127.0.0.1", "--tsig-secret-file", "k"), "flag --tsig-secret-file needs --tsig-name as well"),
-    (("ns1",), "server ns1: the host must be an IP address"),
+    (("ns1",), "server ns1: the host must be an IP address or localhost"),
     (("127.0.0.1:x",), "server 127.0.0.1:x: the port must be"),
 ])
 def test_a_transfer_that_cannot_be_asked_for_is_exit_2(tmp_path, words, text):

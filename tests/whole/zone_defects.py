@@ -49,7 +49,7 @@ DEFECTS = {
     "empty label in a target": _at("x CNAME a..b\n", "InvalidName"),
     "name outside of the zone": _at("www.example.net. A 192.0.2.3\n", "OutOfZone"),
     "name above the zone": _at("org. A 192.0.2.3\n", "OutOfZone"),
-    "asterisk in a label": _at("a*b TXT x\n", "w InteriorAsterisk"),
+    "asterisk in a label": _at("a*b TXT x\n", "w InteriorAsterisk", "w InvalidName"),
     "asterisk in the middle": _at("a.*.b TXT x\n", "w InteriorAsterisk"),
     "host with an underscore": _at("a_b A 192.0.2.3\n", "w NotAHostname"),
     "host with a hyphen in front": _at("-a AAAA 2001:db8::3\n", "w NotAHostname"),
@@ -64,7 +64,7 @@ DEFECTS = {
     "TTL beyond 31 bits": _at("x 2147483648 A 192.0.2.3\n", "InvalidTTL"),
     "TTL beyond 32 bits": _at("x 4294967296 A 192.0.2.3\n", "InvalidTTL"),
     "default TTL beyond 31 bits": _at("$TTL 2147483648\nx A 192.0.2.3\n", "InvalidTTL"),
-    "TTL below zero": _at("x -1 A 192.0.2.3\n", "InvalidType"),
+    "TTL below zero": _at("x -1 A 192.0.2.3\n", "InvalidTTL"),
     "TTL of an unknown unit": _at("x 1y A 192.0.2.3\n", "InvalidTTL"),
     "TTLs that differ": _at("x 60 A 192.0.2.3\nx 61 A 192.0.2.4\n", "w TTLMismatch"),
     # ---- rdata
@@ -124,8 +124,8 @@ DEFECTS = {
     "generic form that does not decode": _at("x A \\# 3 010203\n", "InvalidRData"),
     # ---- types that are nobody's to write
     "type beyond 65535": _at("x TYPE65536 \\# 0\n", "InvalidType"),
-    "NSEC of nobody": _at("x NSEC ns1 A\n", "i"),
-    "RRSIG of nobody": _at("x RRSIG A 8 2 300 20300101000000 20200101000000 1 @ AAAA\n", "i"),
+    "NSEC of nobody": _at("x NSEC ns1 A\n", "ReservedType"),
+    "RRSIG of nobody": _at("x RRSIG A 8 2 300 20300101000000 20200101000000 1 @ AAAA\n", "ReservedType"),
     "SIG": _at("x SIG A 8 2 300 20300101000000 20200101000000 1 @ AAAA\n", "ReservedType"),
     "OPT": _at("x TYPE41 \\# 0\n", "ReservedType"),
     "ANY": _at("x TYPE255 \\# 0\n", "ReservedType"),
@@ -150,8 +150,7 @@ DEFECTS = {
     "CNAME to nothing": _at("x CNAME none\n", "w DanglingTarget"),
     "two DNAMEs": _at("x DNAME example.net.\nx DNAME example.com.\n", "DuplicateSingleton"),
     "data below a DNAME": _at("x DNAME example.net.\na.x A 192.0.2.3\n", "OccludedByDNAME"),
-    "DNAME at the apex": _of(SOA + SERVERS + "@ DNAME example.net.\n", "OccludedByDNAME",
-                             "NSTargetIsAlias"),
+    "DNAME at the apex": _of(SOA + SERVERS + "@ DNAME example.net.\n", "OccludedByDNAME"),
     "DNAME at a wildcard": _at("*.x DNAME example.net.\n", "w WildcardDNAME"),
     # ---- delegations
     "data at a cut": _at("x NS ns1\nx NS ns2\nx A 192.0.2.3\n", "OccludedByDelegation"),

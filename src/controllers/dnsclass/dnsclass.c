@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/when.h"
 #include "controllers/dnsclass/dnsclass_controller.h"
 #include "kinds/dnsclass/dnsclass.h"
@@ -111,6 +112,14 @@ static void secret_read(struct turn *turn)
                                    TEXT_ARGS(turn->dnsclass.secret_key)));
 }
 
+static const char *warning_of(const struct secret *secret)
+{
+    if (secret_ends_with_newline(secret))
+        return "the shared secret ends in a line feed, which is part of it: "
+               "use echo -n if it is not meant";
+    return secret_is_short(secret) ? "the shared secret is short; 32 random octets are good" : NULL;
+}
+
 static void secret_find(struct turn *turn)
 {
     if (turn->fault.fault != FAULT_NONE || !turn->dnsclass.has_hmac)
@@ -119,9 +128,8 @@ static void secret_find(struct turn *turn)
         secret_read(turn);
     else
         turn->secret = secret_new(turn->dnsclass.secret.at, turn->dnsclass.secret.len);
-    if (turn->secret && secret_ends_with_newline(turn->secret))
-        turn->warning = "the shared secret ends in a line feed, which is part of it: "
-                        "use echo -n if it is not meant";
+    if (turn->secret)
+        turn->warning = warning_of(turn->secret);
 }
 
 static void turn_open(struct turn *turn, const struct snapshot *snapshot)
@@ -175,13 +183,14 @@ static uint64_t basis_of(const struct turn *turn)
 {
     const struct object *subject = turn->snapshot->subject;
     const struct gathered *secrets = &turn->snapshot->gathers[0];
-    uint64_t parts[4] = {object_spec_hash(subject), subject->generation};
+    struct text spec = object_spec(subject);
+    uint64_t parts[4] = {digest_word(spec.at, spec.len), subject->generation};
     for (size_t i = 0; i < secrets->count; i++) {
         struct text version = object_version(secrets->objects[i]);
-        parts[2] ^= hash_octets(secrets->objects[i]->uid, sizeof secrets->objects[i]->uid);
-        parts[3] ^= hash_octets(version.at, version.len);
+        parts[2] ^= digest_word(secrets->objects[i]->uid, sizeof secrets->objects[i]->uid);
+        parts[3] ^= digest_word(version.at, version.len);
     }
-    return hash_octets(parts, sizeof parts);
+    return digest_word(parts, sizeof parts);
 }
 
 static bool was_well(const struct turn *turn)
@@ -189,6 +198,19 @@ static bool was_well(const struct turn *turn)
     const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
     return ready && ready->reason == REASON_SERVER_HEALTHY &&
            turn->ours.observed_generation == (int64_t)turn->snapshot->subject->generation;
+}
+
+// What was learned of the server: by the lane, or before this process.
+static const struct value *known_of(const struct turn *turn)
+{
+    bool is_read = turn->lane && turn->lane->book && *turn->lane->book;
+    if (is_read)
+        return text_is(turn->server, turn->lane->book) ? turn->lane->known : NULL;
+    const struct value *known =
+        turn->ours.known.len
+            ? value_read_json(turn->arena, turn->ours.known, &value_manifest_limits, NULL)
+            : NULL;
+    return text_equal(value_text_at(known, "server"), turn->server) ? known : NULL;
 }
 
 static const struct lane_want *lane_make(struct turn *turn)
@@ -210,6 +232,7 @@ static const struct lane_want *lane_make(struct turn *turn)
         .learn_ms = LEARN_MS,
         .basis = basis_of(turn),
         .was_well = was_well(turn),
+        .known = known_of(turn),
         .fault = turn->fault,
     };
     return lane;
@@ -323,14 +346,15 @@ static const char *message_of(const struct turn *turn, const struct told *told)
 static const struct value *status_make(struct turn *turn, const struct told *told)
 {
     int64_t generation = turn->snapshot->subject->generation;
-    const struct value *answer = is_answered(turn) ? turn->lane->answer : NULL;
-    struct text path = value_text_at(answer, "signedPath");
+    const struct value *known = known_of(turn);
+    struct text path = value_text_at(known, "signedPath");
     struct dnsclass_status status = {
         .last_health_check_s = steady_time(turn, told),
         .health = told->health,
         .health_message = told->health_message,
         .observed_generation = generation,
-        .capabilities = value_find(answer, "capabilities"),
+        .server = known ? terminated(turn->arena, turn->server) : NULL,
+        .capabilities = value_find(known, "capabilities"),
         .signed_path = path.len ? terminated(turn->arena, path) : NULL,
     };
     conditions_set(&status.conditions, &turn->ours.conditions,

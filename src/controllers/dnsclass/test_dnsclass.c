@@ -317,9 +317,9 @@ static void answers_become_reasons(void **state)
 static void what_the_server_offers_is_shown(void **state)
 {
     (void)state;
-    be_answered("{'status':'healthy','message':'fine','signedPath':'Relative',"
-                "'capabilities':{'get':true,'types':['A']}}",
-                NOW_S);
+    be_answered("{'status':'healthy','message':'fine'}", NOW_S);
+    world.lane.known =
+        quote(world.arena, "{'signedPath':'Relative','capabilities':{'get':true,'types':['A']}}");
     world.lane.note = "server still uses the previous secret";
     const struct verdict *verdict = decide();
     assert_string_equal(text_at(verdict, "health.message"), "fine");
@@ -330,6 +330,38 @@ static void what_the_server_offers_is_shown(void **state)
                         HOME " is healthy; server still uses the previous secret");
 }
 
+static const char *known_at_first(void)
+{
+    AUTO_BUFFER text = {0};
+    const struct value *known = decide()->lane->known;
+    if (!known)
+        return "nothing";
+    value_write_json(&text, known);
+    return arena_copy_text(world.arena, text.at);
+}
+
+static void what_the_status_remembers_of_a_server_is_known_to_a_new_lane(void **state)
+{
+    (void)state;
+    world.status = "'server':'" HOME "','signedPath':'Relative','capabilities':{'metadata':false}";
+    assert_string_equal(known_at_first(), "{\"server\":\"" HOME "\",\"capabilities\":{\"metadata\":"
+                                          "false},\"signedPath\":\"Relative\"}");
+    world.status = "'server':'http://other','capabilities':{'metadata':false}";
+    assert_string_equal(known_at_first(), "nothing");
+    world.status = "'capabilities':{'metadata':false}";
+    assert_string_equal(known_at_first(), "nothing");
+}
+
+static void what_is_known_stays_while_the_server_does_not_answer(void **state)
+{
+    (void)state;
+    be_failing(FAULT_AGAIN, "ServerUnreachable", "cannot connect");
+    world.lane.known = quote(world.arena, "{'capabilities':{'metadata':false}}");
+    assert_string_equal(text_at(decide(), "server"), HOME);
+    assert_string_equal(json_of(world.arena, value_find(world.verdict.status, "capabilities")),
+                        "{\"metadata\":false}");
+}
+
 static void a_secret_with_a_line_feed_is_warned_of(void **state)
 {
     (void)state;
@@ -337,6 +369,15 @@ static void a_secret_with_a_line_feed_is_warned_of(void **state)
     world.secret = "'stringData':{'hmac':'x\\n'}";
     be_answered("{'status':'healthy'}", NOW_S);
     assert_non_null(strstr(MESSAGE(decide()), "ends in a line feed"));
+}
+
+static void a_short_secret_is_warned_of(void **state)
+{
+    (void)state;
+    world.spec = HMAC;
+    world.secret = "'stringData':{'hmac':'x'}";
+    be_answered("{'status':'healthy'}", NOW_S);
+    assert_non_null(strstr(MESSAGE(decide()), "the shared secret is short"));
 }
 
 static void time_stamps_alone_are_written_once_an_interval(void **state)
@@ -419,8 +460,11 @@ int main(void)
         UNIT(before_the_first_answer_the_class_is_pending),
         UNIT(after_a_restart_the_last_word_stands_until_the_next),
         UNIT(answers_become_reasons),
+        UNIT(what_the_status_remembers_of_a_server_is_known_to_a_new_lane),
+        UNIT(what_is_known_stays_while_the_server_does_not_answer),
         UNIT(what_the_server_offers_is_shown),
         UNIT(a_secret_with_a_line_feed_is_warned_of),
+        UNIT(a_short_secret_is_warned_of),
         UNIT(time_stamps_alone_are_written_once_an_interval),
         UNIT(a_change_of_health_is_noted_once),
         UNIT(a_moved_server_is_asked_anew_and_noted),

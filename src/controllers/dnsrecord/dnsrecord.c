@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/hash.h"
 #include "controllers/dnsrecord/record_turn.h"
 
 enum { SECOND_MS = 1000, ORPHAN_AFTER_MS = 600 * SECOND_MS };
@@ -117,9 +118,11 @@ bool record_may_send(const struct record_turn *turn, const struct record_key *ke
     return turn->object->has_finalizer && (key->is_stored || turn->object->is_lost);
 }
 
+// That something was read does not say that it stands there as wanted.
 bool record_is_settled(const struct record_key *key)
 {
-    return !key->is_held && key->receipt && key->receipt->state == RECEIPT_SETTLED;
+    return !key->is_held && key->receipt && key->receipt->state == RECEIPT_SETTLED &&
+           (key->receipt->intent != CLAIM_LOOK || key->intent == CLAIM_LOOK);
 }
 
 bool record_is_lost(const struct record_key *key)
@@ -135,7 +138,7 @@ bool record_is_in_way(const struct record_key *key)
 bool record_has_moved(const struct record_turn *turn, const struct record_key *key)
 {
     struct text server = record_class_server(turn, key->claim.class_name);
-    return server.len && !text_equal(server, key->claim.server);
+    return server.len && key->claim.server.len && !text_equal(server, key->claim.server);
 }
 
 bool record_has_failed(const struct record_key *key)
@@ -151,10 +154,11 @@ bool record_is_recalled(const struct record_key *key)
 void record_attempt_hash(const struct record_turn *turn, uint8_t out[8])
 {
     const struct object *object = turn->object;
-    const uint64_t parts[4] = {object_spec_hash(object), object->generation, object->deleted_s,
-                               turn->lane ? turn->lane->basis : 0};
-    uint64_t hash = hash_octets(parts, sizeof parts);
-    memcpy(out, &hash, sizeof hash);
+    struct text spec = object_spec(object);
+    const uint64_t parts[4] = {digest_word(spec.at, spec.len), object->generation,
+                               object->deleted_s, turn->lane ? turn->lane->basis : 0};
+    uint64_t word = digest_word(parts, sizeof parts);
+    memcpy(out, &word, sizeof word);
 }
 
 const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim)
@@ -165,10 +169,12 @@ const char *record_key_name(const struct record_turn *turn, const struct dnsreco
     return arena_printf(turn->arena, "%.*s %s", TEXT_ARGS(name), record_type_name(claim->type));
 }
 
-const char *record_key_place(const struct record_turn *turn, const struct dnsrecord_claim *claim)
+const char *record_key_place(const struct record_turn *turn, const struct record_key *key)
 {
-    return arena_printf(turn->arena, "%s at %.*s", record_key_name(turn, claim),
-                        TEXT_ARGS(claim->server));
+    if (key->label)
+        return key->label;
+    return arena_printf(turn->arena, "%s at %.*s", record_key_name(turn, &key->claim),
+                        TEXT_ARGS(key->claim.server));
 }
 
 int64_t record_orphan_ms(const struct record_turn *turn)
@@ -223,6 +229,48 @@ static bool needs_rebuilding(const struct record_turn *turn)
            ready->reason != REASON_CONFLICT;
 }
 
+// Did the operator that left this object send its spec? A status that says so is of another spec,
+// perhaps; a deletion asks all the same, as nobody will ask later.
+static bool was_sent_before(const struct record_turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    bool is_ready = ready && ready->status == CONDITION_TRUE;
+    if (record_is_going(turn))
+        return turn->is_valid || turn->ours.has_broken_claims || is_ready || turn->ours.last_sync_s;
+    return !turn->is_valid && is_ready &&
+           turn->ours.observed_generation == (int64_t)turn->object->generation;
+}
+
+// Of the class as it is; where it is gone, of the one that lingers.
+static struct text last_server(const struct record_turn *turn)
+{
+    const struct lane_view *lane = record_find_lane(turn, turn->record.class_name);
+    return turn->server.len || !lane ? turn->server : text_of(lane->book);
+}
+
+static void add_key_of_spec(struct record_turn *turn)
+{
+    struct dnsrecord_claim claim;
+    const struct dnsrecord *record = &turn->record;
+    bool is_named = dnsrecord_claim_of(turn->arena, record, last_server(turn), &claim);
+    if (is_named && claim.server.len) {
+        record_add_key(turn, &claim);
+        return;
+    }
+    if (!record_is_going(turn) || turn->key_count)
+        return;
+    if (!is_named)
+        claim = (struct dnsrecord_claim){.class_name = record->class_name};
+    struct record_key *key = record_add_key(turn, &claim);
+    key->is_claimed = false;
+    key->is_leaving = true;
+    key->label = is_named
+                     ? arena_printf(turn->arena, "%s at the server of DNSClass %.*s",
+                                    record_key_name(turn, &claim), TEXT_ARGS(record->class_name))
+                     : arena_printf(turn->arena, "%.*s.%.*s %.*s", TEXT_ARGS(record->subdomain),
+                                    TEXT_ARGS(record->domain), TEXT_ARGS(record->type));
+}
+
 static void open_keys(struct record_turn *turn)
 {
     for (size_t i = 0; i < turn->ours.claim_count; i++) {
@@ -235,10 +283,8 @@ static void open_keys(struct record_turn *turn)
     turn->is_rebuilt = turn->ours.has_broken_claims;
     for (size_t i = 0; i < turn->ours.applied_count; i++)
         record_add_key(turn, &turn->ours.applied[i].key);
-    if (record_is_going(turn) && turn->is_valid && turn->server.len) {
-        struct dnsrecord_claim claim = record_claim_of_spec(turn);
-        record_add_key(turn, &claim);
-    }
+    if (was_sent_before(turn))
+        add_key_of_spec(turn);
 }
 
 static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
@@ -257,6 +303,14 @@ static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
 
 // ---- closing ------------------------------------------------------------------------------------
 
+// Of two edits that no status tells of, one may have been sent and the other have taken it back. A
+// single one is the content at hand: if that was sent, it is what stands there or is sent again.
+static bool has_missed_edits(const struct record_turn *turn)
+{
+    int64_t missed = (int64_t)turn->object->generation - turn->ours.observed_generation;
+    return missed < 0 || missed > 1;
+}
+
 // Is what the status remembers still what stands there? Not if something may have been sent since.
 static bool is_trusted(const struct record_turn *turn, const struct record_key *key)
 {
@@ -271,8 +325,7 @@ static bool is_trusted(const struct record_turn *turn, const struct record_key *
     };
     const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
     if (!key->applied || !key->is_stored || !ready ||
-        !text_equal(key->applied->key.class_name, key->claim.class_name) ||
-        turn->ours.observed_generation != (int64_t)turn->object->generation)
+        !text_equal(key->applied->key.class_name, key->claim.class_name) || has_missed_edits(turn))
         return false;
     for (size_t i = 0; i < COUNT_OF(doubtful); i++)
         if (ready->reason == doubtful[i])
@@ -316,6 +369,10 @@ static void close_claim(struct record_turn *turn, const struct record_key *key)
     want->set.type = key->claim.type;
     want->set.domain = key->claim.domain;
     want->set.subdomain = key->claim.subdomain;
+    want->look_since_s = key->look_since_s;
+    want->is_shown = key->intent == CLAIM_LOOK && key->look_since_s;
+    if (key->intent == CLAIM_SET && key->claim.replaces.len)
+        want->replaces = record_text(turn, key->claim.replaces);
     bool is_known = is_trusted(turn, key);
     want->has_known = key->intent == CLAIM_SET && is_known;
     want->may_stand = key->is_stored && !is_known;
@@ -336,7 +393,8 @@ static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecor
 {
     bool is_same_was = !a->was == !b->was && (!a->was || record_set_equal(a->was, b->was));
     return dnsrecord_claim_is_same_key(a, b) && text_equal(a->class_name, b->class_name) &&
-           is_same_refusal(a->refusal, b->refusal) && is_same_was;
+           is_same_refusal(a->refusal, b->refusal) && is_same_was &&
+           text_equal(a->replaces, b->replaces);
 }
 
 // The annotation, when it is not what stands there; and always beside a finalizer that is added, as

@@ -21,7 +21,7 @@ static const char *left_keys(const struct record_turn *turn)
     for (size_t i = 0; i < turn->key_count; i++) {
         if (turn->keys[i].fate < FATE_KEPT)
             continue;
-        const char *place = record_key_place(turn, &turn->keys[i].claim);
+        const char *place = record_key_place(turn, &turn->keys[i]);
         left = left ? arena_printf(turn->arena, "%s, %s", left, place) : place;
     }
     return left;
@@ -57,12 +57,17 @@ static void release(struct record_turn *turn, enum record_fate fate)
     tell_ending(turn);
 }
 
-// Why nothing can be sent for a key, or NULL: the class or its Secret is gone, or it is unusable.
+// Why nothing can be sent for a key, or NULL: the class or its Secret is gone, or it is unusable;
+// or the key has no name.
 static const char *obstacle_of(const struct record_turn *turn, const struct record_key *key,
                                enum reason *reason)
 {
     struct text name = key->claim.class_name;
     const struct lane_view *lane = record_find_lane(turn, name);
+    if (key->label && !key->claim.domain.len) {
+        *reason = REASON_VALIDATION_FAILED;
+        return turn->faults;
+    }
     if (!record_find_class(turn, name)) {
         *reason = REASON_DNS_CLASS_NOT_FOUND;
         return arena_printf(turn->arena, "DNSClass %.*s does not exist", TEXT_ARGS(name));
@@ -90,9 +95,10 @@ static void tell_obstacle(struct record_turn *turn, const struct record_key *key
 {
     record_tell(turn, reason,
                 arena_printf(turn->arena,
-                             "%s waits to be deleted: %s; bring it back, or release the record "
-                             "with the annotation dns.homelab.mortenolsen.pro/force-delete",
-                             record_key_name(turn, &key->claim), why));
+                             "%s waits to be deleted: %s; %s, or release the record with the "
+                             "annotation dns.homelab.mortenolsen.pro/force-delete",
+                             key->label ? key->label : record_key_name(turn, &key->claim), why,
+                             reason == REASON_VALIDATION_FAILED ? "mend it" : "bring it back"));
 }
 
 // Whoever can still be reached goes on being asked when nobody knows when the deletion began.

@@ -1,13 +1,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/must.h"
 #include "controllers/dnsrecord/record_turn.h"
 #include "dns/plan.h"
 
 // A record that is to exist: claim its key, send it, and deal with the keys that it had before.
 
-enum { WAS_OCTETS_MAX = 16 * 1024, PENDING_MS = 1000, EPOCH_DIGITS = 16, LOOKS_MAX = 4 };
+enum {
+    WAS_OCTETS_MAX = 16 * 1024,
+    PENDING_MS = 1000,
+    EPOCH_DIGITS = 32,
+    LOOKS_MAX = 4,
+    LOOK_GOOD_S = 60,
+    LOOK_REFUSED_S = 600,
+    REPLACED_OCTETS_MAX = 300,
+};
 
 // ---- what keeps a record from being sent --------------------------------------------------------
 
@@ -291,12 +300,196 @@ static bool learn_was(struct record_turn *turn, struct record_key *old)
     return true;
 }
 
+// ---- what stands at a key before our first write ------------------------------------------------
+
+enum preflight { PREFLIGHT_OFF, PREFLIGHT_WARN, PREFLIGHT_REFUSE, PREFLIGHT_UNKNOWN };
+
+// What the server said it offers, be it in an earlier life; NULL: it said nothing of the kind.
+static const struct value *offers_of(const struct record_turn *turn)
+{
+    const struct lane_view *lane = turn->lane;
+    if (!lane || !text_is(turn->server, lane->book))
+        return NULL;
+    return value_find(lane->is_answer_ok ? lane->answer : lane->known, "capabilities");
+}
+
+static enum preflight preflight_by_default(const struct record_turn *turn)
+{
+    const struct lane_view *lane = turn->lane;
+    if (value_bool_at(offers_of(turn), "get", false))
+        return PREFLIGHT_WARN;
+    return !lane || (lane->is_learning && !lane->answered_s) ? PREFLIGHT_UNKNOWN : PREFLIGHT_OFF;
+}
+
+// A server that lists what it can do may leave reading out; one that lists nothing is asked.
+static bool is_unreadable(const struct record_turn *turn)
+{
+    const struct value *offers = offers_of(turn);
+    return offers && !value_bool_at(offers, "get", false);
+}
+
+static enum preflight preflight_of(const struct record_turn *turn)
+{
+    struct text choice = turn->dnsclass.preflight;
+    if (!choice.len)
+        return preflight_by_default(turn);
+    if (text_is(choice, "Refuse"))
+        return PREFLIGHT_REFUSE;
+    return text_is(choice, "Off") || is_unreadable(turn) ? PREFLIGHT_OFF : PREFLIGHT_WARN;
+}
+
+// An earlier operator of this API sent it: what stands there is the record's.
+static bool is_taken_over(const struct record_turn *turn)
+{
+    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    return turn->object->has_finalizer && ready && ready->status == CONDITION_TRUE &&
+           !turn->ours.applied_count;
+}
+
+// Nothing of ours can stand there: neither from this object nor at that name from its other keys.
+static bool is_first_write(const struct record_turn *turn, const struct record_key *wanted)
+{
+    if (wanted->is_stored || wanted->applied || is_taken_over(turn))
+        return false;
+    for (size_t i = 0; i < turn->key_count; i++)
+        if (&turn->keys[i] != wanted && excludes(turn, &turn->keys[i], wanted))
+            return false;
+    return true;
+}
+
+// What the server left out counts as equal.
+static bool is_other_data(const struct record_turn *turn, const struct record_set *found)
+{
+    struct record_set there = *found;
+    if (!there.ttl_s)
+        there.ttl_s = turn->set.ttl_s;
+    if (there.priority < 0)
+        there.priority = turn->set.priority;
+    if (there.weight < 0)
+        there.weight = turn->set.weight;
+    if (there.port < 0)
+        there.port = turn->set.port;
+    return !record_set_equal(&there, &turn->set);
+}
+
+static struct text describe(const struct record_turn *turn, const struct record_set *found)
+{
+    AUTO_BUFFER out = {0};
+    AUTO_BUFFER clean = {0};
+    const int32_t numbers[] = {found->priority, found->weight, found->port};
+    for (size_t i = 0; i < found->value_count && out.len < REPLACED_OCTETS_MAX; i++) {
+        buffer_add_text(&out, i ? ", " : "");
+        for (size_t k = 0; k < COUNT_OF(numbers); k++)
+            if (numbers[k] >= 0)
+                buffer_printf(&out, "%d ", numbers[k]);
+        buffer_add(&out, found->values[i].at, found->values[i].len);
+    }
+    text_clean(&clean, buffer_text(&out), REPLACED_OCTETS_MAX);
+    if (clean.len < out.len)
+        buffer_add_text(&clean, "...");
+    if (found->ttl_s)
+        buffer_printf(&clean, " (TTL %u)", found->ttl_s);
+    return text_of(arena_copy(turn->arena, clean.at ? clean.at : "", clean.len));
+}
+
+// True when the answer is there and is young enough.
+static bool has_looked(struct record_turn *turn, struct record_key *wanted, int64_t good_for_s)
+{
+    const struct receipt *receipt = wanted->receipt;
+    int64_t now_s = turn->snapshot->now_ms / 1000;
+    wanted->intent = CLAIM_LOOK;
+    wanted->is_held = false;
+    wanted->look_since_s = now_s - good_for_s + 1;
+    bool is_asked = receipt->intent == CLAIM_LOOK;
+    if (is_asked && ((record_is_settled(wanted) && receipt->settled_s >= wanted->look_since_s) ||
+                     is_unwilling(receipt)))
+        return true;
+    if (is_asked && receipt->attempts)
+        record_tell_failure(turn, receipt, "reading what stands there before the first write: ");
+    else
+        tell_waiting(turn, wanted);
+    return false;
+}
+
+static void warn_of_replacement(struct record_turn *turn, struct record_key *wanted,
+                                const struct record_set *found)
+{
+    wanted->claim.replaces = describe(turn, found);
+    record_note_key(turn, wanted, true, EVENT_RECORD_ADOPTED,
+                    arena_printf(turn->arena,
+                                 "was not ours: %.*s stood there before the first write, and is "
+                                 "replaced",
+                                 TEXT_ARGS(wanted->claim.replaces)));
+    record_tell_line(turn, LOG_WARN, "record replaces what is not ours");
+}
+
+static bool refuse_to_replace(struct record_turn *turn, struct record_key *wanted,
+                              const struct record_set *found)
+{
+    record_wake_at(turn, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
+    record_tell(turn, REASON_CONFLICT,
+                arena_printf(turn->arena,
+                             "%s is not ours: %.*s stands there, and DNSClass %.*s has the "
+                             "preflight Refuse",
+                             record_key_place(turn, wanted), TEXT_ARGS(describe(turn, found)),
+                             TEXT_ARGS(turn->record.class_name)));
+    return false;
+}
+
+static bool refuse_blindly(struct record_turn *turn)
+{
+    record_tell(turn, REASON_INVALID_CONFIGURATION,
+                arena_printf(turn->arena,
+                             "DNSClass %.*s can't be used: its preflight is Refuse, and the server "
+                             "does not tell what stands there",
+                             TEXT_ARGS(turn->record.class_name)));
+    return false;
+}
+
+// False: what stands there keeps us from writing, or is still to be read.
+static bool judge_found(struct record_turn *turn, struct record_key *wanted, enum preflight mode)
+{
+    const struct receipt *receipt = wanted->receipt;
+    const struct record_set *found = receipt->intent == CLAIM_LOOK ? receipt->found : NULL;
+    bool is_other = found && is_other_data(turn, found);
+    bool is_refused = is_other && mode == PREFLIGHT_REFUSE;
+    if (!has_looked(turn, wanted, is_refused ? LOOK_REFUSED_S : LOOK_GOOD_S))
+        return false;
+    if (is_refused)
+        return refuse_to_replace(turn, wanted, found);
+    if (mode == PREFLIGHT_REFUSE && (receipt->is_uncertain || is_unwilling(receipt)))
+        return refuse_blindly(turn);
+    if (is_other)
+        warn_of_replacement(turn, wanted, found);
+    return true;
+}
+
+// Before our first write of a key the server is asked what stands there, if the class has it so. It
+// is written ahead only then: what is not ours is not ours to delete either.
+static bool is_clear_to_write(struct record_turn *turn, struct record_key *wanted)
+{
+    if (!is_first_write(turn, wanted))
+        return true;
+    enum preflight mode = preflight_of(turn);
+    if (mode == PREFLIGHT_OFF || (wanted->receipt && wanted->receipt->is_heir))
+        return true;
+    wanted->is_leaving = true;
+    if (mode == PREFLIGHT_UNKNOWN || !wanted->receipt)
+        return false;
+    if (mode == PREFLIGHT_REFUSE && is_unreadable(turn))
+        return refuse_blindly(turn);
+    wanted->is_leaving = !judge_found(turn, wanted, mode);
+    return !wanted->is_leaving;
+}
+
 // ---- a change that the server refused after the old data was deleted ----------------------------
 
 static struct text epoch_text(struct record_turn *turn)
 {
+    uint8_t digest[DIGEST_MAX];
     char *text = arena_alloc(turn->arena, EPOCH_DIGITS + 1, 1);
-    snprintf(text, EPOCH_DIGITS + 1, "%016llx", (unsigned long long)object_spec_hash(turn->object));
+    digest_of(DIGEST_SHA256, object_spec(turn->object), digest);
+    hex_encode(digest, EPOCH_DIGITS / 2, text);
     return text_of(text);
 }
 
@@ -523,7 +716,11 @@ static void pursue(struct record_turn *turn, struct record_key *wanted)
         make_room(turn, wanted);
         return;
     }
-    if (wanted->is_held && !write_ahead(turn, wanted))
+    if (!is_clear_to_write(turn, wanted))
+        return;
+    if ((wanted->is_held || wanted->intent == CLAIM_LOOK) && !write_ahead(turn, wanted))
+        return;
+    if (wanted->intent == CLAIM_LOOK)
         return;
     for (size_t i = 0; i < turn->key_count && !wanted->is_held; i++)
         if (&turn->keys[i] != wanted && !turn->keys[i].is_leaving)
@@ -575,6 +772,7 @@ void record_live(struct record_turn *turn)
     struct dnsrecord_claim claim = record_claim_of_spec(turn);
     struct record_key *wanted = record_add_key(turn, &claim);
     must(wanted);
+    claim.replaces = wanted->claim.replaces;
     wanted->claim = claim;
     wanted->is_leaving = false;
     turn->wanted = wanted;

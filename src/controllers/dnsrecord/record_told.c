@@ -2,7 +2,7 @@
 
 #include "controllers/dnsrecord/record_turn.h"
 
-enum { HOUR_S = 3600, ATTRS_MAX = 10 };
+enum { HOUR_S = 3600, ATTRS_MAX = 11 };
 
 // What each reason comes with, beside the text.
 static const struct {
@@ -73,10 +73,14 @@ void record_tell_failure(struct record_turn *turn, const struct receipt *receipt
 void record_tell_success(struct record_turn *turn, const struct record_key *key)
 {
     const struct dnsrecord_applied *applied = key->applied;
-    bool is_same = applied && !memcmp(applied->hash, key->receipt->hash, sizeof applied->hash);
+    bool is_same = applied && dnsrecord_is_same_hash(applied->hash, key->receipt->hash);
     bool was_created = is_same && turn->ours.state == RECORD_STATE_CREATED;
-    record_tell(turn, !applied || was_created ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED,
-                record_key_place(turn, &key->claim));
+    bool is_first = !applied || was_created;
+    const char *message = record_key_place(turn, key);
+    if (is_first && key->claim.replaces.len)
+        message = arena_printf(turn->arena, "%s; it replaced what was not ours: %.*s", message,
+                               TEXT_ARGS(key->claim.replaces));
+    record_tell(turn, is_first ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED, message);
     turn->told.is_created = !applied;
     turn->told.is_updated = applied && !is_same;
 }
@@ -106,7 +110,9 @@ static void applied_make(const struct record_turn *turn, struct dnsrecord_status
     for (size_t i = 0; i < turn->key_count && status->applied_count < DNSRECORD_CLAIMS_MAX; i++) {
         const struct record_key *key = &turn->keys[i];
         struct dnsrecord_applied *item = &items[status->applied_count];
-        bool is_new = key->intent == CLAIM_SET && key->is_claimed && record_is_settled(key);
+        const struct receipt *receipt = key->receipt;
+        bool is_new =
+            receipt && key->intent == CLAIM_SET && key->is_claimed && record_is_settled(key);
         bool is_gone = key->intent == CLAIM_REMOVE && record_is_settled(key);
         if (record_is_lost(key) || is_gone || (!is_new && !key->applied))
             continue;
@@ -115,10 +121,11 @@ static void applied_make(const struct record_turn *turn, struct dnsrecord_status
             *item = *key->applied;
         item->key = key->claim;
         if (is_new) {
-            memcpy(item->hash, key->receipt->hash, sizeof item->hash);
-            item->time_s = is_sent(key) ? key->receipt->settled_s : item->time_s;
+            if (!key->applied || is_sent(key) || !dnsrecord_is_same_hash(item->hash, receipt->hash))
+                memcpy(item->hash, receipt->hash, sizeof item->hash);
+            item->time_s = is_sent(key) ? receipt->settled_s : item->time_s;
         }
-        if (key->receipt && key->receipt->is_open)
+        if (receipt && receipt->is_open)
             memset(item->hash, 0, sizeof item->hash);
         status->applied_count++;
     }
@@ -238,6 +245,8 @@ static const struct log_attr *attrs_make(const struct record_turn *turn)
     }
     if (turn->left)
         attrs[count++] = LOG_TEXT("left", turn->left);
+    if (turn->wanted && turn->wanted->claim.replaces.len && !told->is_updated)
+        attrs[count++] = LOG_SLICE("replaces", turn->wanted->claim.replaces);
     attrs[count] = LOG_END;
     return attrs;
 }
@@ -246,7 +255,7 @@ void record_note_key(struct record_turn *turn, const struct record_key *key, boo
                      enum event_reason reason, const char *what)
 {
     verdict_note(turn->out, is_warning, reason,
-                 arena_printf(turn->arena, "%s %s", record_key_place(turn, &key->claim), what));
+                 arena_printf(turn->arena, "%s %s", record_key_place(turn, key), what));
 }
 
 void record_tell_line(struct record_turn *turn, enum log_level level, const char *message)

@@ -24,10 +24,14 @@ enum record_fate {
 
 struct record_key {
     struct dnsrecord_claim claim; // as it shall stand in the annotation
-    bool is_stored;               // stands there now, whatever its class, was and refused
-    bool is_leaving;              // shall not stand there any more
-    bool is_claimed;              // competes for its name in the book
-    bool is_held;                 // but must not be sent
+    // What people know it by, where nothing can be sent for it: nobody knows its server, or its
+    // name or type is none. Such a key is never claimed nor stored. Else NULL.
+    const char *label;
+    bool is_stored;       // stands there now, whatever its class, was and refused
+    bool is_leaving;      // shall not stand there any more
+    bool is_claimed;      // competes for its name in the book
+    bool is_held;         // but must not be sent
+    int64_t look_since_s; // LOOK: what was found before that time (Unix) counts no more
     enum claim_intent intent;
     const struct record_set *content; // of a SET
     const struct receipt *receipt;    // or NULL
@@ -107,7 +111,7 @@ bool record_is_recalled(const struct record_key *key);
 void record_attempt_hash(const struct record_turn *turn, uint8_t out[8]);
 // "www.example.com A", "www.example.com A at http://..."
 const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim);
-const char *record_key_place(const struct record_turn *turn, const struct dnsrecord_claim *claim);
+const char *record_key_place(const struct record_turn *turn, const struct record_key *key);
 // Until when a deletion waits for class and Secret; Unix ms.
 int64_t record_orphan_ms(const struct record_turn *turn);
 void record_wake_at(struct record_turn *turn, int64_t unix_ms);

@@ -274,6 +274,7 @@ static const char *intent_of(const struct claim_want *claim)
         [CLAIM_KEEP] = {"KEEP", "KEEP held"},
         [CLAIM_SET] = {"SET", "SET held"},
         [CLAIM_REMOVE] = {"REMOVE", "REMOVE held"},
+        [CLAIM_LOOK] = {"LOOK", "LOOK held"},
     };
     return claim ? names[claim->intent][claim->is_held] : "-";
 }
@@ -440,9 +441,12 @@ static void what_the_status_remembers_is_doubted_after_a_failure(void **state)
             fail_msg("%s", rows[i].status);
         free_objects();
     }
-    // An edit that this process did not see may have been sent already.
+    // Of two edits that this process did not see one may have been sent, and taken back. If the
+    // only one was, it is the content at hand.
     world.status = SETTLED_STATUS;
     world.generation = 2;
+    assert_true(decide()->claims[0].has_known);
+    world.generation = 3;
     assert_false(decide()->claims[0].has_known);
 }
 
@@ -922,8 +926,8 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     assert_null(verdict->status);
     const char *mark = strstr(verdict->marks[0].value, "\"spec\":\"");
     assert_non_null(mark);
-    char epoch[17] = {0};
-    memcpy(epoch, mark + 8, 16);
+    char epoch[33] = {0};
+    memcpy(epoch, mark + 8, 32);
     free_objects();
     // The mark stands: the old data is what is wanted now.
     world.claims = arena_printf(world.arena, "[" WWW_WAS "]",
@@ -1335,6 +1339,112 @@ static void an_object_of_an_older_operator_is_deleted_by_its_spec(void **state)
     assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
 }
 
+// What an older operator sent is not known here, but that it sent something is.
+static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        bool has_class;
+        const char *ready; // while it waits
+        const char *told;  // in the event
+    } rows[] = {
+        {WWW, false, "False/DNSClassNotFound",
+         "www.example.com A at the server of DNSClass home may still exist: DNSClass home does not "
+         "exist"},
+        {"'type':'A','domain':'example.com','subdomain':'www','dnsClassRef':{'name':'home'},"
+         "'values':['::ffff:192.0.2.1']",
+         false, "False/DNSClassNotFound", "www.example.com A at the server of DNSClass home"},
+        {"'type':'A','domain':'example.com','subdomain':'a b','dnsClassRef':{'name':'home'},"
+         "'values':['192.0.2.1']",
+         true, "False/ValidationFailed",
+         "a b.example.com A may still exist: spec.subdomain must be '@' or a valid subdomain"},
+        {"'type':'CAA','domain':'example.com','subdomain':'@','dnsClassRef':{'name':'home'},"
+         "'values':['192.0.2.1']",
+         true, "False/ValidationFailed",
+         "@.example.com CAA may still exist: unsupported record type: CAA"},
+    };
+    be_deleted();
+    world.claims = NULL;
+    world.receipt_count = 0;
+    world.status = READY_AS("True", "RecordCreated", "Created");
+    const char *class_spec = world.class_specs[0];
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        world.spec = rows[i].spec;
+        world.class_specs[0] = rows[i].has_class ? class_spec : NULL;
+        world.has_lane[0] = rows[i].has_class;
+        world.now_ms = NOW_S * 1000LL + 599 * 1000;
+        const struct verdict *verdict = decide();
+        assert_int_equal(verdict->claim_count, 0);
+        assert_int_equal(verdict->mark_count, 0);
+        assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+        assert_int_equal(verdict->wake_ms, NOW_S * 1000LL + 600 * 1000);
+        assert_string_equal(READY(verdict), rows[i].ready);
+        free_objects();
+        world.now_ms += 1000;
+        verdict = decide();
+        assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+        assert_non_null(note_of(verdict, "RecordOrphaned"));
+        assert_non_null(strstr(note_of(verdict, "RecordOrphaned"), rows[i].told));
+        assert_string_equal(verdict->lines[0].message,
+                            "record released, may still exist at the server");
+        free_objects();
+    }
+}
+
+static void what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name(void **state)
+{
+    (void)state;
+    be_deleted();
+    world.claims = NULL;
+    world.spec = "'type':'A','domain':'example.com','subdomain':'www',"
+                 "'dnsClassRef':{'name':'home'},'values':['::ffff:192.0.2.1']";
+    world.status = READY_AS("True", "RecordCreated", "Created");
+    const struct verdict *verdict = decide();
+    assert_string_equal(www_intent(verdict), "REMOVE held");
+    assert_string_equal(wish_of(verdict), "home:A:www");
+    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    free_objects();
+    // It says by now what we think of it, and was sent before.
+    world.status = READY_AS("False", "ValidationFailed", "Error");
+    assert_string_equal(www_intent(decide()), "REMOVE held");
+    free_objects();
+    // It never was.
+    world.status = "'conditions':[{'type':'Ready','status':'False','reason':'ValidationFailed',"
+                   "'lastTransitionTime':'" BEFORE "'}],'state':'Error','observedGeneration':1";
+    verdict = decide();
+    assert_int_equal(verdict->claim_count, 0);
+    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+    free_objects();
+    // While it lives, its key is written down before its status says anything else.
+    world.deleted = NULL;
+    world.status = READY_AS("True", "RecordCreated", "Created");
+    verdict = decide();
+    assert_string_equal(www_intent(verdict), "KEEP");
+    assert_string_equal(wish_of(verdict), "home:A:www");
+    assert_string_equal(READY(verdict), "False/ValidationFailed");
+    free_objects();
+    // But not if it was edited since: nobody knows under which name it stands.
+    world.generation = 2;
+    assert_int_equal(decide()->claim_count, 0);
+}
+
+static void a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence(void **state)
+{
+    (void)state;
+    be_deleted();
+    world.claims = "nonsense";
+    world.status = READY_AS("True", "RecordCreated", "Created");
+    world.class_specs[0] = NULL;
+    world.has_lane[0] = false;
+    assert_int_equal(decide()->finalizer, FINALIZER_LEAVE);
+    free_objects();
+    world.annotations = ",'dns.homelab.mortenolsen.pro/force-delete':'true'";
+    const struct verdict *verdict = decide();
+    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+    assert_non_null(note_of(verdict, "RecordOrphaned"));
+}
+
 static void a_key_at_a_server_that_its_class_left_is_released(void **state)
 {
     (void)state;
@@ -1343,6 +1453,140 @@ static void a_key_at_a_server_that_its_class_left_is_released(void **state)
     const struct verdict *verdict = decide();
     assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
     assert_non_null(note_of(verdict, "RecordOrphaned"));
+}
+
+// ---- what stands there before the first write ---------------------------------------------------
+
+static const struct record_set *found_at(const char *address, uint32_t ttl_s)
+{
+    struct text *value = arena_new_of(world.arena, struct text);
+    struct record_set *set = arena_new_of(world.arena, struct record_set);
+    *value = text_of(address);
+    *set = (struct record_set){.type = RECORD_A,
+                               .domain = TEXT("example.com"),
+                               .subdomain = TEXT("www"),
+                               .ttl_s = ttl_s,
+                               .values = value,
+                               .value_count = 1,
+                               .priority = -1,
+                               .weight = -1,
+                               .port = -1};
+    return set;
+}
+
+static void offer_reading(bool offers)
+{
+    struct lane_view *lane = &world.lanes[0];
+    lane->is_answer_ok = true;
+    lane->answered_s = NOW_S;
+    lane->answer = quote(world.arena, offers ? "{'capabilities':{'get':true}}"
+                                             : "{'capabilities':{'list':true}}");
+}
+
+static struct receipt *have_found(const struct record_set *found)
+{
+    struct receipt *receipt = add_www(RECEIPT_SETTLED);
+    receipt->intent = CLAIM_LOOK;
+    receipt->found = found;
+    receipt->settled_s = NOW_S - 1;
+    return receipt;
+}
+
+static void a_new_key_is_looked_at_before_it_is_written_ahead(void **state)
+{
+    (void)state;
+    offer_reading(true);
+    // Which other claims there are at the name is not known in the first round.
+    assert_string_equal(www_intent(decide()), "SET held");
+    assert_string_equal(wish_of(&world.verdict), "-");
+    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    free_objects();
+    struct receipt *receipt = add_www(RECEIPT_HELD);
+    receipt->intent = CLAIM_SET;
+    assert_string_equal(www_intent(decide()), "LOOK");
+    assert_string_equal(wish_of(&world.verdict), "-");
+    free_objects();
+    receipt->is_heir = true;
+    assert_string_equal(www_intent(decide()), "SET held");
+    assert_string_equal(wish_of(&world.verdict), "home:A:www");
+    free_objects();
+    receipt->is_heir = false;
+    offer_reading(false);
+    assert_string_equal(www_intent(decide()), "SET held");
+    assert_string_equal(wish_of(&world.verdict), "home:A:www");
+    free_objects();
+    world.lanes[0].is_answer_ok = false;
+    world.lanes[0].answered_s = 0;
+    world.lanes[0].is_learning = true;
+    assert_string_equal(wish_of(decide()), "-");
+}
+
+static void what_is_not_ours_is_told_before_it_is_replaced(void **state)
+{
+    (void)state;
+    offer_reading(true);
+    struct receipt *receipt = have_found(found_at("192.0.2.99", 60));
+    const struct verdict *verdict = decide();
+    assert_string_equal(www_intent(verdict), "LOOK");
+    assert_int_equal(verdict->finalizer, FINALIZER_ADD);
+    assert_string_equal(wish_of(verdict), "home:A:www");
+    assert_non_null(strstr(verdict->marks[0].value, "\"replaces\":\"192.0.2.99 (TTL 60)\""));
+    assert_non_null(strstr(note_of(verdict, "RecordAdopted"), "192.0.2.99 (TTL 60)"));
+    free_objects();
+    // The same data, or none, is nothing to speak of; what the server left out counts as equal.
+    const struct record_set *const ours[] = {found_at("192.0.2.1", 300), found_at("192.0.2.1", 0),
+                                             NULL};
+    for (size_t i = 0; i < COUNT_OF(ours); i++) {
+        receipt->found = ours[i];
+        verdict = decide();
+        assert_string_equal(wish_of(verdict), "home:A:www");
+        assert_null(strstr(verdict->marks[0].value, "replaces"));
+        assert_int_equal(verdict->note_count, 0);
+        free_objects();
+    }
+    // An answer is good for a minute.
+    receipt->settled_s = NOW_S - 60;
+    verdict = decide();
+    assert_string_equal(wish_of(verdict), "-");
+    assert_int_equal(find_claim(verdict, HOME, "A", "example.com", "www")->look_since_s,
+                     NOW_S - 59);
+}
+
+static void what_is_not_ours_stays_with_refuse(void **state)
+{
+    (void)state;
+    world.class_specs[0] = "'server':'" HOME "','preflight':'Refuse'";
+    struct receipt *receipt = have_found(found_at("192.0.2.99", 60));
+    const struct verdict *verdict = decide();
+    assert_string_equal(www_intent(verdict), "LOOK");
+    assert_string_equal(wish_of(verdict), "-");
+    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    assert_string_equal(READY(verdict), "False/Conflict");
+    assert_non_null(strstr(MESSAGE(verdict), "192.0.2.99 (TTL 60) stands there"));
+    assert_int_equal(verdict->wake_ms, (NOW_S - 1 + 600) * 1000LL);
+    free_objects();
+    receipt->found = NULL;
+    receipt->is_uncertain = true;
+    assert_string_equal(READY(decide()), "False/InvalidConfiguration");
+    free_objects();
+    offer_reading(false);
+    assert_string_equal(READY(decide()), "False/InvalidConfiguration");
+}
+
+static void what_was_replaced_is_told_until_the_content_is_another(void **state)
+{
+    (void)state;
+    be_settled();
+    world.claims = "[{'class':'home','server':'" HOME "','type':'A','domain':'example.com',"
+                   "'subdomain':'www','replaces':'192.0.2.99'}]";
+    const struct verdict *verdict = decide();
+    assert_string_equal(wish_of(verdict), "-");
+    assert_non_null(strstr(MESSAGE(verdict), "it replaced what was not ours: 192.0.2.99"));
+    free_objects();
+    memset(world.receipts[0].hash, 0x22, sizeof world.receipts[0].hash);
+    verdict = decide();
+    assert_string_equal(READY(verdict), "True/RecordUpdated");
+    assert_null(strstr(MESSAGE(verdict), "192.0.2.99"));
 }
 
 // ---- the annotation -----------------------------------------------------------------------------
@@ -1433,7 +1677,14 @@ int main(void)
         UNIT(a_record_without_finalizer_needs_nothing),
         UNIT(a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same),
         UNIT(an_object_of_an_older_operator_is_deleted_by_its_spec),
+        UNIT(what_an_older_operator_sent_is_never_let_go_in_silence),
+        UNIT(what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name),
+        UNIT(a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence),
         UNIT(a_key_at_a_server_that_its_class_left_is_released),
+        UNIT(a_new_key_is_looked_at_before_it_is_written_ahead),
+        UNIT(what_is_not_ours_is_told_before_it_is_replaced),
+        UNIT(what_is_not_ours_stays_with_refuse),
+        UNIT(what_was_replaced_is_told_until_the_content_is_another),
         UNIT(a_broken_annotation_is_rebuilt_from_status_and_spec),
         UNIT(a_removed_annotation_comes_back),
         UNIT(settings_have_the_defaults_of_their_table),

@@ -13,6 +13,14 @@ enum {
 
 // ---- lanes --------------------------------------------------------------------------------------
 
+// The same over a restart.
+static uint64_t basis_of(const struct value *config)
+{
+    AUTO_BUFFER json = {0};
+    value_write_json(&json, config);
+    return digest_word(json.at, json.len);
+}
+
 static bool open_lane(const void *settings, size_t at, struct arena *arena, struct lane_want *want,
                       struct question *question)
 {
@@ -32,7 +40,7 @@ static bool open_lane(const void *settings, size_t at, struct arena *arena, stru
         .retry_max_ms = RETRY_MAX_MS,
         .retry_attempts = UINT32_MAX,
         .retry_slow_ms = RETRY_SLOW_MS,
-        .basis = value_hash(config),
+        .basis = basis_of(config),
         .guard_percent = (unsigned)targets->max_delete_percent,
     };
     *question = (struct question){.name = "health", .good_for_ms = targets->verify_s * SECOND_MS};

@@ -14,6 +14,7 @@ static const struct {
     {"PiholeNamedTwice", EVENT_REASONS},
     {"PiholeReadOnly", EVENT_REASONS},
     {"PiholeSeatsExceeded", EVENT_REASONS},
+    {"PiholeHung", EVENT_REASONS},
     {"PiholeUnreachable", EVENT_REASONS},
     {"GuardTripped", EVENT_REASONS},
     {"InvalidAnnotation", EVENT_INVALID_ANNOTATION},

@@ -143,7 +143,8 @@ void sources_decide(const struct snapshot *snapshot, void *memo, struct verdict 
 
 static bool is_ours(struct text key)
 {
-    static const char *const ours[] = {PIHOLE_MANAGED_HOSTS, PIHOLE_MANAGED_BY, PIHOLE_STATUS};
+    static const char *const ours[] = {PIHOLE_MANAGED_HOSTS, PIHOLE_SATISFIED_HOSTS,
+                                       PIHOLE_MANAGED_BY, PIHOLE_STATUS};
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         if (text_is(key, ours[i]))
             return true;

@@ -1092,9 +1092,33 @@ static void what_somebody_else_made_is_not_listed(void **state)
     receipt("a.lan", RECORD_A)->is_foreign = true;
     decide();
     assert_mark("managed-hosts", "b.lan");
+    assert_mark("satisfied-hosts", "a.lan");
     receipt("b.lan", RECORD_A)->is_foreign = true;
     decide();
+    assert_no_mark("managed-hosts");
+    assert_mark("satisfied-hosts", "a.lan,b.lan");
+}
+
+static void what_somebody_else_made_is_told_until_it_is_ours_or_not_wanted(void **state)
+{
+    (void)state;
+    registered();
+    world.hosts = "a.lan,b.lan";
+    decide();
+    become(RECEIPT_SETTLED);
+    receipt("a.lan", RECORD_A)->is_foreign = true;
+    decide();
+    write_marks();
+    decide();
     assert_int_equal(world.verdict.mark_count, 0);
+    receipt("a.lan", RECORD_A)->is_foreign = false;
+    decide();
+    assert_mark("managed-hosts", "a.lan,b.lan");
+    assert_mark("satisfied-hosts", "gone");
+    receipt("a.lan", RECORD_A)->is_foreign = true;
+    world.hosts = "b.lan";
+    decide();
+    assert_mark("satisfied-hosts", "gone");
 }
 
 static void what_is_shared_is_listed_by_each(void **state)
@@ -1271,7 +1295,8 @@ static void the_list_of_a_predecessor_stays_when_nothing_of_it_is_ours(void **st
     become(RECEIPT_SETTLED);
     receipt("a.home.lan", RECORD_A)->is_foreign = true;
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_no_mark("managed-hosts");
+    assert_mark("satisfied-hosts", "a.home.lan");
 }
 
 static void the_list_of_a_predecessor_stays_on_what_is_not_registered(void **state)
@@ -1560,6 +1585,7 @@ static const struct CMUnitTest courses[] = {
     UNIT(an_unknown_deletion_policy_is_told),
     UNIT(names_are_listed_when_their_records_stand),
     UNIT(what_somebody_else_made_is_not_listed),
+    UNIT(what_somebody_else_made_is_told_until_it_is_ours_or_not_wanted),
     UNIT(what_is_shared_is_listed_by_each),
     UNIT(a_name_that_stands_at_one_pihole_is_listed),
     UNIT(names_stay_listed_while_a_restart_does_not_know),

@@ -217,6 +217,20 @@ static bool is_ours(const struct turn *turn, struct text name)
     return is_left;
 }
 
+// Does it stand there all the same, by lines of somebody else's?
+static bool is_satisfied(const struct turn *turn, struct text name)
+{
+    size_t count;
+    const struct standing *standing = turn_find(turn, name, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct receipt *receipt = standing[i].receipt;
+        if (receipt->state != RECEIPT_SETTLED || receipt->intent != CLAIM_SET ||
+            !receipt->is_foreign)
+            return false;
+    }
+    return count > 0;
+}
+
 struct listing {
     struct buffer *names;
     size_t count;
@@ -270,7 +284,8 @@ static bool may_list(const struct turn *turn)
 {
     if (!turn->in->owner_id || (turn->wants.is_registered && turn->wants.is_frozen))
         return false;
-    return turn->is_marked || (turn->wants.is_registered && !is_adopting(turn));
+    return turn->is_marked || turn->source->ours.satisfied_hosts.at ||
+           (turn->wants.is_registered && !is_adopting(turn));
 }
 
 // ---- annotations --------------------------------------------------------------------------------
@@ -310,10 +325,21 @@ static void keep_marks(struct turn *turn)
     if (!turn->out->mark_count && !adds)
         return;
     keep_mark(turn, PIHOLE_STATUS, ours->status);
+    keep_mark(turn, PIHOLE_SATISFIED_HOSTS, ours->satisfied_hosts);
     if (!turn->is_marked)
         return;
     keep_mark(turn, PIHOLE_MANAGED_HOSTS, ours->managed_hosts);
     keep_mark(turn, PIHOLE_MANAGED_BY, ours->managed_by);
+}
+
+static void mark_satisfied(struct turn *turn)
+{
+    AUTO_BUFFER list = {0};
+    for (size_t i = 0; turn->wants.is_registered && i < turn->wants.name_count; i++)
+        if (is_satisfied(turn, turn->wants.names[i]))
+            buffer_printf(&list, "%s%.*s", list.len ? "," : "", TEXT_ARGS(turn->wants.names[i]));
+    mark(turn, PIHOLE_SATISFIED_HOSTS, turn->source->ours.satisfied_hosts,
+         list.len ? arena_copy(turn->arena, list.at, list.len) : NULL);
 }
 
 static bool mark_names(struct turn *turn)
@@ -325,6 +351,7 @@ static bool mark_names(struct turn *turn)
     struct listing listing = {.names = &list};
     if (!may_list(turn))
         return false;
+    mark_satisfied(turn);
     list_names(turn, &listing);
     if (is_listed(turn, &listing))
         return false;

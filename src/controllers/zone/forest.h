@@ -26,8 +26,9 @@ struct forest_settings {
     size_t claim_count;
     const struct zone_nameserver *fallbacks; // of zones that have none
     size_t fallback_count;
-    // Is there a server group of that name? Of a zone that names one.
-    bool (*has_group)(const void *context, struct text name);
+    // Is there a server group of that name (absent: of a zone that names none), and what do its
+    // servers take at one name?
+    bool (*find_group)(const void *context, struct text name, struct zone_limits *limits);
     // The group whose catalog has that name; NULL: none has. May be NULL.
     const char *(*catalog_of)(const void *context, struct dname name);
     const void *context;

@@ -194,11 +194,12 @@ static void make_nameservers(struct maker *maker, const struct zone_spec *spec,
 // ---- public -------------------------------------------------------------------------------------
 
 static void check_group(struct maker *maker, const struct forest_settings *settings,
-                        const struct zone_spec *spec)
+                        const struct zone_spec *spec, struct zone_limits *limits)
 {
     struct error err;
-    if (!spec->servers.at || text_is(spec->servers, "default") || !settings->has_group ||
-        settings->has_group(settings->context, spec->servers))
+    bool is_found =
+        !settings->find_group || settings->find_group(settings->context, spec->servers, limits);
+    if (is_found || !spec->servers.at || text_is(spec->servers, "default"))
         return;
     (void)error_set(&err, FAULT_WAIT, NULL,
                     "no server group is named %.*s: choose one of the zones configuration",
@@ -214,11 +215,12 @@ struct frame_faults frame_make(const struct forest_settings *settings, struct ar
     *out = (struct zone_frame){
         .fallbacks = settings->fallbacks,
         .fallback_count = settings->fallback_count,
+        .limits = ZONE_LIMITS_OF_NAMED,
     };
     make_timers(&maker, spec, out);
     out->has_mname = spec->mname.at && read_name(&maker, "spec.mname", spec->mname, &out->mname);
     make_rname(&maker, spec->rname, out);
     make_nameservers(&maker, spec, out);
-    check_group(&maker, settings, spec);
+    check_group(&maker, settings, spec, &out->limits);
     return maker.faults;
 }

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "controllers/zone/forest_private.h"
 
 // ---- live zones by name -------------------------------------------------------------------------

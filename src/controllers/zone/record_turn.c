@@ -118,7 +118,8 @@ static bool is_too_early(const struct turn *turn, enum reason reason)
     if (reason != REASON_PENDING)
         return false;
     zones_is_answered(turn->zones, turn->view.object, &since_ms);
-    return since_ms && since_ms + ZONE_PATIENCE_MS > turn->in->now_ms;
+    return since_ms && since_ms <= turn->in->now_ms &&
+           since_ms + ZONE_PATIENCE_MS > turn->in->now_ms;
 }
 
 static void put_zone(struct turn *turn)

@@ -893,16 +893,17 @@ static void open_claims_let_every_zone_live(void **state)
 
 // ---- the zone's own fields ----------------------------------------------------------------------
 
-static bool knows_east(const void *context, struct text name)
+static bool knows_east(const void *context, struct text name, struct zone_limits *limits)
 {
     (void)context;
+    (void)limits;
     return text_is(name, "east");
 }
 
 static void a_zone_that_names_servers_that_are_not_there_keeps_its_records(void **state)
 {
     (void)state;
-    set_settings((struct forest_settings){.has_group = knows_east});
+    set_settings((struct forest_settings){.find_group = knows_east});
     zone("dns/east", "'domainName':'east.','servers':'east'," ALL);
     zone("dns/west", "'domainName':'west.','servers':'west'," ALL);
     zone("dns/none", "'domainName':'none.','servers':'default'," ALL);
@@ -912,6 +913,31 @@ static void a_zone_that_names_servers_that_are_not_there_keeps_its_records(void 
     assert_zone("dns/west", "west. live UnknownServers");
     assert_zone("dns/none", "none. live Accepted NoNameservers");
     assert_record("a/www", "www.west. Adopted dns/west in");
+}
+
+static bool takes_two(const void *context, struct text name, struct zone_limits *limits)
+{
+    (void)context;
+    limits->records_per_type = text_is(name, "east") ? 2 : 0;
+    return true;
+}
+
+static void the_servers_of_a_zone_say_how_many_records_a_name_may_have(void **state)
+{
+    (void)state;
+    set_settings((struct forest_settings){.find_group = takes_two});
+    zone("dns/east", "'domainName':'east.','servers':'east'," ALL);
+    zone("dns/west", "'domainName':'west.','servers':'west'," ALL);
+    record("a/e1", "'domainName':'www.east.','type':'A','rdata':'192.0.2.1'");
+    record("a/e2", "'domainName':'www.east.','type':'A','rdata':'192.0.2.2'");
+    record("a/e3", "'domainName':'www.east.','type':'A','rdata':'192.0.2.3'");
+    record("a/w1", "'domainName':'www.west.','type':'A','rdata':'192.0.2.1'");
+    record("a/w2", "'domainName':'www.west.','type':'A','rdata':'192.0.2.2'");
+    record("a/w3", "'domainName':'www.west.','type':'A','rdata':'192.0.2.3'");
+    settle();
+    assert_record("a/e2", "www.east. Adopted dns/east in");
+    assert_record("a/e3", "www.east. Adopted dns/east TooManyRecords");
+    assert_record("a/w3", "www.west. Adopted dns/west in");
 }
 
 static const char *has_catalog(const void *context, struct dname name)
@@ -1537,7 +1563,7 @@ static void change_settings(void)
         .is_open = dice(4) == 0,
         .claims = dice(3) ? NULL : claims,
         .claim_count = 1,
-        .has_group = knows_east,
+        .find_group = knows_east,
     });
 }
 
@@ -1634,6 +1660,7 @@ int main(void)
         TEST(open_claims_let_every_zone_live),
         TEST(a_zone_with_the_name_of_a_catalog_is_not_live),
         TEST(a_zone_that_names_servers_that_are_not_there_keeps_its_records),
+        TEST(the_servers_of_a_zone_say_how_many_records_a_name_may_have),
         TEST(a_mailbox_becomes_a_name),
         TEST(an_soa_that_cannot_be_made_is_told_and_the_name_stays_taken),
         TEST(nameservers_are_names_with_addresses),

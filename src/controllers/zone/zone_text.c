@@ -285,9 +285,13 @@ static const char *list_laggards(struct arena *arena, const struct zone_status *
     AUTO_BUFFER out = {0};
     for (size_t i = 0; i < status->server_count; i++) {
         const struct zone_status_server *server = &status->servers[i];
-        if (server->state != SERVER_CURRENT)
-            buffer_printf(&out, "%s%.*s is %s", out.len ? ", " : "", TEXT_ARGS(server->name),
-                          zone_server_state_name(server->state));
+        if (server->state == SERVER_CURRENT)
+            continue;
+        buffer_printf(&out, "%s%.*s is %s", out.len ? ", " : "", TEXT_ARGS(server->name),
+                      zone_server_state_name(server->state));
+        if (server->is_stuck)
+            buffer_printf(&out, " (it fetched serial %u and could not load it: see its log)",
+                          server->fetched_serial);
     }
     return steal_text(arena, &out);
 }
@@ -306,7 +310,8 @@ const char *zone_programmed_text(struct arena *arena, enum reason reason,
     if (reason == REASON_PUBLISHED)
         return "every server answers it";
     if (reason == REASON_NO_SERVERS)
-        return "no server group has the zone: it stands in status.entries";
+        return "no server group has the zone: nobody serves it from here, it stands in "
+               "status.entries";
     if (reason == REASON_PENDING && has_unsure(status))
         return arena_printf(arena,
                             "what was fetched just before the restart is not known, and nobody may "
@@ -408,7 +413,7 @@ static bool was_ready(const struct conditions *conditions)
 }
 
 void zone_notes(struct verdict *out, const struct conditions *before,
-                const struct conditions *after)
+                const struct conditions *after, bool is_stuck)
 {
     static const struct note_row rows[] = {
         {"Programmed", REASON_PUBLISHED, false, false, true, EVENT_FIRST_PUBLISHED},
@@ -416,6 +421,10 @@ void zone_notes(struct verdict *out, const struct conditions *before,
         {"Accepted", REASON_ZONE_CONFLICT, false, true, false, EVENT_ZONE_CONFLICT},
     };
     note_rows(out, rows, COUNT_OF(rows), before, after);
+    if (is_stuck && reason_of(before, "Programmed") == REASON_SERVER_BEHIND &&
+        reason_of(after, "Programmed") == REASON_SERVER_BEHIND &&
+        strcmp(message_of(before, "Programmed"), message_of(after, "Programmed")) != 0)
+        verdict_note(out, true, EVENT_SERVER_BEHIND, message_of(after, "Programmed"));
     if (was_ready(before) && !was_ready(after))
         verdict_note(out, true, EVENT_ZONE_FROZEN, message_of(after, "Ready"));
     if (!was_ready(before) && was_ready(after) && reason_of(before, "Ready") != REASON_NONE)

@@ -43,8 +43,8 @@ void zone_labels_want(struct arena *arena, struct verdict *out, const struct zon
                       size_t count);
 // Labels go first, and the status in a turn of its own: what is to be told waits for that.
 bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict);
-// Events for what changed between two states.
+// Events for what changed between two states. `is_stuck`: a server could not load what it fetched.
 void zone_notes(struct verdict *out, const struct conditions *before,
-                const struct conditions *after);
+                const struct conditions *after, bool is_stuck);
 void record_notes(struct verdict *out, const struct conditions *before,
                   const struct conditions *after);

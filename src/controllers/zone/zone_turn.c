@@ -131,17 +131,28 @@ static bool is_taken(const struct turn *turn)
     return false;
 }
 
+// The hash is short enough that somebody may write two contents that share it.
+static bool is_same_content(const struct zone *stored, const struct zone *built)
+{
+    uint8_t digests[2][32];
+    if (!stored || stored == built)
+        return true;
+    zone_digest(stored, digests[0]);
+    zone_digest(built, digests[1]);
+    return !memcmp(digests[0], digests[1], sizeof digests[0]);
+}
+
 // What stands in the store decides which content may go out, and under which serial.
 static void number(struct turn *turn)
 {
     uint32_t *servers = arena_new_array(turn->arena, uint32_t, turn->in->server_count + 2);
     struct serial_inputs inputs = serial_inputs_of(turn, servers);
     // What was written before is known as such before the next content is built.
-    stored_zone(turn);
+    const struct zone *stored = stored_zone(turn);
     const struct zone_content *content =
         zone_life_build(turn->life, turn->view.compiler, turn->ours.serial);
-    if (has_hash(turn, content) && turn->ours.has_serial && !serial_is_behind(&inputs) &&
-        !is_taken(turn)) {
+    if (has_hash(turn, content) && is_same_content(stored, content->zone) &&
+        turn->ours.has_serial && !serial_is_behind(&inputs) && !is_taken(turn)) {
         put_content(turn, content);
         return;
     }
@@ -241,6 +252,7 @@ static void list_servers(struct turn *turn)
             .fetched_serial = server->fetched,
             .state = zone_life_state(turn->life, server),
             .is_doubtful = server->is_recalled,
+            .is_stuck = server->is_stuck,
         };
     }
     turn->status.servers = list;
@@ -287,6 +299,14 @@ static void set(struct turn *turn, const char *type, enum condition_status statu
                    now_s(turn));
 }
 
+static bool has_stuck_server(const struct turn *turn)
+{
+    for (size_t i = 0; i < turn->status.server_count; i++)
+        if (turn->status.servers[i].is_stuck)
+            return true;
+    return false;
+}
+
 static void set_programmed(struct turn *turn)
 {
     const struct condition *before = conditions_find(&turn->ours.conditions, "Programmed");
@@ -303,12 +323,15 @@ static void set_programmed(struct turn *turn)
         reason, zone_programmed_text(turn->arena, reason, &turn->status));
 }
 
-static bool is_recalled(const struct turn *turn, struct text server)
+// What is not stored of a server.
+static void recall_view(const struct turn *turn, struct zone_status_server *server)
 {
+    server->is_doubtful = server->is_stuck = false;
     for (size_t i = 0; i < turn->in->server_count; i++)
-        if (text_is(server, turn->servers[i].name))
-            return turn->servers[i].is_recalled;
-    return false;
+        if (text_is(server->name, turn->servers[i].name)) {
+            server->is_doubtful = turn->servers[i].is_recalled;
+            server->is_stuck = turn->servers[i].is_stuck;
+        }
 }
 
 // While a change is on its way, what was said of the servers stays; not what others said.
@@ -326,7 +349,7 @@ static void put_servers(struct turn *turn)
     turn->status.servers = turn->ours.servers;
     turn->status.server_count = turn->ours.server_count;
     for (size_t i = 0; i < turn->status.server_count; i++)
-        turn->status.servers[i].is_doubtful = is_recalled(turn, turn->status.servers[i].name);
+        recall_view(turn, &turn->status.servers[i]);
 }
 
 // ---- conditions ---------------------------------------------------------------------------------
@@ -451,6 +474,6 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     if (zone_is_label_first(snapshot, out))
         out->line_count = 0;
     else
-        zone_notes(out, &turn.ours.conditions, &turn.status.conditions);
+        zone_notes(out, &turn.ours.conditions, &turn.status.conditions, has_stuck_server(&turn));
     out->status = zone_status_encode(turn.arena, &turn.status);
 }

@@ -5,6 +5,7 @@
 #include "controllers/zone/zonefiles.h"
 #include "controllers/zone/zones.h"
 #include "kinds/zonefile/zonefile_kind.h"
+#include "store/store.h"
 
 enum {
     KEY_OCTETS_MAX = 253,
@@ -29,6 +30,8 @@ struct turn {
     size_t count;
     bool is_early;          // a zone is on its way to the store
     bool is_missing;        // a zone, so that what stands there stays
+    struct text *forbidden; // zones that do not allow it, so that what stands there goes
+    size_t forbidden_count;
     struct buffer problems; // for people
     enum reason reason;
     struct value *data;
@@ -91,6 +94,14 @@ static bool compiles(const struct forest_zone *view)
            (view->ready == REASON_COMPILED || view->ready == REASON_NO_NAMESERVERS);
 }
 
+static bool is_forbidden(const struct turn *turn, struct text fqdn)
+{
+    for (size_t i = 0; i < turn->forbidden_count; i++)
+        if (text_equal(turn->forbidden[i], fqdn))
+            return true;
+    return false;
+}
+
 // What the store has the hash and serial of; NULL: that is not known here, or not yet.
 static const struct zone *content_of(struct zone_life *life, const struct forest_zone *view,
                                      const struct zone_status *status)
@@ -127,6 +138,18 @@ static void add_part(struct turn *turn, struct zone_ref ref, struct zone_life *l
         miss(turn, ref, "is not compiled yet");
 }
 
+static void forbid(struct turn *turn, struct zone_ref ref, const struct zone_status *status)
+{
+    turn->forbidden[turn->forbidden_count++] = status->fqdn;
+    add_problem(
+        turn, REASON_NOT_PERMITTED,
+        arena_printf(
+            turn->arena,
+            "zone %.*s/%.*s is not for ZoneFiles of namespace %.*s: its annotation " ZONE_GROUP
+            "/" ZONE_FILE_NAMESPACES " has to name that",
+            TEXT_ARGS(ref.namespace_), TEXT_ARGS(ref.name), TEXT_ARGS(turn->in->namespace_)));
+}
+
 static void look_at(struct turn *turn, struct zone_ref ref)
 {
     struct zone_spec spec;
@@ -138,7 +161,9 @@ static void look_at(struct turn *turn, struct zone_ref ref)
         return;
     }
     zone_unpack(turn->arena, object_spec(life->object), object_ours(life->object), &spec, &status);
-    if (!view.is_live && !zone_is_own_fault(view.accepted))
+    if (!zone_allows_file(&spec, ref.namespace_, turn->in->namespace_))
+        forbid(turn, ref, &status);
+    else if (!view.is_live && !zone_is_own_fault(view.accepted))
         miss(turn, ref, "is not accepted");
     else if (!status.has_serial && compiles(&view))
         turn->is_early = true;
@@ -173,7 +198,8 @@ static struct value *list_zones(struct turn *turn)
             value_append(kept, value_make_text(turn->arena, turn->parts[i].zone.fqdn));
     }
     for (size_t i = 0; turn->is_missing && i < turn->ours.zone_count; i++) {
-        if (has_part(turn, turn->ours.zones[i].fqdn))
+        if (has_part(turn, turn->ours.zones[i].fqdn) ||
+            is_forbidden(turn, turn->ours.zones[i].fqdn))
             continue;
         put_zone(turn, turn->ours.zones[i]);
         value_append(kept, value_make_text(turn->arena, turn->ours.zones[i].fqdn));
@@ -185,7 +211,8 @@ static bool was_held_back(const struct turn *turn)
 {
     const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
     return !ready || ready->reason == REASON_TOO_LARGE || ready->reason == REASON_FORBIDDEN ||
-           ready->reason == REASON_VALIDATION_FAILED || ready->reason == REASON_CONFIG_MAP_CONFLICT;
+           ready->reason == REASON_VALIDATION_FAILED || ready->reason == REASON_NOT_OURS ||
+           ready->reason == REASON_CONFIG_MAP_CONFLICT;
 }
 
 static bool is_news(const struct turn *turn)
@@ -231,6 +258,15 @@ static const struct value *owners_of(struct turn *turn)
     return list;
 }
 
+static const struct store_mark *grant_of(const struct turn *turn)
+{
+    struct store_mark *grant = arena_new_of(turn->arena, struct store_mark);
+    *grant = (struct store_mark){
+        .key = ZONE_FILE_GRANT,
+        .value = arena_copy(turn->arena, turn->in->name.at, turn->in->name.len)};
+    return grant;
+}
+
 static void want_config_map(struct turn *turn, const struct value *kept)
 {
     struct object_want *want = arena_new_of(turn->arena, struct object_want);
@@ -242,8 +278,16 @@ static void want_config_map(struct turn *turn, const struct value *kept)
                                  .namespace_ = turn->in->namespace_,
                                  .name = turn->spec.config_map,
                                  .tree = tree,
-                                 .kept = kept};
+                                 .kept = kept,
+                                 .grant = grant_of(turn)};
     turn->out->object = want;
+}
+
+static enum reason reason_of_refusal(const struct error *refused)
+{
+    if (!strcmp(refused->reason, "NotOurs"))
+        return REASON_NOT_OURS;
+    return refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED;
 }
 
 static void set_refused(struct turn *turn)
@@ -254,8 +298,7 @@ static void set_refused(struct turn *turn)
     keep_status(turn);
     buffer_clear(&turn->problems);
     turn->reason = REASON_NONE;
-    add_problem(turn, refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
-                refused->text);
+    add_problem(turn, reason_of_refusal(refused), refused->text);
 }
 
 static void write_zones(struct turn *turn)
@@ -318,6 +361,7 @@ static void decide(struct turn *turn)
     zonefile_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->spec,
                     &turn->ours);
     turn->parts = arena_new_array(turn->arena, struct part, turn->spec.zone_count + 1);
+    turn->forbidden = arena_new_array(turn->arena, struct text, turn->spec.zone_count + 1);
     turn->status.observed_generation = subject->generation;
     if (has_config_map(turn)) {
         for (size_t i = 0; i < turn->spec.zone_count; i++)

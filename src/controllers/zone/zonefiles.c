@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "base/table.h"
 #include "controllers/zone/zones.h"
@@ -222,7 +222,7 @@ static char *config_map_of(const struct object *object)
 static bool says_the_same(const struct object *old, const struct object *now)
 {
     return old->generation == now->generation && old->created_s == now->created_s &&
-           object_spec_hash(old) == object_spec_hash(now);
+           object_has_same_spec(old, now);
 }
 
 // Takes over what it was before; NULL in it: nothing.
@@ -276,8 +276,19 @@ const struct object *zonefiles_rival(const struct zonefiles *files, const struct
 
 const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone)
 {
+    CLEANUP(arena) struct arena *arena = arena_new();
     const struct place *place = place_find(files, ref_of(zone));
-    return place && place->count == 1 ? place->files[0] : NULL;
+    const struct object *only = NULL;
+    struct zone_spec spec;
+    zone_unpack(arena, object_spec(zone), object_ours(zone), &spec, NULL);
+    for (size_t i = 0; place && i < place->count; i++) {
+        if (!zone_allows_file(&spec, object_namespace(zone), object_namespace(place->files[i])))
+            continue;
+        if (only)
+            return NULL;
+        only = place->files[i];
+    }
+    return only;
 }
 
 // ---- Zones --------------------------------------------------------------------------------------
@@ -291,7 +302,8 @@ static uint64_t state_of(const struct object *zone)
     const struct condition *accepted = conditions_find(&status.conditions, "Accepted");
     uint64_t mixed[] = {hash_octets(status.fqdn.at, status.fqdn.len),
                         hash_octets(status.hash.at, status.hash.len), status.serial,
-                        accepted ? accepted->reason : REASON_NONE};
+                        accepted ? accepted->reason : REASON_NONE,
+                        hash_octets(spec.file_namespaces.at, spec.file_namespaces.len)};
     return hash_octets(mixed, sizeof mixed) | 1;
 }
 

@@ -21,7 +21,7 @@ void zonefiles_touch(struct zonefiles *files, const struct object *zone);
 // Wakes those.
 void zonefiles_settle(struct zonefiles *files, struct zones *zones,
                       const struct overview_calls *calls);
-// The one ZoneFile that names the Zone; NULL: none does, or more than one.
+// The one ZoneFile that names the Zone and may; NULL: none does, or more than one.
 const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone);
 // The oldest of the other ZoneFiles that write the same ConfigMap, if that is older; NULL: this one
 // has it.

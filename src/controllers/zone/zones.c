@@ -195,9 +195,12 @@ static const struct zones_group *find_group(const struct zones *zones, struct te
     return config ? zones_config_group(config, name) : NULL;
 }
 
-static bool has_group(const void *context, struct text name)
+static bool take_group(const void *context, struct text name, struct zone_limits *limits)
 {
-    return find_group(context, name) != NULL;
+    const struct zones_group *group = find_group(context, name);
+    if (group)
+        *limits = (struct zone_limits){group->max_records_per_type, group->max_types_per_name};
+    return group != NULL;
 }
 
 static const char *catalog_of(const void *context, struct dname name)
@@ -246,7 +249,7 @@ static void *make(const void *settings)
         .is_open = !strcmp(zones->settings->claims, "open"),
         .fallbacks = fallbacks_items(zones->fallbacks),
         .fallback_count = fallbacks_count(zones->fallbacks),
-        .has_group = has_group,
+        .find_group = take_group,
         .catalog_of = catalog_of,
         .context = zones,
     };
@@ -528,12 +531,12 @@ static void wake_answered(struct zones *zones, struct zone_life *life, int64_t n
         end_waits(life);
 }
 
-// Returns when the next one's patience ends, or 0.
+// Returns when the next one's patience ends, or 0. (A clock that was set back ends it.)
 static int64_t wake_late(struct zones *zones, struct zone_life *life, int64_t now_ms)
 {
     while (life->wait_told < life->wait_count) {
         const struct zone_wait *wait = &life->waits[life->wait_told];
-        if (wait->since_ms + ZONE_PATIENCE_MS > now_ms)
+        if (wait->since_ms <= now_ms && wait->since_ms + ZONE_PATIENCE_MS > now_ms)
             return wait->since_ms + ZONE_PATIENCE_MS;
         wake_row(zones, wait->row);
         life->wait_told++;

@@ -189,6 +189,12 @@ void admission_write_metrics(const struct admission *admission, struct buffer *o
 
 // ---- life ---------------------------------------------------------------------------------------
 
+static void listening(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct admission *admission = context;
+    admission->options.listening(admission->options.context, at, trouble);
+}
+
 struct admission *admission_new(struct loop *loop, const struct admission_options *options,
                                 struct error *err)
 {
@@ -199,6 +205,7 @@ struct admission *admission_new(struct loop *loop, const struct admission_option
                                                .is_tls = true,
                                                .handle = handle,
                                                .gone = gone,
+                                               .listening = options->listening ? listening : NULL,
                                                .context = admission};
     admission->options = *options;
     admission->loop = loop;
@@ -224,6 +231,11 @@ void admission_free(struct admission *admission)
     arena_free(admission->arena);
     buffer_done(&admission->reply);
     free(admission);
+}
+
+const char *admission_trouble(const struct admission *admission)
+{
+    return http_server_trouble(admission->server);
 }
 
 uint16_t admission_port(const struct admission *admission)

@@ -15,6 +15,7 @@
 // nobody. Every replica serves; nothing is asked of the API server. Connections are closed until a
 // certificate is there.
 
+struct hostport;
 struct admission_options {
     const char *address; // "" = all
     uint16_t port;
@@ -23,6 +24,8 @@ struct admission_options {
     // What other objects say to one whose own content is in order; adds to `findings`. Or NULL.
     void (*judge)(void *context, const struct kind *kind, const struct value *object,
                   struct findings *findings);
+    // As http_server_options has it.
+    void (*listening)(void *context, const struct hostport *at, const char *trouble);
     void *context;
 };
 
@@ -31,6 +34,7 @@ struct loop;
 struct admission *admission_new(struct loop *loop, const struct admission_options *options,
                                 struct error *err);
 void admission_free(struct admission *admission);
+const char *admission_trouble(const struct admission *admission); // why it does not listen, or NULL
 uint16_t admission_port(const struct admission *admission);
 // For connections from now on; fails and changes nothing when the two do not belong together.
 bool admission_set_certificate(struct admission *admission, struct text certificate_pem,

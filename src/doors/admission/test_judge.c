@@ -212,6 +212,18 @@ static void a_secret_that_is_missing_is_told(void **state)
                         "Secret dns/key does not exist: create it");
 }
 
+static void a_record_whose_class_has_no_secret_is_told(void **state)
+{
+    (void)state;
+    apply(SEALED("old"));
+    wait_ms(1000);
+    assert_string_equal(
+        said_as(&dnsrecord_kind,
+                RECORD("shop", "new", "old", "type: A, subdomain: new, values: [192.0.2.1]"),
+                FINDING_ERROR),
+        "DNSClass old can't be used: Secret dns/key does not exist: create it");
+}
+
 static void nothing_is_told_before_all_is_synced_or_of_strange_kinds(void **state)
 {
     (void)state;
@@ -265,6 +277,7 @@ int main(void)
         TEST(an_object_does_not_compete_with_itself),
         TEST(a_secret_that_nobody_looked_for_is_not_said_to_be_missing),
         TEST(a_secret_that_is_missing_is_told),
+        TEST(a_record_whose_class_has_no_secret_is_told),
         TEST(nothing_is_told_before_all_is_synced_or_of_strange_kinds),
         TEST(asking_leaves_no_trace),
         TEST(a_resource_version_of_any_length_is_taken),

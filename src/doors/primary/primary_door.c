@@ -71,10 +71,16 @@ static const struct zones_group *group_of(const struct primary_door *door,
 }
 
 // A server may have its zone of another primary, under numbers that are ours too: until it has
-// fetched here, differences would not fit to what it has.
-static enum primary_grant grant_of(const struct published_zone *zone,
-                                   const struct zones_server *server)
+// fetched here, differences would not fit to what it has. Those that it cannot load would lead
+// through what has been put right since.
+static enum primary_grant grant_of(const struct primary_door *door,
+                                   const struct published_zone *zone,
+                                   const struct zones_server *server, const uint32_t *has)
 {
+    if (server && has &&
+        published_is_stuck(door->published, zone->apex, server->name, *has,
+                           loop_mono_ms(door->loop)))
+        return PRIMARY_WHOLES;
     for (size_t i = 0; server && i < zone->fetch_count; i++)
         if (!strcmp(zone->fetches[i].server, server->name) && zone->fetches[i].has_fetched)
             return PRIMARY_ALL;
@@ -93,8 +99,8 @@ static enum primary_grant hope_of(const struct primary_door *door, const uint8_t
 }
 
 static bool find_zone(void *context, struct dname apex, const uint8_t address[16],
-                      const struct tsig_key *key, const struct zone_history **history,
-                      enum primary_grant *grant)
+                      const struct tsig_key *key, const uint32_t *has,
+                      const struct zone_history **history, enum primary_grant *grant)
 {
     struct reply *reply = context;
     const struct published_zone *zone = published_find(reply->door->published, apex);
@@ -105,7 +111,7 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
     const struct zones_group *group = group_of(reply->door, zone);
     const struct zones_server *server = NULL;
     bool may = group && zones_group_admits(group, address, key, &server);
-    *grant = may ? grant_of(zone, server) : PRIMARY_NOTHING;
+    *grant = may ? grant_of(reply->door, zone, server, has) : PRIMARY_NOTHING;
     *history = zone->state == PUBLISHED_HELD ? NULL : zone->history;
     if (may && server && !reply->server)
         reply->server = mem_copy_text(server->name);
@@ -213,7 +219,7 @@ static void note_fetched(const struct reply *reply, const struct primary_told *t
 {
     if (reply->server)
         published_fetched(reply->door->published, (struct dname){told->apex, told->apex_len},
-                          reply->server, told->serial);
+                          reply->server, told->serial, loop_mono_ms(reply->door->loop));
 }
 
 // ---- answers ------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "io/http_server.h"
 
-enum { CHECKS_FIRST = 64 };
+enum { CHECKS_FIRST = 64, CHECK_OCTETS_MAX = 4096 };
 
 struct probes {
     struct probes_options options;
@@ -42,12 +42,20 @@ static struct store_check *collect(const struct probes *probes, size_t *count)
     return checks;
 }
 
+// The text may name a file whose name could pass for another line.
+static void write_failed(struct buffer *out, const struct store_check *check)
+{
+    buffer_printf(out, "[-]%s failed: ", check->name);
+    text_clean(out, text_of(check->text), CHECK_OCTETS_MAX);
+    buffer_add_char(out, '\n');
+}
+
 static void write_check(struct buffer *out, const struct store_check *check)
 {
     if (check->is_ok)
         buffer_printf(out, "[+]%s ok\n", check->name);
     else
-        buffer_printf(out, "[-]%s failed: %s\n", check->name, check->text);
+        write_failed(out, check);
 }
 
 static void answer_ready(const struct probes *probes, struct http_exchange *exchange,
@@ -139,7 +147,7 @@ static void judge_metrics(const struct probes *probes, struct http_exchange *exc
     *asker = (struct asker){probes, exchange};
     http_exchange_set_data(exchange, asker);
     if (token.len)
-        options->judge(options->context, token, asker);
+        options->judge(options->context, token, http_exchange_peer(exchange), asker);
     else
         probes_judged(asker, PROBES_UNKNOWN);
 }
@@ -191,6 +199,12 @@ static void gone(void *context, struct http_exchange *exchange)
     free(asker);
 }
 
+static void listening(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct probes *probes = context;
+    probes->options.listening(probes->options.context, at, trouble);
+}
+
 struct probes *probes_new(struct loop *loop, const struct probes_options *options,
                           struct error *err)
 {
@@ -200,6 +214,7 @@ struct probes *probes_new(struct loop *loop, const struct probes_options *option
                                                .is_tls = options->is_tls,
                                                .handle = handle,
                                                .gone = gone,
+                                               .listening = options->listening ? listening : NULL,
                                                .context = probes};
     probes->options = *options;
     probes->server = http_server_new(loop, &server, err);
@@ -208,6 +223,11 @@ struct probes *probes_new(struct loop *loop, const struct probes_options *option
         return NULL;
     }
     return probes;
+}
+
+const char *probes_trouble(const struct probes *probes)
+{
+    return http_server_trouble(probes->server);
 }
 
 void probes_free(struct probes *probes)

@@ -20,6 +20,7 @@ enum probes_verdict {
     PROBES_UNSURE,    // 503
 };
 
+struct hostport;
 struct probes_options {
     const char *address;
     uint16_t port;
@@ -29,10 +30,12 @@ struct probes_options {
     const char *(*trouble)(void *context);
     // Prometheus text 0.0.4, appended. NULL: no /metrics.
     void (*metrics)(void *context, struct buffer *out);
-    // Whose token is it, and may they read /metrics? Leads to one probes_judged, at once or later,
-    // unless `forget` comes first. NULL: everybody may.
-    void (*judge)(void *context, struct text token, void *asker);
+    // Whose token is it that came from this address, and may they read /metrics? Leads to one
+    // probes_judged, at once or later, unless `forget` comes first. NULL: everybody may.
+    void (*judge)(void *context, struct text token, const char *peer, void *asker);
     void (*forget)(void *context, void *asker);
+    // As http_server_options has it.
+    void (*listening)(void *context, const struct hostport *at, const char *trouble);
     bool is_tls; // connections are closed until there is a certificate
     void *context;
 };
@@ -42,6 +45,7 @@ struct loop;
 struct probes *probes_new(struct loop *loop, const struct probes_options *options,
                           struct error *err);
 void probes_free(struct probes *probes);
+const char *probes_trouble(const struct probes *probes); // why it does not listen; NULL: it does
 // For connections from now on; with is_tls only.
 bool probes_set_certificate(struct probes *probes, struct text certificate_pem,
                             const struct secret *key_pem, struct error *err);

@@ -25,6 +25,7 @@ struct nonces {
     struct table by_digest;
     uint32_t buckets[BUCKETS]; // by the second in which they expire
     int64_t swept_s;
+    struct spans forgotten; // stamps whose nonces may be gone
 };
 
 static uint64_t digest_hash(const uint8_t digest[16])
@@ -74,6 +75,11 @@ static uint32_t *bucket_of(struct nonces *nonces, int64_t expiry_s)
     return &nonces->buckets[(uint64_t)expiry_s % BUCKETS];
 }
 
+static void forget(struct nonces *nonces, int64_t stamp_s)
+{
+    spans_add(&nonces->forgotten, (struct span){stamp_s, stamp_s});
+}
+
 // A clock that was set back leaves entries of a later age among the others: they stay.
 static void drop_expired(struct nonces *nonces, int64_t second, int64_t now_s)
 {
@@ -86,6 +92,7 @@ static void drop_expired(struct nonces *nonces, int64_t second, int64_t now_s)
             continue;
         }
         *link = entry->next;
+        forget(nonces, entry->stamp_s);
         table_remove(&nonces->by_digest, digest_hash(entry->digest), id);
         entry->next = nonces->free;
         nonces->free = id;
@@ -136,6 +143,8 @@ enum nonce_verdict nonces_use(struct nonces *nonces, struct text nonce, int64_t 
     sweep(nonces, now_s);
     if (table_find(&nonces->by_digest, digest_hash(digest), digest) != TABLE_NONE)
         return NONCE_USED;
+    if (spans_have(&nonces->forgotten, stamp_s))
+        return NONCE_FORGOTTEN;
     if (nonces->count >= nonces->limit)
         return NONCE_FULL;
     add(nonces, digest, stamp_s);
@@ -145,10 +154,18 @@ enum nonce_verdict nonces_use(struct nonces *nonces, struct text nonce, int64_t 
 void nonces_restore(struct nonces *nonces, const uint8_t digest[16], int64_t stamp_s, int64_t now_s)
 {
     sweep(nonces, now_s);
-    if (stamp_s + LIFE_S < now_s || stamp_s > now_s + LIFE_S || nonces->count >= nonces->limit ||
-        table_find(&nonces->by_digest, digest_hash(digest), digest) != TABLE_NONE)
+    if (table_find(&nonces->by_digest, digest_hash(digest), digest) != TABLE_NONE)
         return;
-    add(nonces, digest, stamp_s);
+    bool is_live = stamp_s >= now_s - LIFE_S && stamp_s <= now_s + LIFE_S;
+    if (is_live && nonces->count < nonces->limit)
+        add(nonces, digest, stamp_s);
+    else
+        forget(nonces, stamp_s);
+}
+
+void nonces_restore_forgotten(struct nonces *nonces, struct span span)
+{
+    spans_add(&nonces->forgotten, span);
 }
 
 size_t nonces_count(const struct nonces *nonces)
@@ -163,4 +180,11 @@ void nonces_each(const struct nonces *nonces,
     for (size_t bucket = 0; bucket < BUCKETS; bucket++)
         for (uint32_t id = nonces->buckets[bucket]; id != TABLE_NONE; id = nonces->entries[id].next)
             call(context, nonces->entries[id].digest, nonces->entries[id].stamp_s);
+}
+
+void nonces_each_forgotten(const struct nonces *nonces,
+                           void (*call)(void *context, struct span span), void *context)
+{
+    for (size_t i = 0; i < nonces->forgotten.count; i++)
+        call(context, nonces->forgotten.at[i]);
 }

@@ -394,6 +394,12 @@ static const char *percent_decode(struct arena *arena, const char *path)
     return out;
 }
 
+static struct verify_time time_of(const struct provider_api *api)
+{
+    struct loop *loop = api->options.world->loop;
+    return (struct verify_time){loop_unix_ms(loop), loop_mono_ms(loop)};
+}
+
 static bool is_let_in(struct ask_state *ask, const char *path)
 {
     struct provider_api *api = ask->api;
@@ -414,8 +420,8 @@ static bool is_let_in(struct ask_state *ask, const char *path)
                        http_exchange_header(exchange, "X-DNS-Signature", 1),
         .body = http_exchange_body(exchange),
     };
-    bool is_good = verify_request(&api->verifier, &input, loop_unix_ms(api->options.world->loop),
-                                  &stamp_s, &err);
+    const struct verify_time now = time_of(api);
+    bool is_good = verify_request(&api->verifier, &input, &now, &stamp_s, &err);
     if (is_good && api->state)
         is_good = state_log_nonce(api->state, text_of(input.nonce), stamp_s, &err);
     if (!is_good)
@@ -568,13 +574,13 @@ static bool open_state(struct provider_api *api, struct error *err)
 {
     const struct provider_api_options *options = &api->options;
     const struct state_log_reader reader = {restore_record, api};
-    int64_t now_s = loop_unix_ms(options->world->loop) / 1000;
+    const struct verify_time now = time_of(api);
     if (!options->state_dir) {
-        api->verifier.start_s = now_s;
+        verifier_start(&api->verifier, &now);
         return true;
     }
     api->state = state_log_open(options->world->disk, options->state_dir, api->verifier.nonces,
-                                &reader, now_s, options->log, err);
+                                &reader, now.unix_ms / 1000, options->log, err);
     return api->state != NULL;
 }
 
@@ -589,17 +595,25 @@ static void write_refusal(void *context, const struct http_exchange *exchange, i
     write_error(out, error.code, error.text);
 }
 
+static void listening(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct provider_api *api = context;
+    api->options.listening(api->options.context, at, trouble);
+}
+
 static bool listen_on(struct provider_api *api, struct error *err)
 {
     const struct http_server_options options = {
         .address = api->options.address,
         .port = api->options.port,
         .max_connections = api->options.max_connections,
+        .max_body_octets = body_limits.octets,
         .head_timeout_ms = 10000,
         .body_timeout_ms = 10000,
         .handle = handle,
         .gone = client_gone,
         .write_refusal = write_refusal,
+        .listening = api->options.listening ? listening : NULL,
         .context = api,
     };
     api->server = http_server_new(api->options.world->loop, &options, err);
@@ -654,6 +668,11 @@ void provider_api_set_keys(struct provider_api *api, struct secret *const *keys,
     for (size_t i = 0; i < count; i++)
         api->verifier.keys[i] = hmac_key_new(api->verifier.algorithm, keys[i]);
     api->verifier.key_count = count;
+}
+
+const char *provider_api_trouble(const struct provider_api *api)
+{
+    return http_server_trouble(api->server);
 }
 
 uint16_t provider_api_port(const struct provider_api *api)

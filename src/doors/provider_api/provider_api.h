@@ -14,6 +14,7 @@
 // The receiving side of the signed webhook protocol: checks who asks, reads the request, submits a
 // wish to the lane that serves the name, and answers with its receipt.
 
+struct hostport;
 struct provider_api_options {
     const struct world *world;
     struct engine *engine;
@@ -32,6 +33,8 @@ struct provider_api_options {
     bool keeps_records;    // the state holds the records too (memory backend)
     // Which lane serves a zone ("" when there are no zones).
     const char *(*lane_of)(void *context, struct text zone);
+    // As http_server_options has it.
+    void (*listening)(void *context, const struct hostport *at, const char *trouble);
     void *context;
 };
 
@@ -40,6 +43,7 @@ struct provider_api;
 struct provider_api *provider_api_new(const struct provider_api_options *options,
                                       struct error *err);
 void provider_api_free(struct provider_api *api);
+const char *provider_api_trouble(const struct provider_api *api); // why it does not listen, or NULL
 uint16_t provider_api_port(const struct provider_api *api);
 // All keys that are accepted from now on; takes its own references.
 void provider_api_set_keys(struct provider_api *api, struct secret *const *keys, size_t count);

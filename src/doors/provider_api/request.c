@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/webhook/body.h"
+
 enum { VALUES_MAX = 256, NUMBER_MAX = 65535 };
 
 static bool refuse(struct error *err, const char *code, const char *text)
@@ -150,6 +152,14 @@ static bool read_value(struct arena *arena, struct text text, bool is_inline,
     return true;
 }
 
+static bool has_root(const struct record_set *set)
+{
+    for (size_t i = 0; i < set->value_count; i++)
+        if (text_is(set->values[i], "."))
+            return set->type == RECORD_MX || set->type == RECORD_SRV;
+    return false;
+}
+
 static bool read_values(struct arena *arena, const struct value *record, struct record_set *out,
                         struct error *err)
 {
@@ -174,6 +184,9 @@ static bool read_values(struct arena *arena, const struct value *record, struct 
     out->values = values;
     if (out->type == RECORD_CNAME && out->value_count != 1)
         return refuse(err, "INVALID_RECORD", "CNAME records must have exactly one value");
+    if (has_root(out) && (out->value_count > 1 || (out->type == RECORD_MX && out->priority > 0)))
+        return refuse(err, "INVALID_RECORD",
+                      "values: . stands alone, in an MX record with priority 0");
     return true;
 }
 
@@ -211,7 +224,7 @@ bool request_read_upsert(struct arena *arena, const struct request_scope *scope,
                          struct change *out, struct error *err)
 {
     struct error cause;
-    const struct value *tree = value_read_json(arena, body, &value_reply_limits, &cause);
+    const struct value *tree = value_read_json(arena, body, &body_limits, &cause);
     if (!tree)
         return refuse_with(err, "INVALID_RECORD", "body", &cause);
     if (!text_is(value_text_at(tree, "operation"), "upsert"))

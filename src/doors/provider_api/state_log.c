@@ -13,6 +13,8 @@
 
 #define NONCE_HEAD "{\"nonce\":"
 
+#define FILE_NAME "provider.log"
+
 enum { LOG_MAX = 1 << 30, GROWTH_MAX = 8 << 20, HEX_LEN = 32 };
 
 struct state_log {
@@ -106,6 +108,20 @@ static void read_nonce(struct nonces *nonces, const struct value *line, int64_t 
         nonces_restore(nonces, digest, value_int_at(line, "stamp", 0), now_s);
 }
 
+static void write_span(struct buffer *out, struct span span)
+{
+    buffer_printf(out, "{\"forgotten\":{\"first\":%lld,\"last\":%lld}}\n", (long long)span.first_s,
+                  (long long)span.last_s);
+}
+
+static void read_span(struct nonces *nonces, const struct value *line)
+{
+    const struct value *found = value_find(line, "forgotten");
+    if (found)
+        nonces_restore_forgotten(nonces, (struct span){value_int_at(found, "first", INT64_MAX),
+                                                       value_int_at(found, "last", INT64_MIN)});
+}
+
 static void read_record(struct standing *standing, const struct value *line,
                         const struct request_scope *scope)
 {
@@ -140,8 +156,10 @@ static void read_line(struct text text, struct nonces *nonces, struct standing *
         return;
     }
     read_record(standing, line, &scope);
-    if (nonces)
-        read_nonce(nonces, line, now_s);
+    if (!nonces)
+        return;
+    read_nonce(nonces, line, now_s);
+    read_span(nonces, line);
 }
 
 static bool read_all(const struct state_log *state, struct nonces *nonces,
@@ -169,12 +187,18 @@ static void keep_nonce(void *context, const uint8_t digest[16], int64_t stamp_s)
     write_nonce(context, digest, stamp_s);
 }
 
+static void keep_span(void *context, struct span span)
+{
+    write_span(context, span);
+}
+
 static bool compact(struct state_log *state, const struct standing *standing, struct error *err)
 {
     AUTO_BUFFER out = {0};
     for (size_t i = 0; i < standing->count; i++)
         if (!standing->is_gone[i])
             write_record(&out, &standing->sets[i]);
+    nonces_each_forgotten(state->nonces, keep_span, &out);
     nonces_each(state->nonces, keep_nonce, &out);
     if (!disk_replace(state->disk, state->path, buffer_text(&out), 0600, true, err))
         return false;
@@ -213,13 +237,31 @@ static bool lock_folder(struct state_log *state, const char *dir, struct error *
     return state->lock >= 0;
 }
 
+// A rewrite that was killed leaves one behind.
+static void remove_temporaries(const struct state_log *state, const char *dir)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!disk_list(dir, &names, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        AUTO_BUFFER path = {0};
+        struct text target;
+        buffer_printf(&path, "%s/%s", dir, names[i]);
+        if (disk_temporary_target(names[i], &target) && text_is(target, FILE_NAME))
+            disk_remove(state->disk, path.at, NULL);
+        free(names[i]);
+    }
+    free(names);
+}
+
 struct state_log *state_log_open(struct disk *disk, const char *dir, struct nonces *nonces,
                                  const struct state_log_reader *reader, int64_t now_s,
                                  struct log *log, struct error *err)
 {
     struct buffer path = {0};
     struct state_log *state = mem_new_of(struct state_log);
-    buffer_printf(&path, "%s/provider.log", dir);
+    buffer_printf(&path, "%s/" FILE_NAME, dir);
     state->disk = disk;
     state->lock = -1;
     state->path = buffer_steal(&path);
@@ -230,6 +272,7 @@ struct state_log *state_log_open(struct disk *disk, const char *dir, struct nonc
         state_log_free(state);
         return NULL;
     }
+    remove_temporaries(state, dir);
     return state;
 }
 

@@ -9,7 +9,8 @@
 #include "doors/provider_api/nonces.h"
 #include "io/disk.h"
 
-// What `signpost provider --state DIR` keeps over a restart: used nonces, and the records of the
+// What `signpost provider --state DIR` keeps over a restart: used nonces, the
+// seconds whose nonces were forgotten, and the records of the
 // memory backend. An append log, one JSON line each, compacted by atomic replacement.
 
 struct state_log;

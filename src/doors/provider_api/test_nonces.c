@@ -48,7 +48,7 @@ static void nonce_is_kept_until_300_seconds_behind_its_stamp(void **state)
     assert_int_equal(use(*state, "early", NOW_S, NOW_S + 2), NONCE_NEW);
     assert_int_equal(use(*state, "now", NOW_S, NOW_S + 300), NONCE_USED);
     assert_int_equal(use(*state, "late", NOW_S, NOW_S + 599), NONCE_USED);
-    assert_int_equal(use(*state, "late", NOW_S, NOW_S + 600), NONCE_NEW);
+    assert_int_equal(use(*state, "late", NOW_S + 600, NOW_S + 600), NONCE_NEW);
     assert_int_equal(nonces_count(*state), 1);
 }
 
@@ -62,7 +62,7 @@ static void full_store_refuses_and_forgets_nothing(void **state)
     assert_int_equal(use(*state, "more", NOW_S, NOW_S), NONCE_FULL);
     assert_int_equal(use(*state, "n0", NOW_S, NOW_S), NONCE_USED);
     assert_int_equal(use(*state, "more", NOW_S, NOW_S + 300), NONCE_FULL);
-    assert_int_equal(use(*state, "more", NOW_S, NOW_S + 301), NONCE_NEW);
+    assert_int_equal(use(*state, "more", NOW_S + 301, NOW_S + 301), NONCE_NEW);
     assert_int_equal(nonces_count(*state), 991); // ten had the first stamp
 }
 
@@ -70,8 +70,31 @@ static void long_silence_forgets_all(void **state)
 {
     use(*state, "a", NOW_S, NOW_S);
     use(*state, "b", NOW_S + 299, NOW_S);
-    use(*state, "c", NOW_S, NOW_S + 100000);
+    use(*state, "c", NOW_S + 100000, NOW_S + 100000);
     assert_int_equal(nonces_count(*state), 1);
+}
+
+static void second_whose_nonces_were_forgotten_is_over_for_good(void **state)
+{
+    use(*state, "a", NOW_S, NOW_S);
+    use(*state, "ahead", NOW_S + 400, NOW_S + 400); // the clock jumps ahead
+    assert_int_equal(use(*state, "a", NOW_S, NOW_S + 5), NONCE_FORGOTTEN);
+    assert_int_equal(use(*state, "other", NOW_S, NOW_S + 5), NONCE_FORGOTTEN);
+    assert_int_equal(use(*state, "other", NOW_S + 5, NOW_S + 5), NONCE_NEW);
+    assert_int_equal(use(*state, "ahead", NOW_S + 400, NOW_S + 410), NONCE_USED);
+}
+
+static void year_that_the_clock_skipped_is_not_lost(void **state)
+{
+    enum { YEAR_S = 365 * 86400 };
+    for (int64_t i = 0; i < 1000; i++) {
+        char nonce[24];
+        snprintf(nonce, sizeof nonce, "ahead%lld", (long long)i);
+        use(*state, nonce, NOW_S + YEAR_S + 400 * i, NOW_S + YEAR_S + 400 * i);
+    }
+    assert_int_equal(use(*state, "a", NOW_S, NOW_S), NONCE_NEW);
+    assert_int_equal(use(*state, "a", NOW_S, NOW_S), NONCE_USED);
+    assert_int_equal(use(*state, "b", NOW_S + YEAR_S, NOW_S + YEAR_S), NONCE_FORGOTTEN);
 }
 
 static void clock_that_is_set_back_brings_no_nonce_back(void **state)
@@ -94,7 +117,7 @@ static void clock_near_1970_is_fine(void **state)
     assert_int_equal(use(*state, "a", 5, 5), NONCE_NEW);
     assert_int_equal(use(*state, "b", -200, 6), NONCE_NEW);
     assert_int_equal(use(*state, "a", 5, 305), NONCE_USED);
-    assert_int_equal(use(*state, "a", 5, 306), NONCE_NEW);
+    assert_int_equal(use(*state, "a", 5, 306), NONCE_FORGOTTEN);
 }
 
 struct kept {
@@ -135,8 +158,35 @@ static void restored_nonces_that_cannot_be_live_are_left_out(void **state)
     nonces_restore(*state, digest, NOW_S - 301, NOW_S);
     nonces_restore(*state, digest, NOW_S + 301, NOW_S);
     assert_int_equal(nonces_count(*state), 0);
+    nonces_restore(*state, digest, INT64_MIN, NOW_S);
+    nonces_restore(*state, digest, INT64_MAX, NOW_S);
+    assert_int_equal(nonces_count(*state), 0);
     nonces_restore(*state, digest, NOW_S - 300, NOW_S);
     assert_int_equal(nonces_count(*state), 1);
+}
+
+static void nonce_that_was_left_out_at_the_restart_is_not_new_later(void **state)
+{
+    uint8_t digest[16];
+    nonces_digest(TEXT("a"), digest);
+    nonces_restore(*state, digest, NOW_S, NOW_S + 400);
+    assert_int_equal(use(*state, "a", NOW_S, NOW_S + 10), NONCE_FORGOTTEN);
+}
+
+static void keep_span(void *context, struct span span)
+{
+    nonces_restore_forgotten(context, span);
+}
+
+static void forgotten_seconds_can_be_handed_on(void **state)
+{
+    struct nonces *before = nonces_new(10);
+    use(before, "a", NOW_S, NOW_S);
+    use(before, "b", NOW_S + 400, NOW_S + 400);
+    nonces_each_forgotten(before, keep_span, *state);
+    nonces_free(before);
+    assert_int_equal(use(*state, "a", NOW_S, NOW_S + 10), NONCE_FORGOTTEN);
+    assert_int_equal(use(*state, "a", NOW_S + 1, NOW_S + 10), NONCE_NEW);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -148,10 +198,14 @@ int main(void)
         TEST(nonce_is_kept_until_300_seconds_behind_its_stamp),
         TEST(full_store_refuses_and_forgets_nothing),
         TEST(long_silence_forgets_all),
+        TEST(second_whose_nonces_were_forgotten_is_over_for_good),
+        TEST(year_that_the_clock_skipped_is_not_lost),
         TEST(clock_that_is_set_back_brings_no_nonce_back),
         TEST(clock_near_1970_is_fine),
         TEST(restored_nonce_is_used),
         TEST(restored_nonces_that_cannot_be_live_are_left_out),
+        TEST(nonce_that_was_left_out_at_the_restart_is_not_new_later),
+        TEST(forgotten_seconds_can_be_handed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

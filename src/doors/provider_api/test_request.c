@@ -211,6 +211,14 @@ static void bodies_that_are_no_upsert_are_refused(void **state)
          "ttl: "},
         {RECORD("\"type\":\"CNAME\",\"values\":[\"a.example.org\",\"b.example.org\"]"),
          "INVALID_RECORD", "CNAME records must have exactly one value"},
+        {RECORD("\"type\":\"MX\",\"values\":[\".\",\"a.example.org\"],"
+                "\"metadata\":{\"priority\":0}"),
+         "INVALID_RECORD", ". stands alone"},
+        {RECORD("\"type\":\"MX\",\"values\":[\".\"],\"metadata\":{\"priority\":5}"),
+         "INVALID_RECORD", ". stands alone"},
+        {RECORD("\"type\":\"SRV\",\"values\":[\"a.example.org\",\".\"],"
+                "\"metadata\":{\"priority\":0,\"weight\":0,\"port\":0}"),
+         "INVALID_RECORD", ". stands alone"},
         {"{\"record\":{\"type\":\"A\",\"subdomain\":\"www\",\"values\":[\"192.0.2.1\"]},"
          "\"operation\":\"upsert\"}",
          "INVALID_DOMAIN", "domain: "},

@@ -175,7 +175,45 @@ static void expired_nonces_are_left_out_and_leave_the_file(void **state)
     assert_true(start_at(bench, NOW_S + 301));
     assert_int_equal(nonces_count(bench->nonces), 0);
     read_file(bench, &content);
-    assert_int_equal(content.len, 0);
+    assert_null(strstr(content.at, "nonce"));
+}
+
+static void nonce_stays_used_when_the_clock_jumps_ahead_and_back_over_restarts(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    use(bench, "a", NOW_S, NOW_S);
+    for (size_t round = 0; round < 2; round++) {
+        assert_true(start_at(bench, NOW_S + 400));
+        assert_int_equal(nonces_use(bench->nonces, TEXT("a"), NOW_S, NOW_S + 5), NONCE_FORGOTTEN);
+        assert_true(start_at(bench, NOW_S + 5));
+        assert_int_equal(nonces_use(bench->nonces, TEXT("a"), NOW_S, NOW_S + 5), NONCE_FORGOTTEN);
+    }
+    use(bench, "b", NOW_S + 5, NOW_S + 5);
+}
+
+static void nonce_that_was_forgotten_while_running_stays_so_over_a_restart(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    use(bench, "a", NOW_S, NOW_S);
+    use(bench, "b", NOW_S + 400, NOW_S + 400);
+    assert_true(start_at(bench, NOW_S + 400));
+    assert_int_equal(nonces_use(bench->nonces, TEXT("a"), NOW_S, NOW_S + 5), NONCE_FORGOTTEN);
+}
+
+static void nonsense_in_place_of_seconds_is_left_out(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    shut(bench);
+    add_octets(bench, "{\"forgotten\":7}\n{\"forgotten\":{}}\n{\"forgotten\":{\"first\":1}}\n"
+                      "{\"forgotten\":{\"first\":-9223372036854775808,"
+                      "\"last\":9223372036854775807}}\n"
+                      "{\"nonce\":\"00000000000000000000000000000001\","
+                      "\"stamp\":9223372036854775807}\n");
+    start(bench);
+    use(bench, "a", NOW_S, NOW_S);
 }
 
 static void nonces_are_kept_as_digests(void **state)
@@ -410,6 +448,9 @@ int main(void)
         TEST(folder_and_file_are_made_for_the_owner_alone),
         TEST(used_nonces_survive_a_restart),
         TEST(expired_nonces_are_left_out_and_leave_the_file),
+        TEST(nonce_stays_used_when_the_clock_jumps_ahead_and_back_over_restarts),
+        TEST(nonce_that_was_forgotten_while_running_stays_so_over_a_restart),
+        TEST(nonsense_in_place_of_seconds_is_left_out),
         TEST(nonces_are_kept_as_digests),
         TEST(records_survive_in_the_order_of_their_creation),
         TEST(removed_records_stay_away),

@@ -22,6 +22,7 @@ struct bench {
     struct verifier verifier;
     struct error err;
     int64_t stamp_s;
+    int64_t offset_ms; // the clock has been set ahead by so much
     char signature[SIGNATURE_MAX];
 };
 
@@ -70,7 +71,14 @@ static struct verify_input health(void)
 static bool verify_at(struct bench *bench, const struct verify_input *input, int64_t now_ms)
 {
     bench->err = (struct error){0};
-    return verify_request(&bench->verifier, input, now_ms, &bench->stamp_s, &bench->err);
+    const struct verify_time now = {now_ms, now_ms - bench->offset_ms};
+    return verify_request(&bench->verifier, input, &now, &bench->stamp_s, &bench->err);
+}
+
+static void start_at(struct bench *bench, int64_t unix_s)
+{
+    const struct verify_time now = {1000 * unix_s, 1000 * unix_s};
+    verifier_start(&bench->verifier, &now);
 }
 
 static bool verify(struct bench *bench, const struct verify_input *input)
@@ -331,7 +339,7 @@ static void stamps_before_the_start_are_told_when_to_come_back(void **state)
 {
     struct bench *bench = *state;
     struct verify_input input = health();
-    bench->verifier.start_s = NOW_S + 4;
+    start_at(bench, NOW_S + 4);
     assert_false(verify_at(bench, &input, 1000LL * (NOW_S + 5)));
     check_refusal(bench, 401, "TIMESTAMP_STALE", "timestamp is stale");
     assert_int_equal(bench->err.retry_ms, 5000);
@@ -341,7 +349,7 @@ static void second_of_the_start_is_let_in(void **state)
 {
     struct bench *bench = *state;
     const struct verify_input input = health();
-    bench->verifier.start_s = NOW_S;
+    start_at(bench, NOW_S);
     assert_true(verify(bench, &input));
 }
 
@@ -350,7 +358,7 @@ static void start_counts_for_300_seconds_only(void **state)
     struct bench *bench = *state;
     struct verify_input input = health();
     char stamp[WHEN_TEXT_MAX];
-    bench->verifier.start_s = NOW_S;
+    start_at(bench, NOW_S);
     when_write(NOW_S - 1, stamp);
     input.timestamp = stamp;
     sign_by(bench, &input, 0, "/health");
@@ -366,6 +374,45 @@ static void without_a_start_old_stamps_are_fine(void **state)
     const struct verify_input input = health();
     bench->verifier.start_s = 0;
     assert_true(verify_at(bench, &input, 1000LL * (NOW_S + 200)));
+}
+
+static void start_counts_as_long_whatever_the_clock_does(void **state)
+{
+    enum { YEAR_S = 365 * 86400 };
+    struct bench *bench = *state;
+    const struct verify_input input = health();
+    start_at(bench, NOW_S + YEAR_S); // of a clock that is a year ahead, and is put right
+    bench->offset_ms = -1000LL * (YEAR_S + 200);
+    assert_false(verify_at(bench, &input, 1000LL * NOW_S));
+    assert_int_equal(bench->err.retry_ms, 100000);
+    bench->offset_ms -= 100000;
+    assert_true(verify_at(bench, &input, 1000LL * NOW_S));
+}
+
+static void clock_that_jumps_ahead_and_back_lets_no_stamp_before_the_start_in(void **state)
+{
+    struct bench *bench = *state;
+    const struct verify_input input = health();
+    start_at(bench, NOW_S + 1);
+    bench->offset_ms = -400000;
+    assert_false(verify_at(bench, &input, 1000LL * (NOW_S + 2)));
+    check_refusal(bench, 401, "TIMESTAMP_STALE", "timestamp is stale");
+}
+
+static void replay_is_refused_when_the_clock_jumps_ahead_and_back(void **state)
+{
+    struct bench *bench = *state;
+    struct verify_input later = health();
+    char stamp[WHEN_TEXT_MAX];
+    const struct verify_input input = health();
+    when_write(NOW_S + 400, stamp);
+    later.timestamp = stamp;
+    later.nonce = "later";
+    sign_by(bench, &later, 0, "/health");
+    assert_true(verify(bench, &input));
+    assert_true(verify_at(bench, &later, 1000LL * (NOW_S + 400)));
+    assert_false(verify_at(bench, &input, 1000LL * (NOW_S + 10)));
+    check_refusal(bench, 401, "TIMESTAMP_STALE", "timestamp is stale");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -392,6 +439,9 @@ int main(void)
         TEST(stamps_before_the_start_are_told_when_to_come_back),
         TEST(second_of_the_start_is_let_in),
         TEST(start_counts_for_300_seconds_only),
+        TEST(start_counts_as_long_whatever_the_clock_does),
+        TEST(clock_that_jumps_ahead_and_back_lets_no_stamp_before_the_start_in),
+        TEST(replay_is_refused_when_the_clock_jumps_ahead_and_back),
         TEST(without_a_start_old_stamps_are_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

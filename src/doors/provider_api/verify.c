@@ -29,20 +29,21 @@ static bool headers_are_there(const struct verify_input *input)
 }
 
 static bool stamp_is_fresh(const struct verifier *verifier, const struct verify_input *input,
-                           int64_t now_ms, int64_t *stamp_s, struct error *err)
+                           const struct verify_time *now, int64_t *stamp_s, struct error *err)
 {
     int64_t stamp_ms;
     if (!when_parse(text_of(input->timestamp), &stamp_ms, NULL))
         return refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
-    int64_t age_ms = now_ms - stamp_ms;
+    int64_t age_ms = now->unix_ms - stamp_ms;
     if (age_ms >= WINDOW_MS || age_ms <= -WINDOW_MS)
         return refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
     *stamp_s = stamp_ms / 1000;
-    bool is_young = now_ms / 1000 - verifier->start_s < WINDOW_MS / 1000;
-    if (is_young && *stamp_s < verifier->start_s) {
+    int64_t young_ms = verifier->young_until_ms - now->mono_ms;
+    if (young_ms > 0 && *stamp_s < verifier->start_s) {
+        int64_t wait_ms = 1000 * (verifier->start_s - *stamp_s + 1);
         refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
         if (err)
-            err->retry_ms = 1000 * (verifier->start_s - *stamp_s + 1);
+            err->retry_ms = wait_ms < young_ms ? wait_ms : young_ms;
         return false;
     }
     return true;
@@ -94,19 +95,21 @@ static bool signature_holds(const struct verifier *verifier, const struct verify
 }
 
 bool verify_request(const struct verifier *verifier, const struct verify_input *input,
-                    int64_t now_ms, int64_t *stamp_s, struct error *err)
+                    const struct verify_time *now, int64_t *stamp_s, struct error *err)
 {
     if (!headers_are_there(input))
         return refuse(err, 401, "AUTH_FAILED", "missing HMAC headers");
-    if (!stamp_is_fresh(verifier, input, now_ms, stamp_s, err))
+    if (!stamp_is_fresh(verifier, input, now, stamp_s, err))
         return false;
     if (!signature_holds(verifier, input))
         return refuse(err, 401, "AUTH_FAILED", "signature verification failed");
-    switch (nonces_use(verifier->nonces, text_of(input->nonce), *stamp_s, now_ms / 1000)) {
+    switch (nonces_use(verifier->nonces, text_of(input->nonce), *stamp_s, now->unix_ms / 1000)) {
     case NONCE_NEW:
         return true;
     case NONCE_USED:
         return refuse(err, 401, "NONCE_REUSED", "nonce has been reused");
+    case NONCE_FORGOTTEN:
+        return refuse(err, 401, "TIMESTAMP_STALE", "timestamp is stale");
     case NONCE_FULL:
         break;
     }
@@ -114,4 +117,14 @@ bool verify_request(const struct verifier *verifier, const struct verify_input *
     if (err)
         err->retry_ms = 10000;
     return false;
+}
+
+// The one before may have let in what lies within the window.
+void verifier_start(struct verifier *verifier, const struct verify_time *now)
+{
+    verifier->start_s = now->unix_ms / 1000;
+    verifier->young_until_ms = now->mono_ms + WINDOW_MS;
+    nonces_restore_forgotten(
+        verifier->nonces,
+        (struct span){verifier->start_s - 2 * WINDOW_MS / 1000, verifier->start_s - 1});
 }

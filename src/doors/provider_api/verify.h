@@ -20,7 +20,15 @@ struct verifier {
     size_t key_count;
     const char *base_path; // "" or "/api": accepted with and without
     struct nonces *nonces;
-    int64_t start_s; // stamps before it are stale for 300 s; 0 when nonces survive restarts
+    // Stamps before start_s are stale until the process is 300 s old, whatever the clock says
+    // meanwhile; 0 when nonces survive restarts.
+    int64_t start_s;
+    int64_t young_until_ms; // mono
+};
+
+struct verify_time {
+    int64_t unix_ms;
+    int64_t mono_ms;
 };
 
 struct verify_input {
@@ -37,4 +45,6 @@ struct verify_input {
 // On refusal err has code AUTH_FAILED, TIMESTAMP_STALE, NONCE_REUSED or RATE_LIMITED, status 401 or
 // 429, retry_ms for Retry-After. *stamp_s gets the time stamp when it is true.
 bool verify_request(const struct verifier *verifier, const struct verify_input *input,
-                    int64_t now_ms, int64_t *stamp_s, struct error *err);
+                    const struct verify_time *now, int64_t *stamp_s, struct error *err);
+// The process has begun now, and knows no nonce of the one before it.
+void verifier_start(struct verifier *verifier, const struct verify_time *now);

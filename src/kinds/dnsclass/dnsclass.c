@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/secret.h"
 #include "base/url.h"
 #include "kinds/dnsclass/dnsclass_body.h"
 
@@ -22,7 +23,6 @@ static const struct {
     {"spec.namespaceSelector", NULL, NULL},
     {"spec.domains", NULL, NULL},
     {"spec.verify", NULL, NULL},
-    {"spec.preflight", "spec.preflight", "Off"},
     {"spec.drift", "spec.drift.policy", "Off"},
 };
 
@@ -73,6 +73,7 @@ void dnsclass_decode(struct arena *arena, const struct value *object, struct dns
         .is_timeout_capped = timeout_s > TIMEOUT_MAX_S,
         .signed_path = text_or(spec, "signedPath", "Auto"),
         .metadata_style = text_or(spec, "metadataStyle", "Object"),
+        .preflight = value_text_at(spec, "preflight"),
         .ca_bundle = value_text_at(spec, "tls.caBundle"),
         .tls_server_name = value_text_at(spec, "tls.serverName"),
         .max_in_flight = value_int_at(spec, "maxInFlight", IN_FLIGHT_DEFAULT),
@@ -99,6 +100,8 @@ struct text dnsclass_server(struct arena *arena, const struct dnsclass *dnsclass
     return (struct text){arena_copy(arena, out.at, out.len), out.len};
 }
 
+enum { DNSCLASS_TEXTS = 11 };
+
 enum {
     FLAG_HMAC = 1 << 0,
     FLAG_SECRET_REF = 1 << 1,
@@ -106,13 +109,13 @@ enum {
 };
 
 // One list for both directions, so that they can't part.
-static void texts_of(struct dnsclass *dnsclass, struct text *out[10])
+static void texts_of(struct dnsclass *dnsclass, struct text *out[DNSCLASS_TEXTS])
 {
     struct text *const all[] = {
         &dnsclass->server,          &dnsclass->secret_name,    &dnsclass->secret_namespace,
         &dnsclass->secret_key,      &dnsclass->secret,         &dnsclass->algorithm,
         &dnsclass->signed_path,     &dnsclass->metadata_style, &dnsclass->ca_bundle,
-        &dnsclass->tls_server_name,
+        &dnsclass->tls_server_name, &dnsclass->preflight,
     };
     memcpy(out, all, sizeof all);
 }
@@ -120,7 +123,7 @@ static void texts_of(struct dnsclass *dnsclass, struct text *out[10])
 void dnsclass_pack_spec(const struct value *object, struct pack_writer *out)
 {
     struct dnsclass dnsclass;
-    struct text *texts[10];
+    struct text *texts[DNSCLASS_TEXTS];
     dnsclass_decode(NULL, object, &dnsclass);
     pack_number(out, (dnsclass.has_hmac ? FLAG_HMAC : 0) |
                          (dnsclass.has_secret_ref ? FLAG_SECRET_REF : 0) |
@@ -136,6 +139,23 @@ void dnsclass_pack_spec(const struct value *object, struct pack_writer *out)
 
 const char *const dnsclass_condition_types[] = {"Ready", NULL};
 
+static const char *const known_keys[] = {"server", "capabilities", "signedPath"};
+
+static void pack_known(const struct value *status, struct pack_writer *out)
+{
+    AUTO_BUFFER text = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *known = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < COUNT_OF(known_keys); i++) {
+        const struct value *item = value_find(status, known_keys[i]);
+        if (item && item->type != VALUE_NULL)
+            value_set(known, text_of(known_keys[i]), value_copy(arena, item));
+    }
+    if (known->count)
+        value_write_json(&text, known);
+    pack_text(out, buffer_text(&text));
+}
+
 void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
 {
     struct conditions conditions;
@@ -144,6 +164,7 @@ void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
     conditions_pack(out, &conditions, dnsclass_condition_types, 0);
     pack_signed(out, status_time_at(status, "lastHealthCheck"));
     pack_signed(out, value_int_at(status, "observedGeneration", 0));
+    pack_known(status, out);
 }
 
 static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours *out)
@@ -155,13 +176,14 @@ static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours
     conditions_unpack(&in, &out->conditions, dnsclass_condition_types, 0);
     out->last_health_check_s = unpack_signed(&in);
     out->observed_generation = unpack_signed(&in);
+    out->known = unpack_text(&in);
 }
 
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
                      struct dnsclass_ours *out_ours)
 {
     (void)arena;
-    struct text *texts[10];
+    struct text *texts[DNSCLASS_TEXTS];
     struct pack_reader in = pack_open(spec);
     unsigned flags = (unsigned)unpack_number(&in);
     *out = (struct dnsclass){
@@ -246,6 +268,9 @@ static void check_hmac(const struct dnsclass *dnsclass, struct findings *finding
         findings_add(findings, FINDING_WARNING, "spec.hmacAuth.secret",
                      "hmacAuth.secret: is readable by everyone who may read the class, "
                      "use secretRef");
+    if (dnsclass->secret.len && dnsclass->secret.len < SECRET_OCTETS_GOOD)
+        findings_add(findings, FINDING_WARNING, "spec.hmacAuth.secret",
+                     "hmacAuth.secret: is short; 32 random octets are good");
     if (!text_is(dnsclass->algorithm, "SHA256") && !text_is(dnsclass->algorithm, "SHA512"))
         findings_add(findings, FINDING_ERROR, "spec.hmacAuth.algorithm",
                      "hmacAuth.algorithm must be SHA256 or SHA512");
@@ -297,6 +322,8 @@ void dnsclass_check(struct arena *arena, const struct dnsclass *dnsclass, struct
     check_choice(findings, "spec.signedPath", dnsclass->signed_path, "Auto", "Full", "Relative");
     check_choice(findings, "spec.metadataStyle", dnsclass->metadata_style, "Object", "Inline",
                  NULL);
+    if (dnsclass->preflight.len)
+        check_choice(findings, "spec.preflight", dnsclass->preflight, "Off", "Warn", "Refuse");
     check_hmac(dnsclass, findings);
     check_ca_bundle(dnsclass, findings);
     check_unbuilt(dnsclass, findings);

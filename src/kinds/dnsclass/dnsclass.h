@@ -28,6 +28,7 @@ struct dnsclass {
     struct text algorithm;      // "SHA256" or "SHA512"
     struct text signed_path;    // "Auto", "Full", "Relative"
     struct text metadata_style; // "Object", "Inline"
+    struct text preflight;      // "Off", "Warn", "Refuse"; absent: Warn where the server offers get
     struct text ca_bundle;      // base64 PEM; absent
     struct text tls_server_name;
     int64_t max_in_flight; // 4 when not given
@@ -39,6 +40,7 @@ struct dnsclass_ours {
     struct conditions conditions;
     int64_t last_health_check_s;
     int64_t observed_generation;
+    struct text known; // JSON map: server, capabilities and signedPath as they stand in the status
 };
 // From cached bodies (object_spec, object_ours). out_ours may be NULL.
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
@@ -57,6 +59,7 @@ struct dnsclass_status {
     const char *health;          // "Healthy", "Unhealthy", "Unknown"
     const char *health_message;
     int64_t observed_generation;
+    const char *server;               // that what follows speaks of, normalised; NULL: of none
     const struct value *capabilities; // as /health offered them, or NULL; what is known is kept
     const char *signed_path;          // the form found to work, or NULL
 };

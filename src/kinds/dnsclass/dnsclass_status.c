@@ -76,6 +76,11 @@ static struct value *health_encode(struct arena *arena, const struct dnsclass_st
     return map;
 }
 
+static struct value *text_or_null(struct arena *arena, const char *text)
+{
+    return text ? value_make_text(arena, text_of(text)) : value_make(arena, VALUE_NULL);
+}
+
 struct value *dnsclass_status_encode(struct arena *arena, const struct dnsclass_status *status)
 {
     struct value *map = value_make(arena, VALUE_MAP);
@@ -83,9 +88,8 @@ struct value *dnsclass_status_encode(struct arena *arena, const struct dnsclass_
     value_set(map, TEXT("lastHealthCheck"), time_or_null(arena, status->last_health_check_s));
     value_set(map, TEXT("health"), health_encode(arena, status));
     value_set(map, TEXT("observedGeneration"), value_make_int(arena, status->observed_generation));
+    value_set(map, TEXT("server"), text_or_null(arena, status->server));
     value_set(map, TEXT("capabilities"), capabilities_pick(arena, status->capabilities));
-    value_set(map, TEXT("signedPath"),
-              status->signed_path ? value_make_text(arena, text_of(status->signed_path))
-                                  : value_make(arena, VALUE_NULL));
+    value_set(map, TEXT("signedPath"), text_or_null(arena, status->signed_path));
     return map;
 }

@@ -9,7 +9,7 @@ static const char *const preflights[] = {"Off", "Warn", "Refuse", NULL};
 static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
 static const char *const healths[] = {"Healthy", "Unhealthy", "Unknown", NULL};
 static const char *const short_names[] = {"dnscls", NULL};
-static const char *const categories[] = {"dns", NULL};
+static const char *const categories[] = {"signpost", NULL};
 
 static const struct field fields[] = {
     {.path = "spec", .type = FIELD_MAP, .flags = FIELD_REQUIRED, .doc = "The backend."},
@@ -152,8 +152,9 @@ static const struct field fields[] = {
      .type = FIELD_TEXT,
      .max = 16,
      .choices = preflights,
-     .doc = "A look at what stands at the server before the first write; Off when absent."
-            " This version takes Off alone."},
+     .doc = "A look at what stands at the server before a name is written for the first time:"
+            " what is not ours is told and replaced (Warn), or stays, and the record has Conflict"
+            " (Refuse). When absent: Warn where the server offers to be read, else Off."},
     {.path = "spec.verify",
      .type = FIELD_MAP,
      .doc = "Asking the authoritative servers for what was published."
@@ -241,6 +242,10 @@ static const struct field fields[] = {
      .type = FIELD_INT,
      .flags = FIELD_INT64,
      .doc = "Generation that this status speaks of."},
+    {.path = "status.server",
+     .type = FIELD_TEXT,
+     .max = 2048,
+     .doc = "Normalised URL of the server that capabilities and signedPath speak of."},
     {.path = "status.capabilities", .type = FIELD_MAP, .doc = "What the server offers."},
     {.path = "status.capabilities.batch",
      .type = FIELD_MAP,

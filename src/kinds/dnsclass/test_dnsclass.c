@@ -94,18 +94,19 @@ static void a_field_that_is_not_built_yet_is_an_error(void **state)
         {"'domains':['example.com']", "spec.domains is not supported by this version: remove it"},
         {"'verify':{'timeoutSeconds':9}",
          "spec.verify is not supported by this version: remove it"},
-        {"'preflight':'Warn'",
-         "spec.preflight is not supported by this version: set it to \"Off\""},
+        {"'preflight':'Maybe'", "spec.preflight must be Off, Warn or Refuse"},
         {"'drift':{'policy':'Report'}",
          "spec.drift.policy is not supported by this version: set it to \"Off\""},
         {"'drift':{'intervalSeconds':60}",
          "spec.drift.policy is not supported by this version: set it to \"Off\""},
         {"'domains':[]", ""},
         {"'preflight':'Off','drift':{'policy':'Off','intervalSeconds':60}", ""},
+        {"'preflight':'Warn'", ""},
+        {"'preflight':'Refuse'", ""},
         {"'batch':'Auto','maxInFlight':8,'signedPath':'Full','metadataStyle':'Inline'", ""},
-        {"'preflight':'Warn','verify':{}",
+        {"'drift':{'policy':'Repair'},'verify':{}",
          "spec.verify is not supported by this version: remove it; "
-         "spec.preflight is not supported by this version: set it to \"Off\""},
+         "spec.drift.policy is not supported by this version: set it to \"Off\""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *spec = arena_printf(arena, "{" SERVER ",%s}", rows[i].spec);
@@ -121,7 +122,11 @@ static void warnings_never_refuse(void **state)
         const char *text;
     } rows[] = {
         {"{" SERVER ",'timeoutSeconds':301}", "spec.timeoutSeconds: acts as 300, the longest"},
-        {"{" SERVER ",'hmacAuth':{'secret':'x'}}", "hmacAuth.secret: is readable by everyone *"},
+        {"{" SERVER ",'hmacAuth':{'secret':'x'}}",
+         "hmacAuth.secret: is readable by everyone who may read the class, use secretRef; "
+         "hmacAuth.secret: is short; 32 random octets are good"},
+        {"{" SERVER ",'hmacAuth':{'secret':'0123456789abcdef'}}",
+         "hmacAuth.secret: is readable by everyone who may read the class, use secretRef"},
         {"{" SERVER ",'tls':{'serverName':'x'}}", "spec.tls: is not used, *"},
         {"{" SERVER ",'timeoutSeconds':300}", ""},
     };
@@ -243,20 +248,22 @@ static void a_status_keeps_what_is_known_of_capabilities(void **state)
         .observed_generation = 2,
         .capabilities = quote(arena, "{'batch':{'maxOperations':500,'x':1},'get':true,'list':'no',"
                                      "'types':['A',7,'AAAA'],'zones':{},'future':true}"),
+        .server = "http://a",
         .signed_path = "Full",
     };
-    assert_string_equal(json_of(dnsclass_status_encode(arena, &status)),
-                        "{\"conditions\":[],\"lastHealthCheck\":\"2025-12-30T10:00:00Z\","
-                        "\"health\":{\"status\":\"Healthy\",\"lastCheck\":"
-                        "\"2025-12-30T10:00:00Z\",\"message\":\"fine \"},"
-                        "\"observedGeneration\":2,\"capabilities\":{\"batch\":"
-                        "{\"maxOperations\":500},\"get\":true,\"types\":[\"A\",\"AAAA\"]},"
-                        "\"signedPath\":\"Full\"}");
+    assert_string_equal(
+        json_of(dnsclass_status_encode(arena, &status)),
+        "{\"conditions\":[],\"lastHealthCheck\":\"2025-12-30T10:00:00Z\","
+        "\"health\":{\"status\":\"Healthy\",\"lastCheck\":"
+        "\"2025-12-30T10:00:00Z\",\"message\":\"fine \"},"
+        "\"observedGeneration\":2,\"server\":\"http://a\",\"capabilities\":{\"batch\":"
+        "{\"maxOperations\":500},\"get\":true,\"types\":[\"A\",\"AAAA\"]},"
+        "\"signedPath\":\"Full\"}");
     status = (struct dnsclass_status){.health = "Unknown", .observed_generation = 1};
     assert_string_equal(json_of(dnsclass_status_encode(arena, &status)),
                         "{\"conditions\":[],\"lastHealthCheck\":null,\"health\":"
                         "{\"status\":\"Unknown\"},\"observedGeneration\":1,"
-                        "\"capabilities\":null,\"signedPath\":null}");
+                        "\"server\":null,\"capabilities\":null,\"signedPath\":null}");
 }
 
 static void the_crd_has_the_one_stored_default(void **state)

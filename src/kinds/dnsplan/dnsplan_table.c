@@ -1,6 +1,6 @@
 #include "kinds/dnsplan/dnsplan_body.h"
 
-static const char *const categories[] = {"dns", NULL};
+static const char *const categories[] = {"signpost", NULL};
 
 #define VALUES(path_, what)                                                                        \
     {.path = path_, .type = FIELD_LIST, .max = DNSPLAN_VALUES_MAX, .doc = what},                   \

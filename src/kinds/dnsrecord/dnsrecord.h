@@ -42,7 +42,7 @@ struct dnsrecord {
 // The server refused a change for which something had to be deleted first: what the status says of
 // it, also after a restart.
 struct dnsrecord_refusal {
-    struct text spec;   // which spec was refused: 16 hex digits
+    struct text spec;   // which spec was refused: 32 hex digits
     struct text reason; // "ValidationFailed" or "Conflict"
     struct text code;
     struct text text;
@@ -55,13 +55,17 @@ struct dnsrecord_claim {
     struct text domain;
     struct text subdomain;
     const struct record_set *was; // what stood there before a change that deletes first; or NULL
+    struct text replaces; // what stood there before our first write, for people; absent: nothing
     const struct dnsrecord_refusal *refusal; // then `was` stands in for the spec; or NULL
 };
 struct dnsrecord_applied {
-    struct dnsrecord_claim key; // `was` is NULL
-    uint8_t hash[8];
+    struct dnsrecord_claim key;       // `was` is NULL
+    uint8_t hash[FINGERPRINT_OCTETS]; // all 0: not known; the last 8: not remembered
     int64_t time_s;
 };
+// By what both remember.
+bool dnsrecord_is_same_hash(const uint8_t a[FINGERPRINT_OCTETS],
+                            const uint8_t b[FINGERPRINT_OCTETS]);
 enum dnsrecord_state {
     RECORD_STATE_NONE,
     RECORD_STATE_PENDING,
@@ -99,6 +103,9 @@ bool dnsrecord_resolve(struct arena *arena, const struct dnsrecord *record, uint
 
 // Same server, type, domain and subdomain; the class does not count.
 bool dnsrecord_claim_is_same_key(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b);
+// The claim of a spec, whatever its values are. False: its class, name or type can't be a key's.
+bool dnsrecord_claim_of(struct arena *arena, const struct dnsrecord *record, struct text server,
+                        struct dnsrecord_claim *out);
 // The annotation's JSON, and back (false: broken, or a name or type that can't be a key).
 const char *dnsrecord_claims_encode(struct arena *arena, const struct dnsrecord_claim *claims,
                                     size_t count);

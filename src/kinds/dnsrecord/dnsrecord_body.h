@@ -13,6 +13,8 @@ void dnsrecord_validate(const struct value *object, struct findings *findings);
 // Names become paths of requests: only what we would have written ourselves may be taken.
 bool dnsrecord_claim_is_usable(struct arena *arena, const struct dnsrecord_claim *claim);
 
+// Is there an annotation that does not decode? We never write one.
+bool dnsrecord_has_broken_claims(struct arena *arena, const struct value *object);
 // Claims and status of an object tree; texts borrowed from it or from the arena.
 void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
                            struct dnsrecord_ours *out);

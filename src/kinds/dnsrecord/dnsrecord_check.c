@@ -211,6 +211,9 @@ static void check_srv(struct check *check)
         if (record->port == -1)
             FAULT(check, "spec.metadata.port", "SRV records must have spec.metadata.port");
     }
+    if (has_root_value(check) && check->set->value_count > 1)
+        FAULT(check, "spec.values",
+              "spec.values must be valid domain names: . (the service is absent) stands alone");
     struct text first;
     struct text rest = check->set->subdomain;
     bool has_first = text_cut(&rest, '.', &first);

@@ -51,6 +51,8 @@ static struct value *claim_encode(struct arena *arena, const struct dnsrecord_cl
     set_text(arena, map, "type", text_of(record_type_name(claim->type)));
     set_text(arena, map, "domain", claim->domain);
     set_text(arena, map, "subdomain", claim->subdomain);
+    if (claim->replaces.len)
+        set_text(arena, map, "replaces", claim->replaces);
     if (claim->was)
         value_set(map, TEXT("was"), was_encode(arena, claim->was));
     if (claim->refusal)
@@ -62,6 +64,18 @@ bool dnsrecord_claim_is_same_key(const struct dnsrecord_claim *a, const struct d
 {
     return a->type == b->type && text_equal(a->server, b->server) &&
            text_equal(a->domain, b->domain) && text_equal(a->subdomain, b->subdomain);
+}
+
+bool dnsrecord_claim_of(struct arena *arena, const struct dnsrecord *record, struct text server,
+                        struct dnsrecord_claim *out)
+{
+    struct text name;
+    *out = (struct dnsrecord_claim){.class_name = record->class_name, .server = server};
+    return record->class_name.len && record->domain.len && record->subdomain.len &&
+           record_type_parse(record->type, &out->type) &&
+           domain_normalise(arena, record->domain, &out->domain, NULL) &&
+           subdomain_normalise(arena, record->subdomain, &out->subdomain, NULL) &&
+           record_name_join(arena, out->domain, out->subdomain, &name, NULL);
 }
 
 const char *dnsrecord_claims_encode(struct arena *arena, const struct dnsrecord_claim *claims,
@@ -149,6 +163,7 @@ static bool claim_decode(struct arena *arena, const struct value *map, struct dn
         .server = value_text_at(map, "server"),
         .domain = value_text_at(map, "domain"),
         .subdomain = value_text_at(map, "subdomain"),
+        .replaces = value_text_at(map, "replaces"),
     };
     return record_type_parse(value_text_at(map, "type"), &out->type) &&
            dnsrecord_claim_is_usable(arena, out);

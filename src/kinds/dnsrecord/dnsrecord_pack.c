@@ -13,6 +13,7 @@ enum spec_flag {
     SPEC_TTL = 1 << 4,
     SPEC_NUMBERS = 1 << 5,
     SPEC_ODD_TYPE = 1 << 6,
+    SPEC_BROKEN_CLAIMS = 1 << 7, // not ours to write: it wakes as an edit does
 };
 
 enum ours_flag {
@@ -25,6 +26,8 @@ enum ours_flag {
 enum claim_flag {
     CLAIM_HAS_WAS = 1 << 0,
     CLAIM_HAS_REFUSAL = 1 << 1,
+    CLAIM_REPLACES = 1 << 2,
+    CLAIM_FLAGS = 1 << 3, // a number above all of them
 };
 
 static unsigned spec_flags(const struct dnsrecord *record)
@@ -52,6 +55,8 @@ void dnsrecord_pack_spec(const struct value *object, struct pack_writer *out)
     struct dnsrecord record;
     dnsrecord_decode(arena, object, &record);
     unsigned flags = spec_flags(&record);
+    if (dnsrecord_has_broken_claims(arena, object))
+        flags |= SPEC_BROKEN_CLAIMS;
     pack_number(out, flags);
     pack_type(out, record.type);
     pack_text(out, record.domain);
@@ -135,12 +140,15 @@ static const struct record_set *unpack_set(struct arena *arena, struct pack_read
 
 static void pack_claim(struct pack_writer *out, const struct dnsrecord_claim *claim)
 {
-    pack_number(out, 4 * (uint64_t)claim->type + (claim->was ? CLAIM_HAS_WAS : 0) +
-                         (claim->refusal ? CLAIM_HAS_REFUSAL : 0));
+    pack_number(out, CLAIM_FLAGS * (uint64_t)claim->type + (claim->was ? CLAIM_HAS_WAS : 0) +
+                         (claim->refusal ? CLAIM_HAS_REFUSAL : 0) +
+                         (claim->replaces.len ? CLAIM_REPLACES : 0));
     pack_text(out, claim->class_name);
     pack_text(out, claim->server);
     pack_text(out, claim->domain);
     pack_text(out, claim->subdomain);
+    if (claim->replaces.len)
+        pack_text(out, claim->replaces);
     if (claim->was)
         pack_set(out, claim->was);
     if (!claim->refusal)
@@ -164,11 +172,13 @@ static const struct dnsrecord_refusal *unpack_refusal(struct arena *arena, struc
 static void unpack_claim(struct arena *arena, struct pack_reader *in, struct dnsrecord_claim *out)
 {
     uint64_t mixed = unpack_number(in);
-    *out = (struct dnsrecord_claim){.type = (enum record_type)(mixed / 4)};
+    *out = (struct dnsrecord_claim){.type = (enum record_type)(mixed / CLAIM_FLAGS)};
     out->class_name = unpack_text(in);
     out->server = unpack_text(in);
     out->domain = unpack_text(in);
     out->subdomain = unpack_text(in);
+    if (mixed & CLAIM_REPLACES)
+        out->replaces = unpack_text(in);
     if (mixed & CLAIM_HAS_WAS)
         out->was = unpack_set(arena, in, out);
     if (mixed & CLAIM_HAS_REFUSAL)
@@ -179,7 +189,8 @@ static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecor
 {
     return a->type == b->type && text_equal(a->class_name, b->class_name) &&
            text_equal(a->server, b->server) && text_equal(a->domain, b->domain) &&
-           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was && !a->refusal;
+           text_equal(a->subdomain, b->subdomain) && !a->was && !b->was && !a->refusal &&
+           text_equal(a->replaces, b->replaces);
 }
 
 static void pack_applied(struct pack_writer *out, const struct dnsrecord_ours *ours, bool is_same)

@@ -1,5 +1,9 @@
+#include <string.h>
+
 #include "base/digest.h"
 #include "kinds/dnsrecord/dnsrecord_body.h"
+
+enum { HASH_DIGITS = 16 };
 
 static const char *const states[] = {
     [RECORD_STATE_NONE] = "",           [RECORD_STATE_PENDING] = "Pending",
@@ -22,18 +26,33 @@ static struct value *number_or_null(struct arena *arena, int64_t number)
     return number ? value_make_int(arena, number) : value_make(arena, VALUE_NULL);
 }
 
+static bool is_half(const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    static const uint8_t none[HASH_DIGITS / 2];
+    return !memcmp(hash + sizeof none, none, sizeof none);
+}
+
+bool dnsrecord_is_same_hash(const uint8_t a[FINGERPRINT_OCTETS],
+                            const uint8_t b[FINGERPRINT_OCTETS])
+{
+    return !memcmp(a, b, is_half(a) || is_half(b) ? HASH_DIGITS / 2 : FINGERPRINT_OCTETS);
+}
+
 static struct value *applied_encode(struct arena *arena, const struct dnsrecord_applied *applied)
 {
     struct value *map = value_make(arena, VALUE_MAP);
     char *hex = arena_alloc(arena, 2 * sizeof applied->hash + 1, 1);
     hex_encode(applied->hash, sizeof applied->hash, hex);
+    struct text digest = text_of(hex);
     value_set(map, TEXT("class"), value_make_text(arena, applied->key.class_name));
     value_set(map, TEXT("server"), value_make_text(arena, applied->key.server));
     value_set(map, TEXT("type"),
               value_make_text(arena, text_of(record_type_name(applied->key.type))));
     value_set(map, TEXT("domain"), value_make_text(arena, applied->key.domain));
     value_set(map, TEXT("subdomain"), value_make_text(arena, applied->key.subdomain));
-    value_set(map, TEXT("hash"), value_make_text(arena, text_of(hex)));
+    value_set(map, TEXT("hash"), value_make_text(arena, (struct text){digest.at, HASH_DIGITS}));
+    if (!is_half(applied->hash))
+        value_set(map, TEXT("digest"), value_make_text(arena, digest));
     value_set(map, TEXT("time"), status_time_make(arena, applied->time_s));
     return map;
 }
@@ -89,6 +108,19 @@ struct value *dnsrecord_status_encode(struct arena *arena, const struct dnsrecor
     return map;
 }
 
+// `digest` is the whole of which `hash` is the first half; an earlier version wrote that alone.
+static bool hash_decode(const struct value *map, uint8_t out[FINGERPRINT_OCTETS])
+{
+    uint8_t whole[FINGERPRINT_OCTETS];
+    if (!hex_decode(value_text_at(map, "hash"), out, HASH_DIGITS / 2))
+        return false;
+    memset(out + HASH_DIGITS / 2, 0, HASH_DIGITS / 2);
+    if (hex_decode(value_text_at(map, "digest"), whole, sizeof whole) &&
+        !memcmp(out, whole, HASH_DIGITS / 2))
+        memcpy(out, whole, sizeof whole);
+    return true;
+}
+
 static bool applied_decode(struct arena *arena, const struct value *map,
                            struct dnsrecord_applied *out)
 {
@@ -100,8 +132,7 @@ static bool applied_decode(struct arena *arena, const struct value *map,
         .time_s = status_time_at(map, "time"),
     };
     return record_type_parse(value_text_at(map, "type"), &out->key.type) &&
-           dnsrecord_claim_is_usable(arena, &out->key) &&
-           hex_decode(value_text_at(map, "hash"), out->hash, sizeof out->hash);
+           dnsrecord_claim_is_usable(arena, &out->key) && hash_decode(map, out->hash);
 }
 
 static void applied_list_decode(struct arena *arena, const struct value *list,
@@ -133,12 +164,26 @@ static void attempts_decode(const struct value *status, struct dnsrecord_ours *o
     out->next_attempt_s = status_time_at(status, "nextAttempt");
 }
 
+// False when the annotation is there and broken.
+static bool claims_decode(struct arena *arena, const struct value *object,
+                          struct dnsrecord_ours *out)
+{
+    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
+    const struct value *claims = value_find(annotations, DNSRECORD_CLAIMS);
+    return !claims ||
+           dnsrecord_claims_decode(arena, value_text(claims), &out->claims, &out->claim_count);
+}
+
+bool dnsrecord_has_broken_claims(struct arena *arena, const struct value *object)
+{
+    struct dnsrecord_ours ours;
+    return !claims_decode(arena, object, &ours);
+}
+
 void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
                            struct dnsrecord_ours *out)
 {
     const struct value *status = value_find(object, "status");
-    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
-    const struct value *claims = value_find(annotations, DNSRECORD_CLAIMS);
     *out = (struct dnsrecord_ours){
         .state = state_find(value_text_at(status, "state")),
         .last_sync_s = status_time_at(status, "lastSyncTime"),
@@ -149,7 +194,5 @@ void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
     applied_list_decode(arena, value_find(status, "applied"), out);
     conditions_decode(&out->conditions, value_find(status, "conditions"),
                       dnsrecord_condition_types);
-    if (claims)
-        out->has_broken_claims =
-            !dnsrecord_claims_decode(arena, value_text(claims), &out->claims, &out->claim_count);
+    out->has_broken_claims = !claims_decode(arena, object, out);
 }

@@ -4,7 +4,7 @@ static const char *const types[] = {"A", "AAAA", "CNAME", "TXT", "MX", "SRV", "N
 static const char *const policies[] = {"Delete", "Retain", NULL};
 static const char *const states[] = {"Created", "Updated", "Deleted", "Error", "Pending", NULL};
 static const char *const short_names[] = {"dnsrec", NULL};
-static const char *const categories[] = {"dns", NULL};
+static const char *const categories[] = {"signpost", NULL};
 
 static const char *const annotations[] = {"paused", "retry", "force-delete", "claims", NULL};
 
@@ -139,6 +139,10 @@ static const struct field fields[] = {
      .type = FIELD_TEXT,
      .max = 16,
      .doc = "First 16 hex digits of the SHA-256 of what was sent."},
+    {.path = "status.applied[].digest",
+     .type = FIELD_TEXT,
+     .max = 32,
+     .doc = "First 32 hex digits of the same: what tells whether something else is to be sent."},
     {.path = "status.applied[].time",
      .type = FIELD_TEXT,
      .flags = FIELD_TIME,
@@ -162,6 +166,11 @@ static const struct field fields[] = {
 #define NAME "([-\\w\\x{A1}-\\x{10FFFF}]+[.]?)+"
 #define LONG_LABEL "[-\\w]{64}"
 #define OCTET "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
+#define GROUP "[0-9A-Fa-f]{0,4}"
+// Of an IPv6 address; four numbers are two of them, and :: is at least one.
+#define GROUPS                                                                                     \
+    "size(v.split(':')) + (v.contains('.') ? 1 : 0) - "                                            \
+    "(v.startsWith('::') || v.endsWith('::') ? 1 : 0)"
 #define ONE_FINAL_DOT(name) "(" name " + '.').replace('..', '.').lowerAscii()"
 
 static const struct kind_rule rules[] = {
@@ -175,11 +184,20 @@ static const struct kind_rule rules[] = {
      "spec.values must be valid IPv4 addresses"},
     {"spec",
      "self.type != 'AAAA' || self.values.all(v, size(v) < 46 && "
-     "v.matches(r'^[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]+$'))",
+     "v.matches(r'^(" GROUP ":){2,8}(" GROUP "|\\d+[.].+)$'))",
+     "spec.values must be valid IPv6 addresses"},
+    {"spec",
+     "self.type != 'AAAA' || self.values.all(v, !v.contains('.') || "
+     "v.matches(r':(" OCTET "[.]){3}" OCTET "$'))",
+     "spec.values must be valid IPv6 addresses"},
+    {"spec",
+     "self.type != 'AAAA' || self.values.all(v, !v.contains(':::') && size(v.split('::')) < 3 && "
+     "(!v.startsWith(':') || v.startsWith('::')) && (!v.endsWith(':') || v.endsWith('::')) && "
+     "(v.contains('::') ? " GROUPS " < 9 : " GROUPS " == 8))",
      "spec.values must be valid IPv6 addresses"},
     {"spec",
      "self.type != 'AAAA' || "
-     "!self.values.exists(v, v.matches(r'^::[Ff]{4}:(\\d+[.].*|[^:]+:[^:]+)$'))",
+     "!self.values.exists(v, v.matches(r'^[0:]+:[Ff]{4}:(\\d+[.].+|[^:]+:[^:]+)$'))",
      "spec.values must be valid IPv6 addresses: use type A for IPv4-mapped ones"},
     {"spec",
      "!(self.type in ['CNAME', 'MX', 'NS', 'PTR', 'SRV']) || self.values.all(v, "
@@ -202,6 +220,8 @@ static const struct kind_rule rules[] = {
      "self.type != 'MX' || !self.values.exists(v, v == '.') || size(self.values) == 1 && "
      "has(self.metadata) && has(self.metadata.priority) && self.metadata.priority == 0",
      "spec.values must be valid domain names: a null MX (.) stands alone, with priority 0"},
+    {"spec", "self.type != 'SRV' || !self.values.exists(v, v == '.') || size(self.values) == 1",
+     "spec.values must be valid domain names: . (the service is absent) stands alone"},
     {"spec", "self.type != 'SRV' || has(self.metadata)", "SRV records must have spec.metadata"},
     {"spec", "self.type != 'SRV' || !has(self.metadata) || has(self.metadata.priority)",
      "SRV records must have spec.metadata.priority"},

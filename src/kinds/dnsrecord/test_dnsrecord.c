@@ -210,6 +210,8 @@ static void bad_values_name_their_index(void **state)
          "spec.values must be valid domain names: a null MX (.) stands alone, with priority 0"},
         {"MX", "'values':['mail.example.com'],'metadata':{'priority':65536}",
          "spec.metadata.priority must be between 0 and 65535"},
+        {"SRV", "'values':['.','sip.example.com'],'metadata':{'priority':0,'weight':0,'port':0}",
+         "spec.values must be valid domain names: . (the service is absent) stands alone"},
         {"SRV", "'values':['sip.example.com']", "SRV records must have spec.metadata: *"},
         {"SRV", "'values':['sip.example.com'],'metadata':{}",
          "SRV records must have spec.metadata: *"},

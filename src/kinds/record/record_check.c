@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "dns/rdata.h"
 #include "dns/rr_type.h"
 #include "kinds/record/record_body.h"
@@ -70,6 +72,11 @@ static bool is_self_alias(uint16_t type, struct dname owner, struct text rdata)
 static enum reason check_owner(uint16_t type, struct dname owner, struct text rdata,
                                struct error *err)
 {
+    if (!rdata_fits_message(owner, rdata)) {
+        (void)error_set(err, FAULT_SPEC, NULL,
+                        "spec.rdata: %zu octets do not fit one message with their name", rdata.len);
+        return REASON_INVALID_RDATA;
+    }
     if (type == RR_NS && dname_is_wildcard(owner)) {
         (void)error_set(err, FAULT_SPEC, NULL, "NS records cannot stand at a wildcard");
         return REASON_WILDCARD_NS;
@@ -80,12 +87,34 @@ static enum reason check_owner(uint16_t type, struct dname owner, struct text rd
     return REASON_SVCB_SELF_ALIAS;
 }
 
+// U+0080 to U+009F: of an object, whose text is UTF-8. In a zone file octets stand for themselves.
+static const char *find_wide_control(struct text text)
+{
+    const char *end = text.at + text.len;
+    const char *at = text.at;
+    while (at && (at = memchr(at, 0xc2, (size_t)(end - at))) && end - at > 1) {
+        if ((uint8_t)at[1] < 0xa0)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
 enum reason record_read_rdata(const struct record_spec *spec, const struct record_place *place,
                               struct buffer *rdata, unsigned *marks, struct error *err)
 {
     const struct rdata_rules rules = {.origin = &place->zone, .names = DNAME_OF_OBJECT};
+    const char *control = find_wide_control(spec->rdata);
     buffer_clear(rdata);
     *marks = 0;
+    if (control) {
+        (void)error_set(
+            err, FAULT_SPEC, NULL,
+            "spec.rdata: control character \\194\\%03u: write it as escapes in quotes (at "
+            "character %zu)",
+            (unsigned)(uint8_t)control[1], (size_t)(control - spec->rdata.at) + 1);
+        return REASON_INVALID_RDATA;
+    }
     if (rdata_read(place->type, spec->rdata, &rules, rdata, marks, NULL))
         return check_owner(place->type, place->owner, buffer_text(rdata), err);
     // Most are well: only of the others a text is made.

@@ -228,6 +228,9 @@ static void what_is_wrong_with_a_record_by_itself_is_told(void **state)
          "spec.ttl is no whole number"},
         {"'domainName':'a.','type':'A','rdata':'192.0.2.1','class':7",
          "spec.class is no class; the zone's is IN"},
+        {"'domainName':'a.','type':'TXT','rdata':'a\\u009fb'",
+         "spec.rdata: control character \\194\\159: write it as escapes in quotes (at character "
+         "2)"},
         {"'domainName':'*.a.','type':'NS','rdata':'ns1.b.'",
          "NS records cannot stand at a wildcard"},
         {"'domainName':'www.a.','type':'HTTPS','rdata':'0 www.a.'",

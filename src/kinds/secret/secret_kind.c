@@ -95,3 +95,25 @@ const struct kind secret_kind = {
     .pack_spec = pack_spec,
     .validate = validate,
 };
+
+static size_t octets_of(struct text base64)
+{
+    SECRET_BUFFER plain = {0};
+    buffer_reserve(&plain, base64.len + 1);
+    return base64_decode(&plain, base64, NULL) ? plain.len : 0;
+}
+
+void secret_kind_each_short(const struct value *object,
+                            void (*call)(void *context, const struct value *item), void *context)
+{
+    static const char *const maps[] = {"stringData", "data"};
+    for (size_t i = 0; i < COUNT_OF(maps); i++) {
+        const struct value *map = value_find(object, maps[i]);
+        value_each (item, map && map->type == VALUE_MAP ? map : NULL) {
+            struct text text = value_text(item);
+            size_t len = i == 0 ? text.len : octets_of(text);
+            if (len && len < SECRET_OCTETS_GOOD)
+                call(context, item);
+        }
+    }
+}

@@ -87,8 +87,33 @@ void zone_decode(struct arena *arena, const struct value *object, struct zone_sp
         .rname = value_text_at(spec, "rname"),
         .serial_policy = policy_find(value_text_at(spec, "serialPolicy")),
         .servers = servers.at ? servers : TEXT("default"),
+        .file_namespaces = value_text(value_find(value_at(object, "metadata.annotations", NULL),
+                                                 ZONE_GROUP "/" ZONE_FILE_NAMESPACES)),
     };
     minimum_serial_decode(spec, out);
     delegations_decode(arena, value_list_at(spec, "delegations"), out);
     nameservers_decode(arena, value_list_at(spec, "nameservers"), out);
+}
+
+static struct text trimmed(struct text text)
+{
+    while (text.len && text.at[0] == ' ')
+        text = (struct text){text.at + 1, text.len - 1};
+    while (text.len && text.at[text.len - 1] == ' ')
+        text.len--;
+    return text;
+}
+
+bool zone_allows_file(const struct zone_spec *spec, struct text home, struct text namespace_)
+{
+    struct text rest = spec->file_namespaces;
+    struct text item;
+    if (text_equal(home, namespace_))
+        return true;
+    while (rest.len && text_cut(&rest, ',', &item)) {
+        item = trimmed(item);
+        if (text_is(item, "*") || text_equal(item, namespace_))
+            return true;
+    }
+    return false;
 }

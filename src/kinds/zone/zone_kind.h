@@ -51,8 +51,12 @@ struct zone_spec {
     enum serial_policy serial_policy;
     bool has_minimum_serial;
     uint32_t minimum_serial;
-    struct text servers; // "default"
+    struct text servers;         // "default"
+    struct text file_namespaces; // whose ZoneFiles may write its text, beside its own; absent: none
 };
+#define ZONE_FILE_NAMESPACES "zonefile-namespaces" // annotation below the group
+// May a ZoneFile of that namespace write the text of the Zone, which is in `home`?
+bool zone_allows_file(const struct zone_spec *spec, struct text home, struct text namespace_);
 
 enum zone_server_state {
     SERVER_UNKNOWN,
@@ -70,6 +74,7 @@ struct zone_status_server {
     bool has_fetched;
     uint32_t fetched_serial;
     enum zone_server_state state;
+    bool is_stuck;    // it fetched what it could not load. Not stored
     bool is_doubtful; // UNKNOWN: it may have fetched since. Not stored
 };
 struct zone_status_entry { // absent fields: none

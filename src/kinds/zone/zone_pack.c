@@ -3,7 +3,7 @@
 // Bodies of the cache. One list of numbers and one of texts for both directions, so that these
 // can't part.
 
-enum { NUMBERS = 5, TEXTS = 4 };
+enum { NUMBERS = 5, TEXTS = 5 };
 
 static void numbers_of(struct zone_spec *spec, int64_t *out[NUMBERS])
 {
@@ -20,6 +20,7 @@ static void texts_of(struct zone_spec *spec, struct text *out[TEXTS])
     out[1] = &spec->mname;
     out[2] = &spec->rname;
     out[3] = &spec->servers;
+    out[4] = &spec->file_namespaces;
 }
 
 static void pack_texts(struct pack_writer *out, const struct text *texts, size_t count)

@@ -6,6 +6,7 @@ static const char *const policies[] = {"date", "unixtime", "counter", NULL};
 static const char *const states[] = {"Unknown",     "Current", "Behind", "Ahead",
                                      "Unreachable", "Refused", NULL};
 
+static const char *const annotations[] = {ZONE_FILE_NAMESPACES, NULL};
 static const char *const own_labels[] = {ZONE_PARENT_LABEL, ZONE_FILE_LABEL, NULL};
 
 static const struct field fields[] = {
@@ -217,6 +218,7 @@ const struct kind zone_kind = {
     .is_namespaced = true,
     .has_status = true,
     .is_lenient = true,
+    .annotations = annotations,
     .own_labels = own_labels,
     .bulk_status = "entries",
     .is_status_ahead = true,

@@ -14,6 +14,10 @@ extern const struct kind zonefile_kind;
 // What it writes. Only to name it: a ConfigMap is never read as a manifest.
 extern const struct kind config_map_kind;
 
+// The annotation by which a ConfigMap that was there before is handed over to the ZoneFile it
+// names.
+#define ZONE_FILE_GRANT "kubi.zone/zonefile"
+
 struct zonefile_spec {
     struct zone_ref *zones;
     size_t zone_count;

@@ -62,7 +62,8 @@ static void memory_close(void *at)
     free(seat);
 }
 
-static void memory_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+static void memory_fingerprint(const void *at, const struct record_set *set,
+                               uint8_t out[FINGERPRINT_OCTETS])
 {
     (void)at;
     uint8_t full[DIGEST_MAX];
@@ -75,7 +76,7 @@ static void memory_fingerprint(const void *at, const struct record_set *set, uin
         digest_add(state, "\n", 1);
     }
     digest_end(state, full);
-    memcpy(out, full, 8);
+    memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
 static uint32_t find(const struct memory_seat *seat, const struct record_set *set)

@@ -202,7 +202,8 @@ static void memory_is_always_well(void **state)
     assert_true(job.health.is_done);
 }
 
-static void fingerprint_of(const struct bench *bench, struct record_set set, uint8_t out[8])
+static void fingerprint_of(const struct bench *bench, struct record_set set,
+                           uint8_t out[FINGERPRINT_OCTETS])
 {
     memory_provider.fingerprint(bench->seat, &set, out);
 }
@@ -210,7 +211,8 @@ static void fingerprint_of(const struct bench *bench, struct record_set set, uin
 static void fingerprint_tells_contents_apart(void **state)
 {
     struct bench *bench = *state;
-    uint8_t first[8], same[8], ttl[8], values[8], numbers[8];
+    uint8_t first[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS], ttl[FINGERPRINT_OCTETS],
+        values[FINGERPRINT_OCTETS], numbers[FINGERPRINT_OCTETS];
     struct record_set set = www();
     fingerprint_of(bench, set, first);
     fingerprint_of(bench, www(), same);

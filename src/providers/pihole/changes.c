@@ -30,7 +30,7 @@ void changes_set_apart(struct talk *talk, struct change *change, const struct er
     change->outcome = (struct outcome){.error = copy};
 }
 
-void changes_refuse(struct talk *talk, struct change *change, const char *format, ...)
+void changes_refuse(struct talk *talk, struct change *change, int status, const char *format, ...)
 {
     struct error error;
     va_list args;
@@ -38,7 +38,7 @@ void changes_refuse(struct talk *talk, struct change *change, const char *format
     error_setv(&error, FAULT_SPEC, "RecordRefused", format, args);
     va_end(args);
     error.retry_ms = REFUSED_RETRY_MS;
-    error.status = talk->reply.status;
+    error.status = status;
     changes_set_apart(talk, change, &error);
 }
 
@@ -73,7 +73,7 @@ void changes_begin(struct talk *talk)
         change->outcome = (struct outcome){0};
         change->may_adopt &= may_adopt;
         if (!list_has_type(change->set.type))
-            changes_refuse(talk, change, "Pi-hole holds A, AAAA and CNAME records, no %s",
+            changes_refuse(talk, change, 0, "Pi-hole holds A, AAAA and CNAME records, no %s",
                            record_type_name(change->set.type));
     }
 }
@@ -119,8 +119,10 @@ static bool has_hosts(const struct job *job)
     return false;
 }
 
-static void finish(struct talk *talk)
+void changes_finish(struct talk *talk)
 {
+    if (restart_pay(talk))
+        return;
     if (talk->removes_only) {
         blame_trouble(talk);
         return;
@@ -179,7 +181,7 @@ static bool can_be_written(struct talk *talk, struct change *change)
 {
     enum list_part part = list_part_of(change->set.type);
     if (talk->seat->dialect == DIALECT_LEGACY && part == LIST_CNAMES)
-        changes_refuse(talk, change, "Pi-hole at %s speaks its API of old, without CNAMEs",
+        changes_refuse(talk, change, 0, "Pi-hole at %s speaks its API of old, without CNAMEs",
                        talk->seat->base);
     else if (talk->seat->is_forced[part])
         refuse_forced(talk, change);
@@ -201,7 +203,8 @@ static size_t select_open(struct talk *talk)
     size_t count = 0;
     for (size_t i = 0; i < talk->job->change_count; i++) {
         struct change *change = &talk->job->changes[i];
-        if (change_is_open(change) && can_be_written(talk, change) &&
+        bool is_suspect = talk->clears_rest && talk->items[i].is_suspect;
+        if (change_is_open(change) && !is_suspect && can_be_written(talk, change) &&
             (change->op == CHANGE_REMOVE || !talk->removes_only))
             talk->selected[count++] = change;
     }
@@ -234,10 +237,27 @@ static void put_off(struct talk *talk)
             item->outcome = changes[i]->outcome;
         changes[i]->outcome = (struct outcome){0};
     }
-    bool is_stuck = talk->has_written && revision_write_count(talk->revision) &&
-                    (talk->has_all || count >= talk->wanted);
-    talk->mismatches += is_stuck;
-    talk->wanted = count;
+}
+
+// What was written does not stand. Of what is left to write some has to be less each time.
+static bool is_stuck(const struct talk *talk)
+{
+    size_t count, writes = revision_write_count(talk->revision);
+    struct change *const *changes = revision_changes(talk->revision, &count);
+    if (!talk->has_written || !writes)
+        return false;
+    if (!talk->has_all)
+        return writes >= talk->planned;
+    bool is_again = !count;
+    for (size_t i = 0; i < count && !is_again; i++)
+        is_again = item_of(talk, changes[i])->is_whole;
+    return is_again;
+}
+
+static void forget_whole(struct talk *talk)
+{
+    for (size_t i = 0; i < talk->job->change_count; i++)
+        talk->items[i].is_whole = false;
 }
 
 static void draw(struct talk *talk, size_t count)
@@ -251,6 +271,9 @@ static void draw(struct talk *talk, size_t count)
     talk->revision = revision_new(talk->list, &setup, talk->selected, count);
     strangers_note(&talk->seat->strangers, talk->list, talk->revision);
     put_off(talk);
+    talk->mismatches += is_stuck(talk);
+    talk->planned = revision_write_count(talk->revision);
+    forget_whole(talk);
     for (size_t i = 0; i < count; i++)
         if (!change_is_open(talk->selected[i]))
             settle(talk, talk->selected[i]);
@@ -277,7 +300,7 @@ static void write_next(struct talk *talk)
     else if (is_legacy)
         legacy_go_on(talk);
     else
-        talk->step = STEP_WRITE;
+        write_go_on(talk);
 }
 
 void changes_stand(struct talk *talk)
@@ -290,18 +313,27 @@ void changes_stand(struct talk *talk)
     if (talk->is_bisecting)
         blame_clear(talk);
     else
-        finish(talk);
+        changes_finish(talk);
 }
 
 void changes_draw(struct talk *talk)
 {
     answer_reads(talk);
-    size_t count = talk->is_bisecting ? select_suspects(talk) : select_open(talk);
+    bool is_of_suspects = talk->is_bisecting && !talk->clears_rest;
+    size_t count = is_of_suspects ? select_suspects(talk) : select_open(talk);
     draw(talk, count);
     if (revision_write_count(talk->revision) && !talk->job->is_trial)
         write_next(talk);
     else
         changes_stand(talk);
+}
+
+void changes_mark_whole(struct talk *talk)
+{
+    size_t count;
+    struct change *const *changes = revision_changes(talk->revision, &count);
+    for (size_t i = 0; i < count; i++)
+        item_of(talk, changes[i])->is_whole = true;
 }
 
 void changes_mark_sent(struct talk *talk)

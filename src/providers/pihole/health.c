@@ -136,6 +136,8 @@ static const struct value *make_answer(struct talk *talk, struct value *unknown)
     value_put_text(arena, answer, "dialect", seat->dialect == DIALECT_LEGACY ? "legacy" : "v6");
     if (seat->seats_in_use >= 0)
         value_put_int(arena, answer, "seatsInUse", seat->seats_in_use);
+    if (seat->dns_port)
+        value_put_int(arena, answer, "dnsPort", seat->dns_port);
     value_put_bool(arena, answer, "hostsRestart", seat_restarts(seat, LIST_HOSTS));
     for (int part = 0; part < LIST_PARTS; part++)
         value_put_int(arena, answer,
@@ -161,11 +163,18 @@ void health_tell(struct talk *talk)
     job->is_listed = true;
     job->health = (struct outcome){.is_done = true};
     job->answer = make_answer(talk, census.unknown);
+    bool can_pay = talk->seat->restart.phase == RESTART_NONE && !seat_is_blocked(talk->seat);
+    if (!can_pay || !restart_pay(talk))
+        health_finish(talk);
+}
+
+void health_finish(struct talk *talk)
+{
     if (seat_is_blocked(talk->seat)) {
         preflight_trouble(talk);
         return;
     }
-    if (blame_still_holds(talk)) {
+    if (blame_still_holds(talk) || (talk->seat->is_visitor && blame_foresees(talk))) {
         blame_trouble(talk);
         return;
     }

@@ -92,7 +92,7 @@ void legacy_give_up(struct talk *talk)
     for (size_t i = 0; i < count; i++)
         if (change_is_open(changes[i]))
             changes_refuse(
-                talk, changes[i],
+                talk, changes[i], talk->reply.status,
                 "Pi-hole at %s does not keep it: its API of old may take one address a name",
                 talk->seat->base);
     talk_go_on(talk);
@@ -106,7 +106,8 @@ static void refuse_name(struct talk *talk, struct text name, const char *why)
     for (size_t i = 0; i < count; i++) {
         if (!has_name(talk, changes[i], name))
             continue;
-        changes_refuse(talk, changes[i], "Pi-hole at %s refuses it: %s", talk->seat->base, why);
+        changes_refuse(talk, changes[i], talk->reply.status, "Pi-hole at %s refuses it: %s",
+                       talk->seat->base, why);
         is_found = true;
     }
     if (is_found)
@@ -139,6 +140,8 @@ void legacy_go_on(struct talk *talk)
     bool removes = !is_end && revision_write(talk->revision, talk->at).verb == REVISION_DELETE;
     struct text name = removes ? name_of(line_of(talk, talk->at)) : (struct text){0};
     talk->has_all = is_end;
+    if (is_end)
+        changes_mark_whole(talk);
     // What was added may have taken the other's place, and would go with it.
     if (is_end || (removes && talk->has_added))
         talk_go_on(talk);

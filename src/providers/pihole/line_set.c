@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "providers/pihole/revision_private.h"
 
 static uint64_t hash_of(struct text line)

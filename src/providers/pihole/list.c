@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/must.h"
 #include "providers/pihole/list_private.h"
 
@@ -134,17 +134,18 @@ static bool is_packed_by_ledger(const struct list *list, const struct line *line
     const struct entry *entries = &list->entries[line->entry];
     struct text names[PACKED_NAMES];
     AUTO_BUFFER form = {0};
-    if (entries->type == RECORD_CNAME || line->entry_count > PACKED_NAMES)
+    if (line->entry_count > PACKED_NAMES)
         return false;
     for (uint32_t i = 0; i < line->entry_count; i++) {
         names[i] = list->names[entries[i].name].text;
         buffer_clear(&form);
-        list_render(&form, &untagged, entries->type, entries->value, 0, &names[i], 1);
+        list_render(&form, &untagged, entries->type, entries->value, entries->ttl_s, &names[i], 1);
         if (!has_line(stored_of(list, &entries[i]), buffer_text(&form)))
             return false;
     }
     buffer_clear(&form);
-    list_render(&form, &untagged, entries->type, entries->value, 0, names, line->entry_count);
+    list_render(&form, &untagged, entries->type, entries->value, entries->ttl_s, names,
+                line->entry_count);
     return text_equal(buffer_text(&form), line->text);
 }
 
@@ -280,7 +281,9 @@ void list_render(struct buffer *out, const struct list_rules *rules, enum record
                  struct text value, uint32_t ttl_s, const struct text *names, size_t count)
 {
     if (type == RECORD_CNAME) {
-        buffer_printf(out, "%.*s,%.*s", TEXT_ARGS(*names), TEXT_ARGS(value));
+        for (size_t i = 0; i < count; i++)
+            buffer_printf(out, "%.*s,", TEXT_ARGS(names[i]));
+        buffer_add(out, value.at, value.len);
         if (ttl_s)
             buffer_printf(out, ",%u", ttl_s);
         return;

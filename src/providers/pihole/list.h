@@ -74,6 +74,6 @@ void list_leave_out(struct list *list, enum list_part part, size_t i);
 // What has to be remembered in the ledger before that set is written: the lines, each ended by a
 // newline. False: nothing, because the lines carry our tag.
 bool list_entry(const struct list_rules *rules, const struct record_set *set, struct buffer *out);
-// Pi-hole's own rules for a name: 253 octets, labels of 1..63 letters, digits, - and _. Fault SPEC,
-// reason RecordRefused.
+// Pi-hole's own rules for a name: 253 octets, labels of 1..63 letters, digits, - and _; no - at
+// either end of the last label. Fault SPEC, reason RecordRefused.
 bool list_check_name(struct text name, struct error *err);

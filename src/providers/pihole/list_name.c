@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "providers/pihole/list.h"
 
 enum { NAME_OCTETS_MAX = 253, LABEL_OCTETS_MAX = 63 };
@@ -28,6 +30,21 @@ static bool check_label(struct text name, struct text label, struct error *err)
     return true;
 }
 
+// Of hyphens at the edges of labels Pi-hole minds those of the last one alone, and of a name that
+// ends in a dot those before the dot not at all.
+static bool check_last_label(struct text name, struct error *err)
+{
+    char shown[ERROR_TEXT_MAX / 4];
+    const char *dot = memrchr(name.at, '.', name.len);
+    const char *first = dot ? dot + 1 : name.at;
+    const char *last = name.at + name.len - 1;
+    if (first > last || (*first != '-' && *last != '-'))
+        return true;
+    text_clean_into(shown, sizeof shown, name);
+    return error_set(err, FAULT_SPEC, REASON,
+                     "%s: Pi-hole takes no '-' at the beginning or end of the last label", shown);
+}
+
 bool list_check_name(struct text name, struct error *err)
 {
     struct text rest =
@@ -42,5 +59,5 @@ bool list_check_name(struct text name, struct error *err)
         if (!check_label(name, label, err))
             return false;
     }
-    return true;
+    return check_last_label(name, err);
 }

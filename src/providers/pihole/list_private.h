@@ -7,7 +7,8 @@
 
 enum {
     LIST_TYPES = RECORD_CNAME + 1,
-    PACKED_NAMES = 16, // of one line of ours
+    PACKED_NAMES = 16,     // of one line of ours
+    ALIAS_LINE_MAX = 1000, // dnsmasq reads lines of at most 1,024 octets, "cname=" with them
 };
 #define LIST_NONE TABLE_NONE
 
@@ -84,7 +85,7 @@ bool canonical_address(struct arena *arena, enum record_type type, struct text a
 
 // The name's id, or LIST_NONE. `name` is canonical.
 uint32_t list_find_name(const struct list *list, struct text name);
-// A line as we write it: one name and value, tagged if that is the rule, hosts with several names.
+// A line as we write it: one value, and names of it; hosts are tagged if that is the rule.
 void list_render(struct buffer *out, const struct list_rules *rules, enum record_type type,
                  struct text value, uint32_t ttl_s, const struct text *names, size_t count);
 // A value in canonical text; false: it is no address of that type.

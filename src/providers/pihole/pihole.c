@@ -261,7 +261,8 @@ static bool pihole_entry(const void *at, const struct record_set *set, struct bu
 }
 
 // Hosts lines carry no TTL.
-static void pihole_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+static void pihole_fingerprint(const void *at, const struct record_set *set,
+                               uint8_t out[FINGERPRINT_OCTETS])
 {
     const struct pihole_seat *seat = at;
     uint8_t full[DIGEST_MAX];
@@ -276,7 +277,7 @@ static void pihole_fingerprint(const void *at, const struct record_set *set, uin
         digest_add(state, "\n", 1);
     }
     digest_end(state, full);
-    memcpy(out, full, 8);
+    memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
 const struct provider pihole_provider = {

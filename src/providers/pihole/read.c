@@ -40,5 +40,6 @@ void read_hear(struct talk *talk)
         return;
     }
     talk->seat->hosts_are_local = value_bool_at(dns, "hostsLocal", talk->seat->hosts_are_local);
+    talk->seat->dns_port = value_int_at(dns, "port", 0);
     read_take(talk, value_find(dns, "hosts"), value_find(dns, "cnameRecords"));
 }

@@ -48,6 +48,8 @@ static enum reply_kind kind_of_failure(const struct http_reply *http)
 {
     if (http->failure == HTTP_TOO_BIG)
         return REPLY_STRANGE;
+    if (http->failure == HTTP_TIMEOUT && !http->is_unsent)
+        return REPLY_HUNG;
     return http->is_tls ? REPLY_UNTRUSTED : REPLY_DOWN;
 }
 

@@ -23,6 +23,7 @@ enum reply_kind {
     REPLY_FAILED,       // 5xx, other 404 and the rest
     REPLY_STRANGE,      // not of a Pi-hole
     REPLY_DOWN,         // none came
+    REPLY_HUNG,         // none came in time on a connection that was taken
     REPLY_UNTRUSTED,    // none came: a certificate was not taken
 };
 enum { REPLY_KINDS = REPLY_UNTRUSTED + 1, REPLY_OCTETS_MAX = 8 * 1024 * 1024 };

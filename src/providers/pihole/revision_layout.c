@@ -7,6 +7,8 @@
 // too long for a PATCH, ours are packed: several names of one address a line. When that is too long
 // as well, those that are new are.
 
+enum { TTL_OCTETS = 11 }; // ",2147483647"
+
 // A name of ours, with its value: of the list as read, or brought by a change.
 struct item {
     enum record_type type;
@@ -187,16 +189,29 @@ static int compare_items(const void *a, const void *b)
     const struct item *x = a, *y = b;
     int by_type = (x->type > y->type) - (x->type < y->type);
     int by_value = by_type ? by_type : text_compare(x->value, y->value);
-    return by_value ? by_value : text_compare(x->name, y->name);
+    int by_ttl = by_value ? by_value : (x->ttl_s > y->ttl_s) - (x->ttl_s < y->ttl_s);
+    return by_ttl ? by_ttl : text_compare(x->name, y->name);
+}
+
+static bool go_together(const struct item *a, const struct item *b)
+{
+    return text_equal(a->value, b->value) && a->ttl_s == b->ttl_s;
 }
 
 // How many of the items from `from` on go into one line.
 static size_t run_of(const struct items *items, size_t from)
 {
+    const struct item *first = &items->at[from];
+    size_t room = first->type == RECORD_CNAME ? ALIAS_LINE_MAX - TTL_OCTETS : SIZE_MAX;
+    size_t len = first->name.len + 1 + first->value.len;
     size_t count = 1;
     while (count < PACKED_NAMES && from + count < items->count &&
-           text_equal(items->at[from].value, items->at[from + count].value))
+           go_together(first, &first[count])) {
+        len += first[count].name.len + 1;
+        if (len > room)
+            break;
         count++;
+    }
     return count;
 }
 

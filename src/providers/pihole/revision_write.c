@@ -72,40 +72,47 @@ static bool fits(const struct revision *revision, enum list_part part)
 
 // ---- its form -----------------------------------------------------------------------------------
 
-static bool try_unpacked(struct revision *revision)
+static bool try_unpacked(struct revision *revision, enum list_part part)
 {
-    struct layout layout = revision_layout(revision, LIST_HOSTS, FORM_UNPACKED);
-    if (layout_body_len(&layout, LIST_HOSTS) >= REVISION_UNPACK_BELOW) {
+    struct layout layout = revision_layout(revision, part, FORM_UNPACKED);
+    if (layout_body_len(&layout, part) >= REVISION_UNPACK_BELOW) {
         free(layout.at);
         return false;
     }
-    use_layout(revision, LIST_HOSTS, layout);
+    use_layout(revision, part, layout);
     return true;
 }
 
 // By elements, if that is too long for a PATCH as well: as few as possible.
-static void pack(struct revision *revision)
+static void pack(struct revision *revision, enum list_part part)
 {
-    struct layout layout = revision_layout(revision, LIST_HOSTS, FORM_PACKED);
-    revision->is_packed = layout_body_len(&layout, LIST_HOSTS) <= REVISION_BODY_MAX;
-    if (!revision->is_packed) {
+    struct layout layout = revision_layout(revision, part, FORM_PACKED);
+    bool is_packed = layout_body_len(&layout, part) <= REVISION_BODY_MAX;
+    if (!is_packed) {
         free(layout.at);
-        layout = revision_layout(revision, LIST_HOSTS, FORM_GROWN);
+        layout = revision_layout(revision, part, FORM_GROWN);
     }
-    use_layout(revision, LIST_HOSTS, layout);
+    use_layout(revision, part, layout);
+    revision->is_packed |= is_packed;
+}
+
+static void fit_part(struct revision *revision, enum list_part part)
+{
+    if (!revision_changes_part(revision, part) ||
+        (revision->parts[part].packed && try_unpacked(revision, part)))
+        return;
+    if (!fits(revision, part))
+        pack(revision, part);
 }
 
 void revision_lay_out(struct revision *revision)
 {
     for (enum list_part part = 0; part < LIST_PARTS; part++)
         use_layout(revision, part, revision_layout(revision, part, FORM_KEPT));
-    if (revision->setup.way == REVISION_BY_ELEMENT || is_one_element(revision) ||
-        !revision_changes_part(revision, LIST_HOSTS))
+    if (revision->setup.way == REVISION_BY_ELEMENT || is_one_element(revision))
         return;
-    if (revision->parts[LIST_HOSTS].packed && try_unpacked(revision))
-        return;
-    if (!fits(revision, LIST_HOSTS))
-        pack(revision);
+    for (enum list_part part = 0; part < LIST_PARTS; part++)
+        fit_part(revision, part);
 }
 
 // ---- its requests -------------------------------------------------------------------------------
@@ -131,22 +138,19 @@ static void add_element(struct revision *revision, enum list_part part, enum rev
     add_write(revision, write);
 }
 
-// Two lines for one alias are refused, so there the old one goes first.
-static void add_additions(struct revision *revision, enum list_part part)
+// An alias of it gets another target, in a line elsewhere.
+static bool is_moved(const struct revision *revision, enum list_part part, uint32_t at)
 {
-    const struct line *lines = revision->list->parts[part].at;
-    for (size_t i = 0; i < revision->parts[part].count; i++) {
-        const struct revised *revised = &revision->parts[part].at[i];
-        if (!revised->is_new)
-            continue;
-        if (part == LIST_CNAMES && revised->line != LIST_NONE)
-            add_element(revision, part, REVISION_DELETE, lines[revised->line].text, NULL);
-        add_element(revision, part, REVISION_PUT, revised->text, revised);
-    }
+    const struct line *line = &revision->list->parts[part].at[at];
+    uint32_t i = line->entry, end = line->entry + line->entry_count;
+    while (i < end && !revision->fates[i].pair)
+        i++;
+    return part == LIST_CNAMES && i < end;
 }
 
-// Lines of the revision that were read stand in the order in which they were read.
-static void add_removals(struct revision *revision, enum list_part part)
+// Of lines that are moved, or of the others. Lines of the revision that were read stand in the
+// order in which they were read.
+static void add_removals(struct revision *revision, enum list_part part, bool are_moved)
 {
     const struct lines *lines = &revision->list->parts[part];
     const struct layout *layout = &revision->parts[part];
@@ -156,8 +160,25 @@ static void add_removals(struct revision *revision, enum list_part part)
             next++;
         bool is_there = next < layout->count && layout->at[next].line == at;
         const struct revised *revised = is_there ? &layout->at[next++] : NULL;
-        if (!revised || (revised->is_new && part == LIST_HOSTS))
+        bool is_gone = !revised || (revised->is_new && part == LIST_HOSTS);
+        if (is_gone && is_moved(revision, part, at) == are_moved)
             add_element(revision, part, REVISION_DELETE, lines->at[at].text, NULL);
+    }
+}
+
+// Two lines for one alias are refused, so there the old one goes first.
+static void add_additions(struct revision *revision, enum list_part part)
+{
+    const struct line *lines = revision->list->parts[part].at;
+    if (part == LIST_CNAMES)
+        add_removals(revision, part, true);
+    for (size_t i = 0; i < revision->parts[part].count; i++) {
+        const struct revised *revised = &revision->parts[part].at[i];
+        if (!revised->is_new)
+            continue;
+        if (part == LIST_CNAMES && revised->line != LIST_NONE)
+            add_element(revision, part, REVISION_DELETE, lines[revised->line].text, NULL);
+        add_element(revision, part, REVISION_PUT, revised->text, revised);
     }
 }
 
@@ -184,7 +205,7 @@ void revision_plan_writes(struct revision *revision)
     }
     for (enum list_part part = 0; part < LIST_PARTS; part++) {
         if (elements[part])
-            add_removals(revision, part);
+            add_removals(revision, part, false);
     }
 }
 

@@ -24,6 +24,14 @@ enum preflight {
     PREFLIGHT_DONE,
 };
 
+// Is "?restart=false" known there, with which a change of aliases waits for a later restart?
+enum deferral { DEFERRAL_UNKNOWN, DEFERRAL_KNOWN, DEFERRAL_IGNORED };
+
+// A restart of the resolver that we asked for: DUE until the API was seen to go, GONE until it is
+// back. Until then nothing may be written for which Pi-hole tries its configuration: it would stand
+// still for good.
+enum restart_phase { RESTART_NONE, RESTART_DUE, RESTART_GONE };
+
 struct pihole_seat {
     char *base; // normalised URL
     char *ca_pem;
@@ -57,8 +65,16 @@ struct pihole_seat {
     bool is_forced[LIST_PARTS]; // set by environment
     bool hosts_restart;         // a change of hosts restarts the resolver
     bool hosts_are_local;       // dns.hostsLocal: for that it does, too
+    int64_t dns_port;           // where its resolver listens; 0: not told
     // Mono; 0: never. The last write that restarts the resolver.
     int64_t restarted_ms;
+    struct seat_restart {
+        enum restart_phase phase;
+        enum deferral deferral;
+        int64_t since_ms; // mono: of what was written
+        bool is_doubtful; // it was told not to restart, and may not know how
+        bool is_owed;     // what is stored is not served before one
+    } restart;
     char *refused_line; // somebody else's, that Pi-hole refuses; or NULL
     char *refused_text; // what to say of it
     struct line_set strangers;

@@ -5,6 +5,8 @@
 
 #define AGENT "signpost/"
 
+enum { DOUBT_MS = 2000 }; // what is counted there, is by the second
+
 // ---- logging in ---------------------------------------------------------------------------------
 
 void session_write_login(struct talk *talk)
@@ -44,9 +46,23 @@ static bool may_be_legacy(const struct talk *talk)
     return (status == 404 || status == 405) && talk->seat->dialect == DIALECT_AUTO;
 }
 
+// A Pi-hole that has just let in others with an app password says to the right one that it is
+// wrong: each such login counts as a try that failed.
+static bool may_be_right(const struct talk *talk)
+{
+    bool is_known = talk->seat->ladder.failures && talk->seat->ladder.kind == TROUBLE_PASSWORD;
+    return talk->reply.kind == REPLY_UNAUTHORIZED && !talk->has_doubted && !is_known &&
+           !talk->seat->has_no_password;
+}
+
 static void refuse_login(struct talk *talk)
 {
     const struct reply *reply = &talk->reply;
+    if (may_be_right(talk)) {
+        talk->has_doubted = true;
+        talk_pause(talk, DOUBT_MS, STEP_LOGIN);
+        return;
+    }
     talk->seat->count.refused_logins += reply->status != 0;
     if (reply->kind == REPLY_ABSENT || reply->status == 404 || reply->status == 405)
         talk->reply.kind = REPLY_STRANGE;

@@ -9,6 +9,7 @@
 enum {
     CONNECT_MS = 3000,
     REQUEST_MS = 30000,
+    HUNG_MS = 10000, // without an answer. A write may go on all the same, so it gets its time
     LEAVE_MS = 500,
     MAX_IDLE_S = 4, // Pi-hole closes connections after 5
 };
@@ -27,6 +28,8 @@ static const struct step_rule {
     [STEP_PREFLIGHT] = {"GET", "/api/config/", preflight_write, preflight_hear, true},
     [STEP_READ] = {"GET", "/api/config/dns", NULL, read_hear, true},
     [STEP_WRITE] = {"PATCH", "", write_write, write_hear, true},
+    [STEP_KNOCK] = {"GET", "/api/auth", NULL, restart_hear_knock, true},
+    [STEP_RESTART] = {"POST", "/api/action/restartdns", NULL, restart_hear_paid, true},
     [STEP_LEGACY_READ] = {"GET", LEGACY_PATH, legacy_write_key, legacy_hear_read, false},
     [STEP_LEGACY_WRITE] = {"POST", LEGACY_PATH, legacy_write, legacy_hear_write, false},
     [STEP_LEAVE] = {"DELETE", "/api/auth", NULL, session_hear_leave, true},
@@ -117,11 +120,13 @@ static const char *words_of(const struct talk *talk, enum trouble_kind kind)
         "webserver.api.app_sudo to true";
     static const char has_no_seat[] =
         "has no API seat left: end sessions on its page, or raise webserver.api.max_sessions";
+    static const char hangs[] = "takes connections and answers nothing: restart FTL there "
+                                "(systemctl restart pihole-FTL, or its container)";
     static const char *const words[REPLY_KINDS] = {
         [REPLY_UNAUTHORIZED] = refuses_password, [REPLY_NEEDS_TOKEN] = asks_for_token,
         [REPLY_RATE] = "limits logins",          [REPLY_SEATS] = has_no_seat,
         [REPLY_LIMIT] = "limits requests",       [REPLY_DOWN] = "does not answer",
-        [REPLY_UNTRUSTED] = is_untrusted,
+        [REPLY_UNTRUSTED] = is_untrusted,        [REPLY_HUNG] = hangs,
     };
     if (kind == TROUBLE_RESTARTING)
         return "restarts its resolver";
@@ -182,6 +187,13 @@ void talk_done(struct talk *talk)
         *ladder = (struct ladder){0};
 }
 
+void talk_pause(struct talk *talk, int64_t pause_ms, enum step after)
+{
+    talk->step = STEP_PAUSE;
+    talk->pause_ms = pause_ms;
+    talk->after_pause = after;
+}
+
 // ---- asking -------------------------------------------------------------------------------------
 
 static enum step next_step(const struct talk *talk)
@@ -230,6 +242,15 @@ static void write_request(struct talk *talk)
         talk_add_header(talk, "Content-Type", "application/json");
 }
 
+static int64_t timeout_ms(const struct talk *talk)
+{
+    if (talk->step == STEP_LEAVE)
+        return LEAVE_MS;
+    bool is_write =
+        talk->step == STEP_WRITE || talk->step == STEP_RESTART || talk->step == STEP_LEGACY_WRITE;
+    return is_write ? REQUEST_MS : HUNG_MS;
+}
+
 static void fill(struct talk *talk, struct http_request *out)
 {
     const struct pihole_seat *seat = talk->seat;
@@ -239,7 +260,7 @@ static void fill(struct talk *talk, struct http_request *out)
         .headers = talk->headers,
         .header_count = talk->header_count,
         .body = talk->body.len ? buffer_text(&talk->body) : (struct text){0},
-        .timeout_ms = talk->step == STEP_LEAVE ? LEAVE_MS : REQUEST_MS,
+        .timeout_ms = timeout_ms(talk),
         .connect_timeout_ms = talk->step == STEP_LEAVE ? LEAVE_MS : CONNECT_MS,
         .max_body_octets = REPLY_OCTETS_MAX,
         .tls = {.ca_pem = seat->ca_pem, .server_name = seat->server_name},
@@ -261,6 +282,10 @@ enum ask_kind pihole_ask(void *at, const struct moment *moment, struct ask *out)
     }
     if (talk->step == STEP_DONE)
         return ASK_DONE;
+    if (talk->step == STEP_PAUSE) {
+        out->wait_ms = talk->pause_ms;
+        return ASK_WAIT;
+    }
     write_request(talk);
     fill(talk, &out->http);
     return ASK_HTTP;
@@ -279,17 +304,26 @@ static bool log_in_again(struct talk *talk)
     return true;
 }
 
-void pihole_hear(void *at, const struct moment *moment, const struct heard *heard)
+static void hear_reply(struct talk *talk, const struct http_reply *http)
 {
-    struct talk *talk = at;
     const struct step_rule *rule = &rules[talk->step];
     arena_reset(talk->arena);
-    talk->moment = moment;
-    talk->http = heard->http;
-    reply_read(&talk->reply, talk->arena, heard->http, moment->unix_ms / 1000);
+    talk->http = http;
+    reply_read(&talk->reply, talk->arena, http, talk->moment->unix_ms / 1000);
     if (!pin_hear(talk))
         return;
+    restart_hear(talk);
     bool is_out = talk->reply.kind == REPLY_UNAUTHORIZED && rule->has_session;
     if (!is_out || talk->step == STEP_LEAVE || !log_in_again(talk))
         rule->hear(talk);
+}
+
+void pihole_hear(void *at, const struct moment *moment, const struct heard *heard)
+{
+    struct talk *talk = at;
+    talk->moment = moment;
+    if (heard->kind == ASK_WAIT)
+        talk->step = talk->after_pause;
+    else
+        hear_reply(talk, heard->http);
 }

@@ -16,6 +16,9 @@ enum step {
     STEP_PREFLIGHT,
     STEP_READ,
     STEP_WRITE,
+    STEP_PAUSE,
+    STEP_KNOCK,   // is the API back?
+    STEP_RESTART, // for what was written without one
     STEP_LEGACY_READ,
     STEP_LEGACY_WRITE,
     STEP_LEAVE,
@@ -29,8 +32,9 @@ enum { SWEEPS_MAX = 64, LEFT_OUT_MAX = 16, RESTORE_MAX = 32, REQUEST_HEADERS_MAX
 // One change of the job, beside the change itself.
 struct item {
     uint64_t key;           // of the record set: its texts may be gone when the talk ends
-    bool is_wanted;         // something had to be written for it
-    bool is_sent;           // and was
+    bool is_sent;           // something had to be written for it, and was
+    bool is_whole;          // all of it, by the last revision
+    bool is_suspect;        // one of those of which one or more are refused
     struct outcome outcome; // that it then has
 };
 
@@ -38,8 +42,11 @@ struct talk {
     struct pihole_seat *seat;
     struct job *job;
     enum step step;
-    bool has_logged_in;  // because of a 401; once
-    bool has_repinned;   // took a new TLS key; once
+    bool has_logged_in; // because of a 401; once
+    bool has_repinned;  // took a new TLS key; once
+    bool has_doubted;   // tried a refused login again; once
+    int64_t pause_ms;
+    enum step after_pause;
     struct arena *arena; // of one answer
     // While one is asked or heard.
     const struct moment *moment;
@@ -65,13 +72,17 @@ struct talk {
     enum revision_way way;
     size_t at;           // of the revision's writes
     size_t written;      // since the list was read
-    size_t wanted;       // changes that the last revision writes something for
+    size_t planned;      // writes of the last revision
+    bool is_deferred;    // the write under way: it restarts nothing
     bool has_written;    // since the last revision, and
     bool has_all;        // all of it
     unsigned mismatches; // times that what was written did not stand
-    unsigned refusals;
+    unsigned refusals;   // since one was set apart
+    const char *refusal; // the last: what was said
+    int refusal_status;
     bool removes_only; // a line of others keeps additions out
     bool is_bisecting;
+    bool clears_rest; // before the suspects, those that are none
     struct bisect bisect;
     struct left_out {
         enum list_part part;
@@ -86,6 +97,8 @@ struct talk {
 
 // The step that the job and the state of the seat ask for.
 void talk_go_on(struct talk *talk);
+// Then that step.
+void talk_pause(struct talk *talk, int64_t pause_ms, enum step after);
 void talk_trouble(struct talk *talk, enum trouble_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // As the reply that was heard says.
@@ -130,13 +143,17 @@ bool change_is_open(const struct change *change);
 // The list has been read: draws what to write, or ends the talk.
 void changes_draw(struct talk *talk);
 void changes_mark_sent(struct talk *talk);
+void changes_mark_whole(struct talk *talk);    // the revision was written to its end
 void changes_note_progress(struct talk *talk); // one more was taken, of those up to talk->at
 // All that the revision wanted stands.
 void changes_stand(struct talk *talk);
+// What is left to do when nothing is left to write.
+void changes_finish(struct talk *talk);
 // From now on nothing is adopted.
 void changes_end_first_sync(struct talk *talk);
-void changes_refuse(struct talk *talk, struct change *change, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+// `status` is that of the reply; 0: we know without.
+void changes_refuse(struct talk *talk, struct change *change, int status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void changes_set_apart(struct talk *talk, struct change *change, const struct error *error);
 
 // read.c
@@ -147,16 +164,33 @@ void read_hear(struct talk *talk);
 // write.c
 void write_write(struct talk *talk);
 void write_hear(struct talk *talk);
+// To the revision's next write, behind any restart that it must not meet.
+void write_go_on(struct talk *talk);
+
+// restart.c: restarts of the resolver, one at a time.
+// Of any reply: has the API gone, is it back?
+void restart_hear(struct talk *talk);
+// A write that restarts, or by `is_deferred` should not, was taken or may have been.
+void restart_note(struct talk *talk, bool is_deferred);
+// Waits until it is over; then all from the reading on again.
+void restart_await(struct talk *talk);
+void restart_hear_knock(struct talk *talk);
+// One is owed: asks for it, now or when an earlier one is over. False: none is.
+bool restart_pay(struct talk *talk);
+void restart_hear_paid(struct talk *talk);
 
 // blame.c: the write was refused. Whose fault is it?
 void blame_hear(struct talk *talk);
 void blame_clear(struct talk *talk);   // the suspects that were tried were taken
 void blame_trouble(struct talk *talk); // somebody else's line
 bool blame_still_holds(struct talk *talk);
+// A line of somebody else's that Pi-hole would refuse stands there: what is said of it is ready.
+bool blame_foresees(struct talk *talk);
 void blame_forget(struct pihole_seat *seat);
 
 // health.c
 void health_tell(struct talk *talk);
+void health_finish(struct talk *talk);
 
 // legacy.c: the API of old, with the lists and revisions of the new one.
 void legacy_write_key(struct talk *talk);

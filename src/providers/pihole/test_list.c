@@ -10,10 +10,11 @@ static bool takes(const char *name)
 
 static void names_are_checked_by_the_rules_of_pihole(void **state)
 {
-    static const char *const good[] = {"nas",     "App.Home.lan", "-x.lan",
-                                       "a_b.lan", "home.lan.",    "1"};
+    static const char *const good[] = {"nas", "App.Home.lan", "-x.lan", "a_b.lan", "home.lan.",
+                                       "1",   "-.lan",        "x-.lan", "a.lan-."};
     static const char *const bad[] = {"",        "*.lan", "a..b",         ".lan",    "a/b.lan",
-                                      "a b.lan", ".",     "\xc3\xa4.lan", "a\n.lan", "a,b"};
+                                      "a b.lan", ".",     "\xc3\xa4.lan", "a\n.lan", "a,b",
+                                      "-",       "-nas",  "nas-",         "a.-lan",  "a.lan-"};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_true(takes(good[i]));

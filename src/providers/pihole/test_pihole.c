@@ -30,7 +30,7 @@ enum { NOW_S = 1767088800 };
 
 // ---- a world of rows: what is asked next, and what is answered ----------------------------------
 
-// "PUT /path" or "PUT /path body". Status 0: nobody answers.
+// "PUT /path" or "PUT /path body". Status 0: nobody answers. Or a pause: "wait 50".
 struct row {
     const char *ask;
     int status;
@@ -200,6 +200,14 @@ static void answer(struct world *world, void *talk, const struct row *row)
     pihole_provider.hear(talk, &moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
 }
 
+static void wait(struct world *world, void *talk, int64_t wait_ms, const struct row *row)
+{
+    assert_string_equal(arena_printf(world->arena, "wait %lld", (long long)wait_ms), row->ask);
+    world->now_ms += wait_ms;
+    struct moment moment = moment_of(world);
+    pihole_provider.hear(talk, &moment, &(struct heard){.kind = ASK_WAIT});
+}
+
 static void play_job(struct world *world, const struct row *rows, size_t count)
 {
     struct ask ask;
@@ -216,10 +224,16 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
         enum ask_kind kind = pihole_provider.ask(talk, &moment, &ask);
         if (kind == ASK_DONE)
             break;
-        assert_int_equal(kind, ASK_HTTP);
+        assert_true(kind == ASK_HTTP || kind == ASK_WAIT);
         if (at >= count) {
-            fail_msg("asked %s %s, and no more was expected", ask.http.method, ask.http.url);
+            fail_msg("asked %s %s, and no more was expected",
+                     kind == ASK_WAIT ? "to wait" : ask.http.method,
+                     kind == ASK_WAIT ? "" : ask.http.url);
             break;
+        }
+        if (kind == ASK_WAIT) {
+            wait(world, talk, ask.wait_ms, &rows[at]);
+            continue;
         }
         note_headers(world, &ask.http);
         check_ask(world, &ask.http, &rows[at]);
@@ -424,18 +438,20 @@ static void what_never_came_whole_is_told_apart(void **state)
 {
     static const struct {
         enum http_failure failure;
-        bool is_tls;
+        bool is_tls, is_unsent;
         enum reply_kind kind;
     } rows[] = {
-        {HTTP_UNREACHABLE, false, REPLY_DOWN},
-        {HTTP_TIMEOUT, false, REPLY_DOWN},
-        {HTTP_UNREACHABLE, true, REPLY_UNTRUSTED},
-        {HTTP_TOO_BIG, false, REPLY_STRANGE},
+        {HTTP_UNREACHABLE, false, false, REPLY_DOWN},
+        {HTTP_TIMEOUT, false, true, REPLY_DOWN},
+        {HTTP_TIMEOUT, false, false, REPLY_HUNG},
+        {HTTP_UNREACHABLE, true, false, REPLY_UNTRUSTED},
+        {HTTP_TOO_BIG, false, false, REPLY_STRANGE},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CLEANUP(arena) struct arena *arena = arena_new();
-        const struct http_reply http = {.failure = rows[i].failure, .is_tls = rows[i].is_tls};
+        const struct http_reply http = {
+            .failure = rows[i].failure, .is_tls = rows[i].is_tls, .is_unsent = rows[i].is_unsent};
         struct reply reply;
         reply_read(&reply, arena, &http, NOW_S);
         assert_int_equal(reply.kind, rows[i].kind);
@@ -504,7 +520,13 @@ static void every_trouble_has_its_clock(void **state)
         {TROUBLE_DOWN, 1, "PiholeUnreachable", 400},
         {TROUBLE_DOWN, 594999, "PiholeUnreachable", 800},
         {TROUBLE_DOWN, 1, "PiholeUnreachable", 15000},
+        {TROUBLE_HUNG, 15000, "PiholeHung", 15000},
         {TROUBLE_DOWN, 700000, "", 100},
+        {TROUBLE_HUNG, 1, "PiholeHung", 200},
+        {TROUBLE_NONE, 0, NULL, 0},
+        {TROUBLE_HUNG, 0, "PiholeHung", 100},
+        {TROUBLE_HUNG, 10100, "PiholeHung", 200},
+        {TROUBLE_DOWN, 200, "PiholeUnreachable", 400},
         {TROUBLE_FAILED, 0, "PiholeUnreachable", 30000},
         {TROUBLE_FAILED, 30000, "PiholeUnreachable", 60000},
         {TROUBLE_FAILED, 60000, "PiholeUnreachable", 120000},
@@ -653,7 +675,7 @@ static void the_ledger_remembers_what_carries_no_mark(void **state)
 
 static void fingerprints_tell_content_and_address_but_no_ttl_of_hosts(void **state)
 {
-    uint8_t prints[6][8];
+    uint8_t prints[6][FINGERPRINT_OCTETS];
     struct world world, other;
     (void)state;
     struct change changes[6] = {set_a("a.lan"), set_a("a.lan"),     set_a("a.lan"),
@@ -812,10 +834,6 @@ static void every_failed_login_says_what_to_do(void **state)
         int64_t wait_ms;
         const char *part;
     } rows[] = {
-        {401, "{\"session\":{\"valid\":false,\"sid\":null,\"message\":\"password incorrect\"}}",
-         "PiholeRefusesUs", 30000, "refuses the password"},
-        {200, "{\"session\":{\"valid\":false,\"sid\":null}}", "PiholeRefusesUs", 30000,
-         "refuses the password"},
         {400, ERROR("bad_request", "No 2FA token found in JSON payload", "null"), "PiholeRefusesUs",
          30000, "set webserver.api.app_sudo to true"},
         {429, ERROR("rate_limiting", "Rate-limiting login attempts", "null"), "", 2000,
@@ -842,6 +860,35 @@ static void every_failed_login_says_what_to_do(void **state)
         assert_false(world.job.is_transport_failure);
         world_done(&world);
     }
+}
+
+#define WRONG_PASSWORD                                                                             \
+    {                                                                                              \
+        "POST /api/auth", 401,                                                                     \
+            "{\"session\":{\"valid\":false,\"sid\":null,\"message\":\"password incorrect\"}}"      \
+    }
+
+// Where others have just logged in with an app password, the right one is said to be wrong.
+static void a_password_that_is_refused_is_tried_once_more_before_that_is_believed(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
+    PLAY(&world, JOB_HEALTH, WRONG_PASSWORD, {"wait 2000", 0, NULL}, LOGIN, SESSIONS, PREFLIGHT,
+         READ("", ""));
+    assert_null(world.job.trouble);
+    world_done(&world);
+    world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
+    PLAY(&world, JOB_HEALTH, WRONG_PASSWORD, {"wait 2000", 0, NULL}, WRONG_PASSWORD);
+    check_trouble(&world, "PiholeRefusesUs", 30000, "refuses the password");
+    PLAY(&world, JOB_HEALTH, WRONG_PASSWORD);
+    check_trouble(&world, "PiholeRefusesUs", 60000, "refuses the password");
+    world_done(&world);
+    world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
+    PLAY(&world, JOB_HEALTH, WRONG_PASSWORD, {"wait 2000", 0, NULL},
+         {"POST /api/auth", 200, "{\"session\":{\"valid\":false,\"sid\":null}}"});
+    check_trouble(&world, "PiholeRefusesUs", 30000, "refuses the password");
+    world_done(&world);
 }
 
 static void a_url_that_was_copied_from_the_page_gets_a_hint(void **state)
@@ -1421,6 +1468,131 @@ static void a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk(void *
     world_done(&world);
 }
 
+#define KNOCK(status, reply)                                                                       \
+    {"wait 50", 0, NULL},                                                                          \
+    {                                                                                              \
+        "GET /api/auth", status, reply                                                             \
+    }
+#define WWW "\"www.lan,a.lan\""
+#define WEB "\"web.lan,a.lan\""
+
+// A write may go on when we have turned away, and meet the next; what is read may not.
+static void a_write_has_more_time_than_what_is_read(void **state)
+{
+    struct world world;
+    struct change change = set_cname("www.lan");
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
+    PLAY(&world, JOB_HEALTH, {"POST /api/auth", 0, NULL});
+    assert_int_equal(world.timeout_ms, 10000);
+    world_done(&world);
+    world_start(&world);
+    assert_int_equal(world.timeout_ms, 10000);
+    PLAY_CHANGES(&world, &change, 1, READ("", ""),
+                 {"PATCH /api/config", 200, DNS("", "\"www.lan,a.lan\"")});
+    assert_int_equal(world.timeout_ms, 30000);
+    world_done(&world);
+}
+
+// It may have been taken, and two within one restart would stop that Pi-hole for good.
+static void after_an_alias_the_api_has_to_go_and_come_back_before_the_next(void **state)
+{
+    struct world world;
+    struct change www = set_cname("www.lan"), web = set_cname("web.lan");
+    (void)state;
+    world_start(&world);
+    world.ledger = "www.lan,a.lan\nweb.lan,a.lan\n";
+    world.has_ledger = true;
+    world.is_sent_but_lost = true;
+    PLAY_CHANGES(&world, &www, 1, READ("", ""), {"PATCH /api/config", 0, NULL});
+    check_trouble(&world, "", 100, "restarts its resolver");
+    PLAY_CHANGES(&world, &web, 1, READ("", WWW), KNOCK(200, SESSION), KNOCK(0, NULL),
+                 KNOCK(0, NULL), KNOCK(200, SESSION), READ("", WWW),
+                 {"PATCH /api/config", 200, DNS("", WWW "," WEB)});
+    assert_null(world.job.trouble);
+    // Not a restart that nobody saw, some time later; and hosts wait for none.
+    world.now_ms += 5000;
+    struct change app = set_a("app.lan");
+    PLAY_CHANGES(&world, &www, 1, READ("", WEB), {"PATCH /api/config", 200, DNS("", WEB "," WWW)});
+    PLAY_CHANGES(
+        &world, &app, 1, READ("", WEB "," WWW),
+        {"PUT /api/config/dns/hosts/192.168.1.50%20app.lan%20%23%20signpost%3A" OWNER, 201, TOOK},
+        READ("\"192.168.1.50 app.lan" TAG "\"", WEB "," WWW));
+    world_done(&world);
+}
+
+static void an_api_that_stays_away_is_waited_for_by_the_next_talk(void **state)
+{
+    struct world world;
+    struct change www = set_cname("www.lan"), web = set_cname("web.lan");
+    (void)state;
+    world_start(&world);
+    PLAY_CHANGES(&world, &www, 1, READ("", ""), {"PATCH /api/config", 200, DNS("", WWW)});
+    world.now_ms += 4900;
+    PLAY_CHANGES(&world, &web, 1, READ("", WWW), KNOCK(0, NULL), KNOCK(0, NULL));
+    check_trouble(&world, "", 100, "restarts its resolver");
+    world_done(&world);
+}
+
+// Where the setting is not known, one restart comes for each.
+static void a_restart_that_was_not_to_be_is_noticed(void **state)
+{
+    struct world world;
+    struct change changes[] = {set_cname("www.lan"), set_cname("web.lan"), set_cname("x.lan")};
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\",\"write\":\"element\"}");
+    PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
+    const char *all = DNS("", WWW "," WEB ",\"x.lan,a.lan\"");
+    PLAY_CHANGES(&world, changes, 3, READ("", ""),
+                 {"PUT /api/config/dns/cnameRecords/www.lan%2Ca.lan?restart=false", 201, TOOK},
+                 KNOCK(200, SESSION), KNOCK(0, NULL), KNOCK(200, SESSION), READ("", WWW),
+                 {"PUT /api/config/dns/cnameRecords/web.lan%2Ca.lan", 201, TOOK}, KNOCK(0, NULL),
+                 KNOCK(200, SESSION), READ("", WWW "," WEB),
+                 {"PUT /api/config/dns/cnameRecords/x.lan%2Ca.lan", 201, TOOK},
+                 {"GET /api/config/dns", 200, all});
+    assert_null(world.job.trouble);
+    assert_int_equal(world.seat->count.restarts, 3);
+    world_done(&world);
+}
+
+// What is written without a restart is served when the search for the bad one is over.
+static void a_search_that_ends_with_a_refusal_asks_for_the_restart(void **state)
+{
+    struct world world;
+    struct change changes[] = {set_cname("www.lan"), set_cname("web.lan")};
+    (void)state;
+    world_start(&world);
+    world.seat->restart.deferral = DEFERRAL_KNOWN;
+    PLAY_CHANGES(&world, changes, 2, READ("", ""), {"PATCH /api/config", REFUSED("loop")},
+                 READ("", ""), {"PATCH /api/config?restart=false", 200, DNS("", WWW)},
+                 READ("", WWW), {"POST /api/action/restartdns", 200, "{\"status\":\"ok\"}"});
+    assert_null(world.job.trouble);
+    assert_true(changes[0].outcome.is_done);
+    assert_non_null(strstr(changes[1].outcome.error->text, "refuses it: HTTP 400: "));
+    assert_non_null(strstr(changes[1].outcome.error->text, "loop"));
+    assert_int_equal(changes[1].outcome.error->status, 400);
+    world_done(&world);
+}
+
+static void a_restart_that_is_owed_is_asked_for_until_it_comes(void **state)
+{
+    struct world world;
+    (void)state;
+    world_start(&world);
+    world.seat->restart.is_owed = true;
+    PLAY(&world, JOB_HEALTH, READ("", ""),
+         {"POST /api/action/restartdns", 403,
+          ERROR("forbidden", "Restarting DNS is not allowed", "null")});
+    check_trouble(&world, "PiholeReadOnly", 60000, "set webserver.api.allow_destructive to true");
+    assert_true(world.job.is_listed && world.job.health.is_done);
+    PLAY(&world, JOB_HEALTH, READ("", ""), {"POST /api/action/restartdns", 0, NULL});
+    assert_non_null(world.job.trouble);
+    PLAY(&world, JOB_HEALTH, READ("", ""), {"POST /api/action/restartdns", 200, TOOK});
+    assert_null(world.job.trouble);
+    PLAY(&world, JOB_HEALTH, READ("", ""));
+    world_done(&world);
+}
+
 static void refused_connections_are_no_restart(void **state)
 {
     struct world world;
@@ -1769,6 +1941,7 @@ int main(void)
         cmocka_unit_test(the_last_talk_gives_the_seat_back),
         cmocka_unit_test(a_lost_session_costs_one_login_and_the_call_is_repeated),
         cmocka_unit_test(every_failed_login_says_what_to_do),
+        cmocka_unit_test(a_password_that_is_refused_is_tried_once_more_before_that_is_believed),
         cmocka_unit_test(a_url_that_was_copied_from_the_page_gets_a_hint),
         cmocka_unit_test(a_wait_that_pihole_asks_for_is_kept_if_it_is_sane),
         cmocka_unit_test(what_keeps_us_from_writing_is_seen_before_the_first_write),
@@ -1796,6 +1969,12 @@ int main(void)
         cmocka_unit_test(the_list_is_read_again_after_64_elements),
         cmocka_unit_test(silence_soon_after_a_restarting_write_is_no_error),
         cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
+        cmocka_unit_test(a_write_has_more_time_than_what_is_read),
+        cmocka_unit_test(after_an_alias_the_api_has_to_go_and_come_back_before_the_next),
+        cmocka_unit_test(an_api_that_stays_away_is_waited_for_by_the_next_talk),
+        cmocka_unit_test(a_restart_that_was_not_to_be_is_noticed),
+        cmocka_unit_test(a_search_that_ends_with_a_refusal_asks_for_the_restart),
+        cmocka_unit_test(a_restart_that_is_owed_is_asked_for_until_it_comes),
         cmocka_unit_test(refused_connections_are_no_restart),
         cmocka_unit_test(a_question_is_one_get_and_tells_all_that_stands_there),
         cmocka_unit_test(targets_of_our_aliases_that_no_line_names_are_told),

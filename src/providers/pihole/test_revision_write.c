@@ -263,6 +263,66 @@ static void where_no_patch_can_carry_it_one_element_has_several_names(void **sta
                                           "1.1.1.2%20a" TAG_PATH);
 }
 
+#define ALIASES_PATH "/api/config/dns/cnameRecords/"
+
+static void two_lines_never_have_one_alias_not_even_for_a_moment(void **state)
+{
+    static const char *const rows[] = {
+        "CNAME x.lan|x.lan,t.lan,60\n",    "CNAME y.lan|y.lan,t.lan,60\n",
+        "CNAME z.lan|z.lan,t.lan,60\n",    "CNAME old.lan|old.lan,t.lan\n",
+        "CNAME gone.lan|gone.lan,t.lan\n", NULL};
+    (void)state;
+    HOUSE(house, true);
+    house_remember(&house, rows);
+    const char *full = many(&house, "somebodys-alias-@.home.lan,host.home.lan\n", 2000);
+    const char *ours = "gone.lan,t.lan\nold.lan,t.lan\nx.lan,y.lan,z.lan,t.lan,60\n";
+    house_read(&house, "", arena_printf(house.arena, "%s%s", full, ours));
+    REVISE(&house, "CNAME b.lan t2.lan", "-CNAME gone.lan", "CNAME y.lan t2.lan",
+           "CNAME old.lan t2.lan", "CNAME a.lan t2.lan 60", "CNAME c.lan t2.lan 60");
+    assert_string_equal(requests(&house),
+                        "DELETE " ALIASES_PATH "old.lan%2Ct.lan\n"
+                        "DELETE " ALIASES_PATH "x.lan%2Cy.lan%2Cz.lan%2Ct.lan%2C60\n"
+                        "PUT " ALIASES_PATH "x.lan%2Cz.lan%2Ct.lan%2C60\n"
+                        "PUT " ALIASES_PATH "b.lan%2Cold.lan%2Cy.lan%2Ct2.lan\n"
+                        "PUT " ALIASES_PATH "a.lan%2Cc.lan%2Ct2.lan%2C60\n"
+                        "DELETE " ALIASES_PATH "gone.lan%2Ct.lan\n");
+}
+
+// dnsmasq reads lines of 1,024 octets.
+static void aliases_are_packed_into_lines_that_the_resolver_can_read(void **state)
+{
+    enum { COUNT = 600 };
+    const char *rows[COUNT + 1] = {NULL};
+    struct change *changes = mem_new_array(struct change, COUNT);
+    (void)state;
+    HOUSE(house, true);
+    for (int i = 0; i < COUNT; i++) {
+        const char *name = arena_printf(house.arena, "%0*d.%0*d.lan", 60, i, 60, 0);
+        rows[i] = arena_printf(house.arena, "CNAME %s|%s,target.lan\n", name, name);
+        changes[i] = change_of(house.arena, arena_printf(house.arena, "CNAME %s target.lan", name));
+    }
+    house_remember(&house, rows);
+    house_read(&house, "", "");
+    house_revise(&house, changes, 450);
+    assert_int_equal(revision_write_count(house.revision), 1);
+    assert_false(revision_is_packed(house.revision));
+    house_revise(&house, changes, 500);
+    assert_int_equal(revision_write_count(house.revision), 1);
+    assert_true(revision_is_packed(house.revision));
+    const char *packed = revised(&house, LIST_CNAMES);
+    struct text rest = text_of(packed), line;
+    while (text_cut(&rest, '\n', &line))
+        assert_true(line.len <= 1000);
+    // They are ours by what the ledger says of each, and stay as they are.
+    house_read(&house, "", packed);
+    house_revise(&house, changes, 500);
+    assert_int_equal(revision_write_count(house.revision), 0);
+    house_revise(&house, changes, COUNT);
+    assert_true(revision_write_count(house.revision) > 1);
+    assert_int_equal(revision_write(house.revision, 0).verb, REVISION_PUT);
+    free(changes);
+}
+
 // ---- read back ----------------------------------------------------------------------------------
 
 static bool stands(struct house *house, const char *hosts, const char *cnames)
@@ -396,6 +456,8 @@ int main(void)
         cmocka_unit_test(packed_lines_are_unpacked_where_there_is_room),
         cmocka_unit_test(what_no_patch_can_carry_goes_by_element),
         cmocka_unit_test(where_no_patch_can_carry_it_one_element_has_several_names),
+        cmocka_unit_test(two_lines_never_have_one_alias_not_even_for_a_moment),
+        cmocka_unit_test(aliases_are_packed_into_lines_that_the_resolver_can_read),
         cmocka_unit_test(what_is_read_back_is_compared_with_what_was_planned),
         cmocka_unit_test(a_refusal_is_blamed_on_the_changes_behind_the_line),
         cmocka_unit_test(a_hint_without_a_line_blames_nobody),

@@ -17,6 +17,7 @@ static const struct clock {
 } clocks[TROUBLE_KINDS] = {
     [TROUBLE_RESTARTING] = {"", FAULT_AGAIN, 100, 1000, 0},
     [TROUBLE_DOWN] = {"PiholeUnreachable", FAULT_AGAIN, 100, 1500, 5000},
+    [TROUBLE_HUNG] = {"PiholeHung", FAULT_AGAIN, 100, 1500, 0},
     [TROUBLE_UNTRUSTED] = {"PiholeUnreachable", FAULT_AGAIN, 30000, 300000, 0},
     [TROUBLE_FAILED] = {"PiholeUnreachable", FAULT_AGAIN, 30000, 300000, 0},
     [TROUBLE_CONTENDED] = {"PiholeUnreachable", FAULT_AGAIN, 30000, 300000, 0},
@@ -46,6 +47,7 @@ enum trouble_kind trouble_kind_of(enum reply_kind kind, int64_t restarted_ms, in
         [REPLY_FAILED] = TROUBLE_FAILED,
         [REPLY_STRANGE] = TROUBLE_FAILED,
         [REPLY_DOWN] = TROUBLE_DOWN,
+        [REPLY_HUNG] = TROUBLE_HUNG,
         [REPLY_UNTRUSTED] = TROUBLE_UNTRUSTED,
     };
     if (kind == REPLY_DOWN && restarted_ms && now_ms - restarted_ms <= RESTART_MS)
@@ -55,7 +57,7 @@ enum trouble_kind trouble_kind_of(enum reply_kind kind, int64_t restarted_ms, in
 
 static bool is_silence(enum trouble_kind kind)
 {
-    return kind == TROUBLE_RESTARTING || kind == TROUBLE_DOWN;
+    return kind == TROUBLE_RESTARTING || kind == TROUBLE_DOWN || kind == TROUBLE_HUNG;
 }
 
 // A restart that takes too long is being down since the restart.
@@ -70,7 +72,8 @@ static void begin(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms)
 
 static int64_t rung_ms(const struct ladder *ladder, const struct clock *clock, int64_t now_ms)
 {
-    if (ladder->kind == TROUBLE_DOWN && now_ms - ladder->since_ms >= LONG_DOWN_MS)
+    bool is_down = ladder->kind == TROUBLE_DOWN || ladder->kind == TROUBLE_HUNG;
+    if (is_down && now_ms - ladder->since_ms >= LONG_DOWN_MS)
         return LONG_DOWN_RETRY_MS;
     unsigned rung = ladder->failures < RUNGS_MAX ? ladder->failures : RUNGS_MAX;
     int64_t wait_ms = clock->first_ms << rung;

@@ -10,6 +10,7 @@ enum trouble_kind {
     TROUBLE_NONE,
     TROUBLE_RESTARTING, // no answer, soon after a write that restarts the resolver
     TROUBLE_DOWN,
+    TROUBLE_HUNG, // takes connections, and answers nothing
     TROUBLE_UNTRUSTED,
     TROUBLE_FAILED,
     TROUBLE_CONTENDED, // what we write does not stay as written

@@ -1,5 +1,26 @@
 #include "providers/pihole/talk.h"
 
+static bool restarts(const struct talk *talk, size_t at)
+{
+    const struct revision_write write = revision_write(talk->revision, at);
+    for (int part = 0; part < LIST_PARTS; part++)
+        if (write.writes[part] && seat_restarts(talk->seat, (enum list_part)part))
+            return true;
+    return false;
+}
+
+// One restart is enough for all: the last write asks for it. Of halves that are tried we do not
+// know which is the last.
+static bool may_defer(const struct talk *talk)
+{
+    if (talk->seat->restart.deferral == DEFERRAL_IGNORED || !restarts(talk, talk->at))
+        return false;
+    bool is_last = true;
+    for (size_t i = talk->at + 1; i < revision_write_count(talk->revision) && is_last; i++)
+        is_last = !restarts(talk, i);
+    return !is_last || talk->is_bisecting;
+}
+
 void write_write(struct talk *talk)
 {
     static const char *const methods[] = {
@@ -7,28 +28,29 @@ void write_write(struct talk *talk)
     const struct revision_write write = revision_write(talk->revision, talk->at);
     talk->method = methods[write.verb];
     revision_write_path(talk->revision, talk->at, &talk->url);
+    talk->is_deferred = may_defer(talk);
+    if (talk->is_deferred)
+        buffer_add_text(&talk->url, "?restart=false");
     if (write.verb == REVISION_PATCH)
         revision_write_body(talk->revision, talk->at, &talk->body);
     changes_mark_sent(talk);
 }
 
-static bool restarts(const struct talk *talk, const struct revision_write *write)
+void write_go_on(struct talk *talk)
 {
-    for (int part = 0; part < LIST_PARTS; part++)
-        if (write->writes[part] && seat_restarts(talk->seat, (enum list_part)part))
-            return true;
-    return false;
+    if (restarts(talk, talk->at) && talk->seat->restart.phase != RESTART_NONE)
+        restart_await(talk);
+    else
+        talk->step = STEP_WRITE;
 }
 
 // Also when only the answer was lost, as a restart may do.
-static void note_restart(struct talk *talk, const struct revision_write *write)
+static void note_restart(struct talk *talk)
 {
-    bool is_taken = talk->reply.kind == REPLY_OK;
-    bool may_be = talk->reply.kind == REPLY_DOWN && !talk->http->is_unsent;
-    if (!restarts(talk, write) || (!is_taken && !may_be))
-        return;
-    talk->seat->restarted_ms = talk->moment->mono_ms;
-    talk->seat->count.restarts++;
+    bool is_lost = talk->reply.kind == REPLY_DOWN || talk->reply.kind == REPLY_HUNG;
+    bool may_be = is_lost && !talk->http->is_unsent;
+    if (restarts(talk, talk->at) && (talk->reply.kind == REPLY_OK || may_be))
+        restart_note(talk, talk->is_deferred);
 }
 
 static bool is_taken(enum reply_kind kind, enum revision_verb verb)
@@ -59,10 +81,14 @@ static void taken(struct talk *talk, enum revision_verb verb)
     talk->written++;
     talk->has_all = ++talk->at == revision_write_count(talk->revision);
     changes_note_progress(talk);
+    if (talk->has_all)
+        changes_mark_whole(talk);
     if (is_patch && has_come_true(talk))
         changes_stand(talk);
     else if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
         talk_go_on(talk);
+    else
+        write_go_on(talk);
 }
 
 static void too_long(struct talk *talk)
@@ -78,7 +104,7 @@ static void too_long(struct talk *talk)
 void write_hear(struct talk *talk)
 {
     const struct revision_write write = revision_write(talk->revision, talk->at);
-    note_restart(talk, &write);
+    note_restart(talk);
     if (is_taken(talk->reply.kind, write.verb)) {
         taken(talk, write.verb);
     } else if (talk->reply.kind == REPLY_REFUSED) {

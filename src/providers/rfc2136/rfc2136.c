@@ -78,7 +78,8 @@ static bool rfc2136_open(const struct seat_setup *setup, void **out, struct erro
     return true;
 }
 
-static void rfc2136_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+static void rfc2136_fingerprint(const void *at, const struct record_set *set,
+                                uint8_t out[FINGERPRINT_OCTETS])
 {
     const struct rfc2136_seat *seat = at;
     uint8_t full[DIGEST_MAX];
@@ -93,7 +94,7 @@ static void rfc2136_fingerprint(const void *at, const struct record_set *set, ui
         digest_add(state, "\n", 1);
     }
     digest_end(state, full);
-    memcpy(out, full, 8);
+    memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
 const struct provider rfc2136_provider = {

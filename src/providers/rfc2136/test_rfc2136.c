@@ -323,7 +323,7 @@ static void sha1_and_an_ipv6_server_are_accepted(void **state)
 }
 
 static void fingerprint_of(const struct bench *bench, const char *server, const char *zone,
-                           const struct record_set *set, uint8_t out[8])
+                           const struct record_set *set, uint8_t out[FINGERPRINT_OCTETS])
 {
     void *seat;
     const struct value *config = config_of(bench->arena, server, zone, "key", NULL);
@@ -336,7 +336,8 @@ static void fingerprint_tells_content_zone_and_server(void **state)
 {
     struct bench *bench = *state;
     struct record_set set = www();
-    uint8_t first[8], same[8], ttl[8], zone[8], server[8];
+    uint8_t first[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS], ttl[FINGERPRINT_OCTETS],
+        zone[FINGERPRINT_OCTETS], server[FINGERPRINT_OCTETS];
     fingerprint_of(bench, "192.0.2.53", "example.com", &set, first);
     fingerprint_of(bench, "192.0.2.53:53", "EXAMPLE.com.", &set, same);
     fingerprint_of(bench, "192.0.2.53", "com", &set, zone);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+const struct value_limits body_limits = {.octets = 4 << 20, .depth = 16};
+
 static void write_escape(struct buffer *out, unsigned char c)
 {
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";

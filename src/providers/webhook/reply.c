@@ -6,6 +6,7 @@
 
 #include "base/value.h"
 #include "base/when.h"
+#include "providers/webhook/body.h"
 
 enum { RETRY_AFTER_MAX_S = 3600, SHOWN_OCTETS = 200, MESSAGE_OCTETS = 900 };
 
@@ -67,7 +68,7 @@ int64_t reply_retry_after_ms(const struct http_reply *reply, int64_t now_s)
 static const struct value *parse(struct arena *arena, const struct http_reply *reply)
 {
     struct value *tree =
-        reply->body.len ? value_read_json(arena, reply->body, &value_reply_limits, NULL) : NULL;
+        reply->body.len ? value_read_json(arena, reply->body, &body_limits, NULL) : NULL;
     return tree && tree->type == VALUE_MAP ? tree : NULL;
 }
 

@@ -25,12 +25,17 @@ struct webhook_seat {
     struct hmac_key *key;      // NULL: requests are not signed
     struct hmac_key *previous; // before a rotation
     int64_t previous_until_ms;
-    enum path_form path_form;
-    bool is_path_fixed;   // by configuration, by the URL, or learned
-    bool is_path_learned; // by trying
-    bool is_inline;       // MX and SRV numbers in the values
-    bool is_style_fixed;
+    enum path_form path_form; // that is tried first
+    bool is_path_fixed;       // by configuration or by the URL
+    bool is_inline;           // MX and SRV numbers in the values
 };
+
+// What talks learn, and a later seat knows. `capabilities` are those that /health offered last;
+// `signedPath` is the form of a record request that was accepted; `triedPath` is the one that
+// /health took after it had refused the other.
+#define KNOWN_CAPABILITIES "capabilities"
+#define KNOWN_PATH "signedPath"
+#define KNOWN_TRIED "triedPath"
 
 extern const struct provider webhook_provider;
 

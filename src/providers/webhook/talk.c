@@ -158,6 +158,7 @@ static void fill_request(struct talk *talk, const struct moment *moment, struct 
         .headers = talk->headers,
         .header_count = talk->header_count,
         .body = talk->body.len ? buffer_text(&talk->body) : (struct text){0},
+        .max_body_octets = body_limits.octets,
         .timeout_ms = seat->timeout_ms,
         .connect_timeout_ms = seat->timeout_ms < CONNECT_MAX_MS ? seat->timeout_ms : CONNECT_MAX_MS,
         .tls = {.ca_pem = seat->ca_pem, .server_name = seat->server_name},
@@ -230,20 +231,37 @@ static bool try_again(struct talk *talk, const struct http_reply *reply,
     return try_other_path(talk) || try_previous_key(talk, moment);
 }
 
-static bool was_let_in(const struct http_reply *reply)
+// Many servers do not check /health: that it was answered says nothing of the path, unless the
+// other form was refused before.
+static void learn_path(struct talk *talk, const struct http_reply *reply, struct value *learned)
 {
-    return reply->failure == HTTP_OK && reply->status != 401 && reply->status != 403;
+    const struct job *job = talk->job;
+    bool is_health = job->kind == JOB_HEALTH;
+    bool is_accepted = reply->failure == HTTP_OK && reply->status >= 200 && reply->status < 300 &&
+                       (is_health ? talk->has_tried_path : job->changes[0].outcome.is_done);
+    if (talk->seat->is_path_fixed || !is_accepted)
+        return;
+    value_put_text(job->arena, learned, is_health ? KNOWN_TRIED : KNOWN_PATH,
+                   talk->path_form == PATH_FULL ? "Full" : "Relative");
+}
+
+// A server in trouble may leave out what it can do.
+static void learn_capabilities(const struct job *job, struct value *learned)
+{
+    const struct value *capabilities = value_find(job->answer, "capabilities");
+    if (capabilities)
+        value_set(learned, TEXT(KNOWN_CAPABILITIES), value_copy(job->arena, capabilities));
+    else if (job->kind == JOB_HEALTH && job->health.is_done)
+        value_set(learned, TEXT(KNOWN_CAPABILITIES), value_make(job->arena, VALUE_NULL));
 }
 
 static void learn(struct talk *talk, const struct http_reply *reply)
 {
-    struct webhook_seat *seat = talk->seat;
-    if (!was_let_in(reply))
-        return;
-    if (!seat->is_path_fixed && reply->status < 300) {
-        seat->path_form = talk->path_form;
-        seat->is_path_fixed = seat->is_path_learned = true;
-    }
+    struct job *job = talk->job;
+    struct value *learned = value_make(job->arena, VALUE_MAP);
+    learn_path(talk, reply, learned);
+    learn_capabilities(job, learned);
+    job->learned = learned;
 }
 
 static void note_previous_key(struct talk *talk, struct outcome *outcome)
@@ -279,18 +297,6 @@ static void hear_change(struct talk *talk, const struct moment *moment,
     advise_inline(talk, change, reply);
 }
 
-static void add_learned_path(struct talk *talk)
-{
-    struct job *job = talk->job;
-    if (!talk->seat->is_path_learned || !job->answer)
-        return;
-    struct value *answer = value_copy(job->arena, job->answer);
-    value_set(answer, TEXT("signedPath"),
-              value_make_text(job->arena, talk->seat->path_form == PATH_FULL ? TEXT("Full")
-                                                                             : TEXT("Relative")));
-    job->answer = answer;
-}
-
 static void hear_health(struct talk *talk, const struct moment *moment,
                         const struct http_reply *reply)
 {
@@ -299,10 +305,6 @@ static void hear_health(struct talk *talk, const struct moment *moment,
     reply_read_health(reply, job, moment->unix_ms / 1000);
     job->is_transport_failure = reply->failure != HTTP_OK;
     note_previous_key(talk, &job->health);
-    const struct value *capabilities = value_find(job->answer, "capabilities");
-    if (!talk->seat->is_style_fixed && capabilities)
-        talk->seat->is_inline = !value_bool_at(capabilities, "metadata", true);
-    add_learned_path(talk);
 }
 
 void webhook_hear(void *at, const struct moment *moment, const struct heard *heard)
@@ -314,10 +316,10 @@ void webhook_hear(void *at, const struct moment *moment, const struct heard *hea
     }
     if (try_again(talk, heard->http, moment))
         return;
-    learn(talk, heard->http);
     if (talk->job->kind == JOB_HEALTH)
         hear_health(talk, moment, heard->http);
     else
         hear_change(talk, moment, heard->http);
+    learn(talk, heard->http);
     talk->step = STEP_DONE;
 }

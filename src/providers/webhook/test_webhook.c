@@ -479,8 +479,8 @@ static const struct value *json(struct bench *bench, const char *text)
     return value;
 }
 
-static void open_seat(struct bench *bench, const char *config, const char *key,
-                      const char *previous)
+static void open_knowing(struct bench *bench, const char *config, const char *key,
+                         const char *previous, const struct value *known)
 {
     struct error err;
     CLEANUP(secret) struct secret *secret = key ? secret_of(key) : NULL;
@@ -488,9 +488,20 @@ static void open_seat(struct bench *bench, const char *config, const char *key,
     const struct seat_setup setup = {.config = json(bench, config),
                                      .secret = secret,
                                      .previous = before,
-                                     .previous_until_ms = 600000};
+                                     .previous_until_ms = 600000,
+                                     .known = known};
+    if (bench->talk)
+        webhook_provider.end(steal(bench->talk));
+    if (bench->seat)
+        webhook_provider.close(steal(bench->seat));
     if (!webhook_provider.open(&setup, &bench->seat, &err))
         fail_msg("%s", err.text);
+}
+
+static void open_seat(struct bench *bench, const char *config, const char *key,
+                      const char *previous)
+{
+    open_knowing(bench, config, key, previous, NULL);
 }
 
 static int set_up(void **state)
@@ -714,7 +725,14 @@ static void previous_key_is_tried_once_while_it_is_good(void **state)
     assert_string_equal(bench->change.outcome.error->code, "AUTH_FAILED");
 }
 
-static void other_form_of_the_path_is_tried_and_kept(void **state)
+static void check_learned(const struct bench *bench, const char *wanted)
+{
+    AUTO_BUFFER text = {0};
+    value_write_json(&text, bench->job.learned);
+    assert_string_equal(text.at, wanted);
+}
+
+static void other_form_of_the_path_is_tried_and_learned(void **state)
 {
     struct bench *bench = *state;
     open_seat(bench, PREFIXED, "test-secret", NULL);
@@ -726,11 +744,50 @@ static void other_form_of_the_path_is_tried_and_kept(void **state)
     check_signature(bench, "test-secret", "/records");
     say(bench, 200, SUCCESS);
     expect_done(bench);
+    check_learned(bench, "{\"signedPath\":\"Relative\"}");
+}
+
+static void form_that_is_known_is_first_and_the_other_one_still_tried(void **state)
+{
+    struct bench *bench = *state;
+    open_knowing(bench, PREFIXED, "test-secret", NULL,
+                 json(bench, "{\"signedPath\":\"Relative\"}"));
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "https://dns.example.com/api/records");
     check_signature(bench, "test-secret", "/records");
     say(bench, 401, "");
+    expect_request(bench, "POST", "https://dns.example.com/api/records");
+    check_signature(bench, "test-secret", "/api/records");
+    say(bench, 401, "");
     expect_done(bench);
+    check_learned(bench, "{}");
+}
+
+static void only_an_accepted_change_proves_a_form(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        const char *learned;
+    } rows[] = {{200, SUCCESS, "{\"signedPath\":\"Full\"}"},
+                {204, "", "{\"signedPath\":\"Full\"}"},
+                {200, "hello", "{}"},
+                {404, "", "{}"},
+                {503, "", "{}"}};
+    struct bench *bench = *state;
+    open_seat(bench, PREFIXED, "k", NULL);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        begin(bench, CHANGE_REMOVE, www());
+        expect_request(bench, "DELETE", "https://dns.example.com/api/records/A/example.com/www");
+        say(bench, rows[i].status, rows[i].body);
+        expect_done(bench);
+        check_learned(bench, rows[i].learned);
+    }
+    open_seat(bench, PLAIN, "k", NULL);
+    begin(bench, CHANGE_SET, www());
+    expect_request(bench, "POST", "http://dns.example.com/records");
+    say(bench, 200, SUCCESS);
+    check_learned(bench, "{}");
 }
 
 static void paths_and_keys_are_tried_together(void **state)
@@ -849,19 +906,43 @@ static void health_is_asked_at_its_path_and_answered_whole(void **state)
     open_seat(bench, PREFIXED, "k", NULL);
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{\"get\":true}}");
     assert_true(value_bool_at(bench->job.answer, "capabilities.get", false));
-    assert_true(text_is(value_text_at(bench->job.answer, "signedPath"), "Full"));
-    ask_health(bench, 401, "{\"capabilities\":{\"metadata\":false}}");
-    assert_null(bench->job.answer);
+    check_learned(bench, "{\"capabilities\":{\"get\":true}}");
+    ask_health(bench, 503, "{\"status\":\"unhealthy\"}");
+    check_learned(bench, "{}");
+    ask_health(bench, 200, "{\"status\":\"healthy\"}");
+    check_learned(bench, "{\"capabilities\":null}");
+}
+
+static void health_that_refuses_one_form_tells_which_to_try_first(void **state)
+{
+    struct bench *bench = *state;
+    open_seat(bench, PREFIXED, "k", NULL);
+    bench->job.kind = JOB_HEALTH;
+    bench->talk = webhook_provider.begin(bench->seat, &bench->job);
+    expect_request(bench, "GET", "https://dns.example.com/api/health");
+    check_signature(bench, "k", "/api/health");
+    say(bench, 401, "");
+    expect_request(bench, "GET", "https://dns.example.com/api/health");
+    check_signature(bench, "k", "/health");
+    say(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{}}");
+    expect_done(bench);
+    check_learned(bench, "{\"triedPath\":\"Relative\",\"capabilities\":{}}");
+    bench->job.kind = JOB_CHANGES;
+    open_knowing(bench, PREFIXED, "k", NULL, bench->job.learned);
+    begin(bench, CHANGE_SET, www());
+    expect_request(bench, "POST", "https://dns.example.com/api/records");
+    check_signature(bench, "k", "/records");
 }
 
 static void server_without_metadata_gets_numbers_inline(void **state)
 {
-    uint8_t before[8], after[8];
+    uint8_t before[FINGERPRINT_OCTETS], after[FINGERPRINT_OCTETS];
     struct bench *bench = *state;
     const struct record_set set = mx();
     open_seat(bench, PLAIN, "k", NULL);
     webhook_provider.fingerprint(bench->seat, &set, before);
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{\"metadata\":false}}");
+    open_knowing(bench, PLAIN, "k", NULL, bench->job.learned);
     webhook_provider.fingerprint(bench->seat, &set, after);
     assert_memory_not_equal(before, after, 8);
     begin(bench, CHANGE_SET, mx());
@@ -869,6 +950,7 @@ static void server_without_metadata_gets_numbers_inline(void **state)
     assert_non_null(strstr(bench->asked.http.body.at, "\"10 mail.example.com\""));
     assert_null(strstr(bench->asked.http.body.at, "metadata"));
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{}}");
+    open_knowing(bench, PLAIN, "k", NULL, bench->job.learned);
     webhook_provider.fingerprint(bench->seat, &set, after);
     assert_memory_equal(before, after, 8);
 }
@@ -876,8 +958,8 @@ static void server_without_metadata_gets_numbers_inline(void **state)
 static void configured_inline_stays(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, "{\"server\":\"http://a\",\"metadataStyle\":\"Inline\"}", "k", NULL);
-    ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{\"metadata\":true}}");
+    open_knowing(bench, "{\"server\":\"http://a\",\"metadataStyle\":\"Inline\"}", "k", NULL,
+                 json(bench, "{\"capabilities\":{\"metadata\":true}}"));
     begin(bench, CHANGE_SET, mx());
     expect_request(bench, "POST", "http://a/records");
     assert_non_null(strstr(bench->asked.http.body.at, "\"10 mail.example.com\""));
@@ -885,11 +967,50 @@ static void configured_inline_stays(void **state)
 
 // ---- configuration and fingerprints -------------------------------------------------------------
 
+static void fingerprint_takes_values_as_a_set(void **state)
+{
+    static const struct text orders[][2] = {{{"2001:db8::1", 11}, {"2001:db8::2", 11}},
+                                            {{"2001:db8::2", 11}, {"2001:DB8:0::1", 13}},
+                                            {{"2001:db8::2", 11}, {"2001:db8::3", 11}}};
+    struct bench *bench = *state;
+    uint8_t prints[COUNT_OF(orders)][FINGERPRINT_OCTETS];
+    struct record_set set = www();
+    open_seat(bench, PLAIN, "k", NULL);
+    set.type = RECORD_AAAA;
+    for (size_t i = 0; i < COUNT_OF(orders); i++) {
+        set.values = orders[i];
+        set.value_count = 2;
+        webhook_provider.fingerprint(bench->seat, &set, prints[i]);
+    }
+    assert_memory_equal(prints[0], prints[1], FINGERPRINT_OCTETS);
+    assert_memory_not_equal(prints[0], prints[2], FINGERPRINT_OCTETS);
+}
+
+static void reply_of_256_long_values_is_read(void **state)
+{
+    enum { VALUES = 256, OCTETS = 4096 };
+    struct bench *bench = *state;
+    AUTO_BUFFER body = {0};
+    open_seat(bench, PLAIN, "k", NULL);
+    begin(bench, CHANGE_READ, www());
+    expect_request(bench, "GET", "http://dns.example.com/records/A/example.com/www");
+    assert_int_equal(bench->asked.http.max_body_octets, 4 << 20);
+    buffer_add_text(&body, "{\"success\":true,\"record\":{\"values\":[");
+    for (int i = 0; i < VALUES; i++)
+        buffer_printf(&body, "%s\"%0*d\"", i ? "," : "", OCTETS, i);
+    buffer_add_text(&body, "]}}");
+    say(bench, 200, body.at);
+    expect_done(bench);
+    assert_true(bench->change.outcome.is_done);
+    assert_int_equal(bench->change.outcome.found->value_count, VALUES);
+}
+
 static void fingerprint_is_of_body_and_server(void **state)
 {
     struct bench *bench = *state;
     struct record_set set = www();
-    uint8_t first[8], other_server[8], other_body[8], other_key[8], full[DIGEST_MAX];
+    uint8_t first[FINGERPRINT_OCTETS], other_server[FINGERPRINT_OCTETS],
+        other_body[FINGERPRINT_OCTETS], other_key[FINGERPRINT_OCTETS], full[DIGEST_MAX];
     open_seat(bench, PLAIN, "k", NULL);
     webhook_provider.fingerprint(bench->seat, &set, first);
     digest_of(DIGEST_SHA256, TEXT(BODY_P1 "\nhttp://dns.example.com"), full);
@@ -978,7 +1099,10 @@ int main(void)
         TEST(stale_with_retry_after_waits_once_and_signs_anew),
         TEST(stale_is_not_waited_out_without_or_beyond_reason),
         TEST(previous_key_is_tried_once_while_it_is_good),
-        TEST(other_form_of_the_path_is_tried_and_kept),
+        TEST(other_form_of_the_path_is_tried_and_learned),
+        TEST(form_that_is_known_is_first_and_the_other_one_still_tried),
+        TEST(only_an_accepted_change_proves_a_form),
+        TEST(health_that_refuses_one_form_tells_which_to_try_first),
         TEST(paths_and_keys_are_tried_together),
         TEST(fixed_form_of_the_path_is_not_left),
         TEST(failed_transport_marks_the_job),
@@ -987,6 +1111,8 @@ int main(void)
         TEST(health_is_asked_at_its_path_and_answered_whole),
         TEST(server_without_metadata_gets_numbers_inline),
         TEST(configured_inline_stays),
+        TEST(fingerprint_takes_values_as_a_set),
+        TEST(reply_of_256_long_values_is_read),
         TEST(fingerprint_is_of_body_and_server),
         TEST(unusable_configuration_is_refused),
         TEST(timeout_stays_within_1_and_300_seconds),

@@ -54,15 +54,22 @@ static bool take_keys(struct webhook_seat *seat, const struct seat_setup *setup,
     return true;
 }
 
-static void take_forms(struct webhook_seat *seat, const struct value *config)
+static void take_path_form(struct webhook_seat *seat, const struct seat_setup *setup)
 {
-    struct text path = value_text_at(config, "signedPath");
-    struct text style = value_text_at(config, "metadataStyle");
-    seat->path_form = text_is(path, "Relative") ? PATH_RELATIVE : PATH_FULL;
-    seat->is_path_fixed =
-        text_is(path, "Relative") || text_is(path, "Full") || !*seat->url.path || !seat->key;
-    seat->is_inline = text_is(style, "Inline");
-    seat->is_style_fixed = seat->is_inline;
+    struct text wanted = value_text_at(setup->config, "signedPath");
+    struct text known = value_text_at(setup->known, KNOWN_PATH);
+    bool is_auto = !text_is(wanted, "Relative") && !text_is(wanted, "Full");
+    if (!known.at)
+        known = value_text_at(setup->known, KNOWN_TRIED);
+    seat->is_path_fixed = !is_auto || !*seat->url.path || !seat->key;
+    seat->path_form = text_is(is_auto ? known : wanted, "Relative") ? PATH_RELATIVE : PATH_FULL;
+}
+
+static void take_style(struct webhook_seat *seat, const struct seat_setup *setup)
+{
+    const struct value *capabilities = value_find(setup->known, KNOWN_CAPABILITIES);
+    seat->is_inline = text_is(value_text_at(setup->config, "metadataStyle"), "Inline") ||
+                      !value_bool_at(capabilities, "metadata", true);
 }
 
 static bool take_tls(struct webhook_seat *seat, const struct value *config, struct error *err)
@@ -94,22 +101,43 @@ static bool webhook_open(const struct seat_setup *setup, void **out, struct erro
         webhook_close(seat);
         return false;
     }
-    take_forms(seat, setup->config);
+    take_path_form(seat, setup);
+    take_style(seat, setup);
     *out = seat;
     return true;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return text_compare(*(const struct text *)a, *(const struct text *)b);
+}
+
+// Values are a set: in an order of their own, each in the form in which they are compared.
+static struct record_set canonical_set(struct arena *arena, const struct record_set *set)
+{
+    struct record_set canonical = *set;
+    struct text *values = arena_new_array(arena, struct text, set->value_count + 1);
+    for (size_t i = 0; i < set->value_count; i++)
+        values[i] = record_value_canonical(arena, set->type, set->values[i]);
+    qsort(values, set->value_count, sizeof *values, compare_texts);
+    canonical.values = values;
+    return canonical;
+}
+
 // Body and server URL: what is sent, and where to.
-static void webhook_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+static void webhook_fingerprint(const void *at, const struct record_set *set,
+                                uint8_t out[FINGERPRINT_OCTETS])
 {
     const struct webhook_seat *seat = at;
     uint8_t full[DIGEST_MAX];
     AUTO_BUFFER body = {0};
-    body_write_upsert(&body, set, seat->is_inline);
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct record_set canonical = canonical_set(arena, set);
+    body_write_upsert(&body, &canonical, seat->is_inline);
     buffer_add_char(&body, '\n');
     buffer_add_text(&body, seat->base);
     digest_of(DIGEST_SHA256, buffer_text(&body), full);
-    memcpy(out, full, 8);
+    memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
 const struct provider webhook_provider = {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/when.h"
+#include "io/x509.h"
 #include "store/cluster/api_count.h"
 #include "store/cluster/api_reply.h"
 #include "store/cluster/api_warning.h"
@@ -14,6 +16,7 @@ enum {
     REFUSED_FIRST_MS = 800, // wait after a refused credential; doubles
     REFUSED_MAX_MS = 30 * 1000,
     REFUSED_TELL_MS = 60 * 1000,
+    HTTP_UNAUTHORIZED = 401,
     TELL_MS = 10 * 1000, // between two lines on refused writes
 };
 
@@ -179,6 +182,26 @@ static void note_taken(struct api *api)
 
 // ---- replies ------------------------------------------------------------------------------------
 
+// A server says no more than that it does not know us; one before it may refuse the handshake.
+static void explain_certificate(const struct api *api, const struct http_reply *heard,
+                                struct api_reply *reply)
+{
+    struct error *err = &reply->error;
+    char end[WHEN_TEXT_MAX];
+    const char *pem = identity_face(api->identity)->tls.certificate_pem;
+    struct x509_facts facts;
+    bool is_refused = reply->status == HTTP_UNAUTHORIZED || heard->is_tls;
+    if (!is_refused || !pem || !x509_read(&facts, text_of(pem), NULL))
+        return;
+    int64_t now_s = loop_unix_ms(api->world->loop) / 1000;
+    bool is_over = facts.until_s <= now_s;
+    when_write(is_over ? facts.until_s : facts.from_s, end);
+    if (is_over)
+        error_prefix(err, "our client certificate expired on %s: ", end);
+    else if (facts.from_s > now_s)
+        error_prefix(err, "our client certificate is not valid before %s: ", end);
+}
+
 // What refuses a write now may refuse thousands: one line tells, the rest are for --log-level
 // debug.
 static enum log_level choose_level(struct api *api, const struct api_call *call,
@@ -187,7 +210,8 @@ static enum log_level choose_level(struct api *api, const struct api_call *call,
     enum fault fault = reply->error.fault;
     bool is_bad = fault == FAULT_SPEC || fault == FAULT_AUTH || reply->status >= 500;
     bool is_due = !api->told_ms || now_ms(api) - api->told_ms >= TELL_MS;
-    if (!is_bad || !is_due || reply->status == 401 || !strcmp(call->request.method, "GET"))
+    if (!is_bad || !is_due || reply->status == HTTP_UNAUTHORIZED ||
+        !strcmp(call->request.method, "GET"))
         return LOG_DEBUG;
     api->told_ms = now_ms(api);
     return LOG_WARN;
@@ -212,7 +236,7 @@ static void count(struct api_call *call, const struct http_reply *reply)
 // Is there, or will there be, another credential to try it with?
 static bool is_to_be_retried(struct api_call *call, const struct http_reply *reply)
 {
-    if (reply->failure != HTTP_OK || reply->status != 401 || call->is_retried)
+    if (reply->failure != HTTP_OK || reply->status != HTTP_UNAUTHORIZED || call->is_retried)
         return false;
     return identity_renew(call->api->identity, call->generation) != IDENTITY_FAILED;
 }
@@ -229,7 +253,8 @@ static void report(struct api_call *call, const struct http_reply *reply)
     };
     struct api_reply told;
     api_reply_read(&told, &question, reply, arena);
-    if (told.status == 401)
+    explain_certificate(api, reply, &told);
+    if (told.status == HTTP_UNAUTHORIZED)
         note_refused(api, &told);
     else if (told.status)
         note_taken(api);
@@ -449,6 +474,18 @@ void api_cancel(struct api *api, struct api_call *call)
         http_cancel(api->world->http, call->http);
     unlink_call(call);
     call_free(call);
+}
+
+void api_blame(const struct api *api, struct error *err)
+{
+    const char *what = "answers";
+    if (err->status == HTTP_UNAUTHORIZED)
+        what = "refuses our credential";
+    else if (!err->status && err->fault == FAULT_AUTH)
+        what = "was not asked, for want of a credential";
+    else if (!err->status)
+        what = "cannot be reached";
+    error_prefix(err, "the API server %s (%s) %s: ", api->server.at, api->access->source, what);
 }
 
 struct store_check api_check(const struct api *api)

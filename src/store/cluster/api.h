@@ -76,6 +76,10 @@ void api_version_path(struct buffer *out, const struct kind *kind, const char *v
                       struct text namespace_, struct text name, const char *sub);
 void api_query_escape(struct buffer *out, struct text text);
 
+// Puts before the error of a reply, for who looks once: which server it is, where we have that and
+// our credential from, and whether it was reached at all.
+void api_blame(const struct api *api, struct error *err);
+
 // One line of /readyz: are our credentials taken?
 struct store_check api_check(const struct api *api);
 // A request of ours waited so long for a limit that is its sender's.

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 
 // `299 - "some text"`, with \" and \\ inside.
 static bool read_text(struct buffer *out, struct text header)

@@ -5,12 +5,19 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/must.h"
 #include "base/secret.h"
 #include "base/value.h"
+#include "io/dns_rate.h"
+#include "io/random.h"
 
 enum {
     ENTRIES_MAX = 64,
-    ASKING_MAX = 8,
+    KNOWN_MAX = 32,    // of them; the rest is for strangers
+    ASKING_MAX = 8,    // strangers' tokens
+    ASKING_OF_ONE = 2, // of one source
+    ASKED_A_SECOND = 2,
+    ASKED_AT_ONCE = 8,
     HASH_OCTETS = 32,
     TOKEN_OCTETS_MAX = 8192,
     BODY_OCTETS_MAX = 6 * TOKEN_OCTETS_MAX + 256,
@@ -39,10 +46,14 @@ struct waiter {
     struct waiter *next;
 };
 
-// What is known of one token; a call is under way while `call` is set.
+// What is known of one token; a call is under way while `call` is set. One that was allowed stays
+// known until it is refused or KNOWN_MAX others were heard of since.
 struct entry {
     struct bearers *bearers;
     uint8_t hash[HASH_OCTETS];
+    uint8_t source[16]; // of who brought it first
+    bool is_known;
+    int64_t allowed_ms; // when it was last
     enum bearer_verdict verdict;
     int64_t until_ms; // 0: nothing is known
     struct api_call *call;
@@ -53,45 +64,89 @@ struct bearers {
     struct loop *loop;
     struct api *api;
     char *path;
+    struct dns_rate rate; // of strangers' tokens
     struct entry entries[ENTRIES_MAX];
 };
 
 // ---- entries ------------------------------------------------------------------------------------
 
+static bool is_used(const struct entry *entry)
+{
+    return entry->call || entry->until_ms || entry->is_known;
+}
+
 static struct entry *find(struct bearers *bearers, const uint8_t hash[HASH_OCTETS])
 {
     for (size_t i = 0; i < ENTRIES_MAX; i++) {
         struct entry *entry = &bearers->entries[i];
-        if ((entry->call || entry->until_ms) && !memcmp(entry->hash, hash, HASH_OCTETS))
+        if (is_used(entry) && !memcmp(entry->hash, hash, HASH_OCTETS))
             return entry;
     }
     return NULL;
 }
 
-// The one that ends first makes room; NULL while too many are asked about.
-static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTETS])
+static bool may_ask(struct bearers *bearers, const uint8_t source[16])
+{
+    size_t asking = 0;
+    size_t of_one = 0;
+    for (size_t i = 0; i < ENTRIES_MAX; i++) {
+        const struct entry *entry = &bearers->entries[i];
+        bool is_strange = entry->call && !entry->is_known;
+        asking += is_strange;
+        of_one += is_strange && !memcmp(entry->source, source, sizeof entry->source);
+    }
+    return asking < ASKING_MAX && of_one < ASKING_OF_ONE &&
+           dns_rate_take(&bearers->rate, source, loop_mono_ms(bearers->loop));
+}
+
+// Of the strangers' the one that ends first makes room; NULL while too many are asked about.
+static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTETS],
+                          const uint8_t source[16])
 {
     struct entry *found = NULL;
-    size_t asking = 0;
+    if (!may_ask(bearers, source))
+        return NULL;
     for (size_t i = 0; i < ENTRIES_MAX; i++) {
         struct entry *entry = &bearers->entries[i];
-        if (entry->call)
-            asking++;
-        else if (!found || entry->until_ms < found->until_ms)
+        if (!entry->call && !entry->is_known && (!found || entry->until_ms < found->until_ms))
             found = entry;
     }
-    if (asking >= ASKING_MAX || !found)
-        return NULL;
+    must(found);
     *found = (struct entry){.bearers = bearers};
     memcpy(found->hash, hash, HASH_OCTETS);
+    memcpy(found->source, source, sizeof found->source);
     return found;
+}
+
+static void forget_oldest(struct bearers *bearers)
+{
+    struct entry *oldest = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < ENTRIES_MAX; i++) {
+        struct entry *entry = &bearers->entries[i];
+        count += entry->is_known;
+        if (entry->is_known && (!oldest || entry->allowed_ms < oldest->allowed_ms))
+            oldest = entry;
+    }
+    if (count > KNOWN_MAX)
+        oldest->is_known = false;
+}
+
+static void know(struct entry *entry, enum bearer_verdict verdict)
+{
+    entry->is_known = verdict == BEARER_ALLOWED || (entry->is_known && verdict == BEARER_UNSURE);
+    if (verdict != BEARER_ALLOWED)
+        return;
+    entry->allowed_ms = loop_mono_ms(entry->bearers->loop);
+    forget_oldest(entry->bearers);
 }
 
 static void settle(struct entry *entry, enum bearer_verdict verdict)
 {
-    bool is_known = verdict != BEARER_UNSURE;
+    bool is_sure = verdict != BEARER_UNSURE;
     entry->verdict = verdict;
-    entry->until_ms = is_known ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
+    know(entry, verdict);
+    entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
     struct waiter *waiter = entry->waiters;
     entry->waiters = NULL;
     while (waiter) {
@@ -201,6 +256,8 @@ struct bearers *bearers_new(const struct world *world, struct api *api, const ch
     bearers->loop = world->loop;
     bearers->api = api;
     bearers->path = mem_copy_text(path);
+    bearers->rate.limit = (struct dns_rate_limit){.per_s = ASKED_A_SECOND, .burst = ASKED_AT_ONCE};
+    random_fill(world->random, &bearers->rate.seed, sizeof bearers->rate.seed);
     return bearers;
 }
 
@@ -228,8 +285,10 @@ static void wait_for(struct entry *entry, bearer_judged *judged, void *asker)
     entry->waiters = waiter;
 }
 
-void bearers_ask(struct bearers *bearers, struct text token, bearer_judged *judged, void *asker)
+void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_judged *judged,
+                 void *asker)
 {
+    struct text token = bearer->token;
     uint8_t hash[HASH_OCTETS];
     if (!token.len || token.len > TOKEN_OCTETS_MAX) {
         judged(asker, BEARER_UNKNOWN);
@@ -243,9 +302,9 @@ void bearers_ask(struct bearers *bearers, struct text token, bearer_judged *judg
     }
     bool is_asked = entry && entry->call;
     if (entry && !is_asked)
-        entry->until_ms = 0;
+        entry->until_ms = 0; // what was known of it is over
     if (!is_asked)
-        entry = make(bearers, hash);
+        entry = entry && entry->is_known ? entry : make(bearers, hash, bearer->source);
     if (!entry) {
         judged(asker, BEARER_UNSURE);
         return;

@@ -253,6 +253,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
         .namespace_ = feed->namespace_,
         .is_required = type->is_required,
         .is_dispensable = type->is_dispensable,
+        .is_once = cluster->options.is_reading,
         .memory = &cluster->memory,
     };
     const struct watch_sink sink = {.pass_begin = on_pass_begin,

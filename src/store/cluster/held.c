@@ -120,6 +120,7 @@ static void begin_watch(struct held *held)
         .namespace_ = *held->namespace_ ? held->namespace_ : NULL,
         .name = held->name,
         .is_required = true,
+        .is_once = cluster->options.is_reading,
         .memory = &cluster->memory,
     };
     const struct watch_sink sink = {.pass_begin = on_pass_begin,

@@ -1,7 +1,7 @@
 #include "base/memory.h"
 #include "store/cluster/lease_private.h"
 
-static bool is_carried(const struct lease *lease)
+bool lease_alone_is_carried(const struct lease *lease)
 {
     struct lease_object object = {.owner_id = TEXT("")};
     if (lease->seen)
@@ -32,7 +32,7 @@ void lease_alone_drive(struct lease *lease)
     }
     if (!lease_owner_settle(lease))
         return;
-    lease->is_kept = is_carried(lease);
+    lease->is_kept = lease_alone_is_carried(lease);
     if (!lease->is_kept)
         lease_send(lease, ERRAND_WRITE);
 }

@@ -38,7 +38,7 @@ void lease_object_read(struct lease_object *out, const struct value *tree)
         .holder = value_text_at(tree, "spec.holderIdentity"),
         .owner_id = value_text_at(tree, "metadata.annotations[" LEASE_OWNER_ID "]"),
         .duration_ms = duration_of(tree),
-        .hash = spec ? value_hash(spec) : 0,
+        .hash = spec ? value_content_id(spec).words[0] : 0,
     };
 }
 

@@ -86,5 +86,6 @@ void lease_owner_warn(struct lease *lease);   // before a write that puts ours i
 void lease_owner_hear(struct lease *lease, const struct api_reply *reply);
 
 void lease_alone_drive(struct lease *lease);
+bool lease_alone_is_carried(const struct lease *lease); // does the Lease have our owner id?
 // Another holder that renews while we look on.
 void lease_alone_warn(struct lease *lease, const struct election_sight *sight);

@@ -88,11 +88,28 @@ static void read_heard(struct lease *lease, const struct value *tree)
     election_read(&lease->election, &sight, lease_now(lease), lease_poll_ms(lease));
 }
 
+// Who says 200 and keeps something else would be written to without end.
+static void write_is_lost(struct lease *lease, const struct election_sight *sight)
+{
+    struct error err;
+    error_set(&err, FAULT_AGAIN, "ServerError",
+              "the server takes the Lease and does not keep what is in it");
+    err.status = 0;
+    trouble_begins(lease, &err);
+    election_read(&lease->election, sight, lease_now(lease), lease_poll_ms(lease));
+    lease->not_before_ms = lease_now(lease) + lease_poll_ms(lease);
+}
+
 static void write_heard(struct lease *lease, const struct value *tree)
 {
     struct election_sight sight = lease_see(lease, tree);
+    bool is_ours = sight.holder == HOLDER_SELF;
+    if (lease->is_elected ? !is_ours : !lease_alone_is_carried(lease)) {
+        write_is_lost(lease, &sight);
+        return;
+    }
     trouble_ends(lease);
-    if (sight.holder == HOLDER_SELF)
+    if (is_ours)
         election_won(&lease->election, &sight, lease->sent_ms);
     else
         election_read(&lease->election, &sight, lease_now(lease), lease_poll_ms(lease));
@@ -103,6 +120,15 @@ static void release_heard(struct lease *lease, const struct value *tree)
     lease_see(lease, tree);
     lease->may_be_ours = false;
     election_yield(&lease->election);
+}
+
+// Only an election looks at its own time before it reads.
+static void clashed(struct lease *lease)
+{
+    bool is_first = !lease->election.clashes;
+    election_clashed(&lease->election, lease_now(lease));
+    if (!is_first && (lease->is_releasing || !lease->is_elected))
+        lease->not_before_ms = lease_now(lease) + ELECTION_CLASH_MS;
 }
 
 static void (*const heard_by_errand[])(struct lease *lease, const struct value *tree) = {
@@ -122,7 +148,7 @@ static void lease_heard(struct lease *lease, const struct api_reply *reply)
     else if (is_read && reply->status == MISSING)
         read_heard(lease, NULL);
     else if (!is_read && (reply->status == CLASH || (reply->status == MISSING && !lease->was_new)))
-        election_clashed(&lease->election, lease_now(lease));
+        clashed(lease);
     else
         failed(lease, &err);
 }

@@ -130,6 +130,7 @@ static void add_source(struct cluster_read *read, const struct kind *kind, const
         .api = read->api,
         .kind = kind,
         .namespace_ = namespace_,
+        .is_once = true,
         .memory = &read->memory,
     };
     const struct watch_sink sink = {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/value.h"
+#include "io/random.h"
 #include "store/cluster/test_server.h"
 
 enum { ANSWERS_MAX = 128, NONE = -1 };
@@ -18,9 +19,11 @@ enum { ANSWERS_MAX = 128, NONE = -1 };
 struct bench {
     struct loop *loop;
     struct world world;
+    struct random random;
     struct api api;
     struct bearers *bearers;
-    int status; // of all replies; 0: 201
+    int status;   // of all replies; 0: 201
+    bool is_poor; // "good" may not, either
     size_t token_reviews;
     size_t access_reviews;
     char access[1024]; // the last one's body
@@ -46,7 +49,7 @@ static void serve_access(struct bench *bench, const char *body, struct test_repl
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *tree = value_read_json(arena, text_of(body), &value_reply_limits, NULL);
-    bool is_allowed = text_is(value_text_at(tree, "spec.user"), "good");
+    bool is_allowed = text_is(value_text_at(tree, "spec.user"), "good") && !bench->is_poor;
     bench->access_reviews++;
     snprintf(bench->access, sizeof bench->access, "%s", body);
     buffer_printf(&reply->body, "{\"status\":{\"allowed\":%s}}", is_allowed ? "true" : "false");
@@ -64,11 +67,18 @@ static void serve(void *context, const struct api_call *call, struct test_reply 
         fail_msg("%s", call->path);
 }
 
+static void fill(struct random *random, void *out, size_t len)
+{
+    (void)random;
+    memset(out, 7, len);
+}
+
 static int set_up(void **state)
 {
     struct bench *bench = mem_new_of(struct bench);
     bench->loop = virtual_loop_new(0);
-    bench->world = (struct world){.loop = bench->loop};
+    bench->random.fill = fill;
+    bench->world = (struct world){.loop = bench->loop, .random = &bench->random};
     bench->api = (struct api){.loop = bench->loop, .serve = serve, .context = bench};
     bench->bearers = bearers_new(&bench->world, &bench->api, "/metrics");
     for (size_t i = 0; i < ANSWERS_MAX; i++)
@@ -95,10 +105,16 @@ static void judged(void *asker, enum bearer_verdict verdict)
     *answer = (int)verdict;
 }
 
+static void ask_from(struct bench *bench, uint8_t source, size_t asker, const char *token)
+{
+    const struct bearer bearer = {text_of(token), {[10] = 0xff, 0xff, 192, 0, 2, source}};
+    bench->answers[asker] = NONE;
+    bearers_ask(bench->bearers, &bearer, judged, &bench->answers[asker]);
+}
+
 static void ask(struct bench *bench, size_t asker, const char *token)
 {
-    bench->answers[asker] = NONE;
-    bearers_ask(bench->bearers, text_of(token), judged, &bench->answers[asker]);
+    ask_from(bench, (uint8_t)(1 + asker), asker, token);
 }
 
 static void pass(struct bench *bench, int64_t ms)
@@ -108,8 +124,8 @@ static void pass(struct bench *bench, int64_t ms)
 
 static int verdict_of(struct bench *bench, const char *token)
 {
-    ask(bench, 0, token);
-    pass(bench, 100);
+    ask_from(bench, 1, 0, token);
+    pass(bench, 500); // two a second for one source
     return bench->answers[0];
 }
 
@@ -188,16 +204,76 @@ static void the_oldest_of_64_makes_room(void **state)
 {
     struct bench *bench = *state;
     char token[16];
-    verdict_of(bench, "good");
-    for (size_t i = 0; i < 63; i++) {
+    for (size_t i = 0; i < 64; i++) {
         snprintf(token, sizeof token, "strange%zu", i);
-        verdict_of(bench, token);
+        ask(bench, i, token);
+        pass(bench, 100);
     }
+    ask(bench, 0, "strange0");
+    assert_int_equal(bench->api.count, 64);
+    ask(bench, 64, "one more");
+    pass(bench, 100);
+    ask(bench, 1, "strange0");
+    assert_int_equal(bench->api.count, 64 + 1 + 1);
+}
+
+static void one_source_asks_of_two_at_a_time_and_two_a_second(void **state)
+{
+    struct bench *bench = *state;
+    char token[24];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(token, sizeof token, "strange%zu", i);
+        ask_from(bench, 1, i, token);
+    }
+    assert_int_equal(bench->api.count, 2);
+    ask_from(bench, 2, 4, "good");
+    pass(bench, 100);
+    assert_int_equal(bench->answers[4], BEARER_ALLOWED);
+    size_t count = bench->token_reviews;
+    for (size_t i = 0; i < 1000; i++) {
+        snprintf(token, sizeof token, "stranger%zu", i);
+        ask_from(bench, 1, 0, token);
+        pass(bench, 10);
+    }
+    assert_in_range(bench->token_reviews - count, 10, 30);
+}
+
+// One that was allowed once is asked about again, and is not forgotten, whatever strangers do.
+static void a_known_token_waits_for_no_stranger(void **state)
+{
+    struct bench *bench = *state;
+    char token[24];
+    ask_from(bench, 1, 0, "good");
+    pass(bench, 100);
+    for (size_t i = 0; i < 200; i++) {
+        snprintf(token, sizeof token, "strange%zu", i);
+        ask_from(bench, (uint8_t)(2 + i), 1, token);
+        pass(bench, 400);
+    }
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(token, sizeof token, "more%zu", i);
+        ask_from(bench, (uint8_t)(2 + i), 2 + i, token);
+    }
+    ask_from(bench, 1, 0, "good"); // from where strangers come, too
+    pass(bench, 100);
+    assert_int_equal(bench->answers[0], BEARER_ALLOWED);
+}
+
+static void a_known_token_that_is_refused_is_a_stranger(void **state)
+{
+    struct bench *bench = *state;
     verdict_of(bench, "good");
-    assert_int_equal(bench->api.count, 2 + 63);
-    verdict_of(bench, "one more");
-    verdict_of(bench, "good");
-    assert_int_equal(bench->api.count, 2 + 63 + 1 + 2);
+    bench->is_poor = true;
+    pass(bench, 61000);
+    assert_int_equal(verdict_of(bench, "good"), BEARER_FORBIDDEN);
+    pass(bench, 61000);
+    for (size_t i = 1; i <= 8; i++) {
+        char token[16];
+        snprintf(token, sizeof token, "strange%zu", i);
+        ask(bench, i, token);
+    }
+    ask_from(bench, 1, 0, "good");
+    assert_int_equal(bench->answers[0], BEARER_UNSURE);
 }
 
 static void who_went_away_is_not_called(void **state)
@@ -233,6 +309,9 @@ int main(void)
         TEST(without_the_api_server_nobody_is_let_in_and_nothing_is_kept),
         TEST(strangers_hold_eight_questions_at_most),
         TEST(the_oldest_of_64_makes_room),
+        TEST(one_source_asks_of_two_at_a_time_and_two_a_second),
+        TEST(a_known_token_waits_for_no_stranger),
+        TEST(a_known_token_that_is_refused_is_a_stranger),
         TEST(who_went_away_is_not_called),
         TEST(nobody_is_called_behind_the_end),
     };

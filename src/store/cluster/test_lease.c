@@ -34,8 +34,9 @@ struct server {
     int refuse_write;
     int refuse_namespace;
     int64_t retry_ms;
-    bool is_cut;  // nothing arrives
-    bool is_wild; // delays and losses are drawn
+    bool is_cut;       // nothing arrives
+    const char *keeps; // whatever is written, the Lease is that
+    bool is_wild;      // delays and losses are drawn
     struct watch *watches;
 };
 
@@ -286,7 +287,7 @@ static void serve_write(struct server *server, const struct api_call *call,
         answer(reply, version.len ? 409 : 422, NULL);
         return;
     }
-    server_keep(server, call->body);
+    server_keep(server, server->keeps ? server->keeps : call->body);
     answer(reply, is_post ? 201 : 200, server->lease);
 }
 
@@ -716,6 +717,19 @@ static void a_release_that_clashes_is_tried_again(void **state)
     expect_holder(bench, "");
 }
 
+static void a_release_that_always_clashes_is_tried_a_few_times(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 500);
+    size_t count = bench->a.api.count;
+    bench->server.refuse_write = 409;
+    lease_release(bench->a.lease, on_released, &bench->a);
+    pass(bench, 6000);
+    assert_true(bench->a.is_released);
+    assert_in_range(bench->a.api.count - count, 20, 60);
+}
+
 static void a_take_under_way_is_given_back_when_it_ended(void **state)
 {
     struct bench *bench = *state;
@@ -741,6 +755,63 @@ static void leaving_waits_five_seconds_at_most(void **state)
     pass(bench, 20);
     assert_true(bench->a.is_released);
     assert_non_null(strstr(bench->a.lines, "could not be given back"));
+}
+
+// ---- answers that are not so --------------------------------------------------------------------
+
+#define LEASE_OF(spec)                                                                             \
+    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":"                  \
+    "{\"name\":\"signpost\",\"namespace\":\"dns\"},\"spec\":" spec "}"
+
+static void expect_few_writes(struct bench *bench, bool is_alone)
+{
+    process_start(&bench->a, &bench->server, "a_1", &(struct setup){.is_alone = is_alone});
+    pass(bench, 20000);
+    assert_in_range(bench->a.api.count, 3, 25);
+    struct store_check check = lease_check(bench->a.lease);
+    assert_false(check.is_ok);
+    assert_string_equal(check.text, "the server takes the Lease and does not keep what is in it");
+    bench->server.keeps = NULL;
+    pass(bench, 6000);
+    assert_true(lease_may_write(bench->a.lease));
+    assert_true(lease_check(bench->a.lease).is_ok);
+}
+
+static void a_holder_that_is_not_kept_is_not_written_without_end(void **state)
+{
+    struct bench *bench = *state;
+    bench->server.keeps = LEASE_OF("{\"holderIdentity\":\"\"}");
+    expect_few_writes(bench, false);
+}
+
+// One that was heard of long ago, and whose claim is over.
+static void
+another_holder_that_stays_whatever_is_written_is_not_overwritten_without_end(void **state)
+{
+    struct bench *bench = *state;
+    bench->server.keeps = LEASE_OF("{\"holderIdentity\":\"b_1\",\"leaseDurationSeconds\":1}");
+    expect_few_writes(bench, false);
+}
+
+static void an_owner_id_that_is_not_kept_is_not_written_without_end(void **state)
+{
+    struct bench *bench = *state;
+    bench->server.keeps = LEASE_OF("{}");
+    process_start(&bench->a, &bench->server, "a_1", &(struct setup){.is_alone = true});
+    pass(bench, 20000);
+    assert_in_range(bench->a.api.count, 3, 25);
+}
+
+static void clashes_without_end_are_not_met_without_a_pause(void **state)
+{
+    struct bench *bench = *state;
+    server_keep(&bench->server, LEASE_OF("{}"));
+    bench->server.refuse_write = 409;
+    process_start(&bench->a, &bench->server, "a_1", &(struct setup){.is_alone = true});
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 20000);
+    assert_in_range(bench->a.api.count, 3, 200);
+    assert_in_range(bench->b.api.count, 3, 200);
 }
 
 // ---- refusals -----------------------------------------------------------------------------------
@@ -1042,6 +1113,11 @@ int main(void)
         UNIT(a_renewal_that_answers_after_its_time_does_not_count),
         UNIT(what_never_led_has_nothing_to_give_back),
         UNIT(a_release_that_clashes_is_tried_again),
+        UNIT(a_release_that_always_clashes_is_tried_a_few_times),
+        UNIT(a_holder_that_is_not_kept_is_not_written_without_end),
+        UNIT(another_holder_that_stays_whatever_is_written_is_not_overwritten_without_end),
+        UNIT(an_owner_id_that_is_not_kept_is_not_written_without_end),
+        UNIT(clashes_without_end_are_not_met_without_a_pause),
         UNIT(a_take_under_way_is_given_back_when_it_ended),
         UNIT(leaving_waits_five_seconds_at_most),
         UNIT(a_missing_right_is_named_with_its_verb),

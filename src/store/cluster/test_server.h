@@ -20,6 +20,7 @@ struct test_reply {
     int status;
     struct buffer body;
     const char *code; // reason of a Status; or NULL
+    const char *text; // of the error; NULL: "no luck"
     int64_t retry_ms;
     enum fault fault; // NONE: as the status has it
 };
@@ -101,6 +102,8 @@ static inline void test_call_end(struct api_call *call)
         error_set(&reply.error, test_fault(reply.status), "ServerError", "no luck: %d",
                   reply.status);
     reply.error.status = reply.status;
+    if (!is_lost && call->reply.text)
+        snprintf(reply.error.text, sizeof reply.error.text, "%s", call->reply.text);
     if (!is_lost && call->reply.fault)
         reply.error.fault = call->reply.fault;
     if (!is_lost && call->reply.code)
@@ -181,6 +184,12 @@ void api_cancel(struct api *api, struct api_call *call)
     call->done = NULL;
     if (call->is_served)
         test_call_free(call);
+}
+
+void api_blame(const struct api *api, struct error *err)
+{
+    (void)api;
+    error_prefix(err, "blamed: ");
 }
 
 static inline void test_api_done(struct api *api)

@@ -215,6 +215,21 @@ static void a_host_that_was_added_makes_a_new_leaf(void **state)
     ASSERT_STEPS(WEBHOOK_RENEW_LEAF);
 }
 
+static void what_was_made_by_a_clock_that_was_ahead_is_made_again(void **state)
+{
+    (void)state;
+    cluster.now_s = START_S + 400LL * DAY_S;
+    settle();
+    cluster.now_s = START_S;
+    forget_steps();
+    settle();
+    ASSERT_STEPS(WEBHOOK_MAKE, WEBHOOK_REPAIR_BUNDLE);
+    struct x509_facts facts;
+    struct error err;
+    assert_true(x509_read(&facts, text_of(cluster.keys.leaf.certificate_pem), &err));
+    assert_true(facts.from_s <= START_S);
+}
+
 // ---- a rotation ---------------------------------------------------------------------------------
 
 static void a_rotation_takes_its_steps_in_their_time(void **state)
@@ -495,6 +510,7 @@ int main(void)
         TEST(the_first_start_makes_all_and_fills_the_bundle),
         TEST(a_leaf_is_renewed_at_two_thirds_of_its_life_by_the_same_ca),
         TEST(a_host_that_was_added_makes_a_new_leaf),
+        TEST(what_was_made_by_a_clock_that_was_ahead_is_made_again),
         TEST(a_rotation_takes_its_steps_in_their_time),
         TEST(a_ca_rotates_by_itself_at_two_thirds_of_its_life),
         TEST(the_same_annotation_does_not_rotate_twice),

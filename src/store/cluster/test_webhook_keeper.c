@@ -19,10 +19,11 @@
 // an API server end here: this file stands in for api.c and watch.c.
 
 enum { REPLICAS = 2, CALLS_MAX = 64, DAY_MS = 86400000, SECRET = 0, CONFIGURATION = 1, KINDS = 2 };
+#define CLIENT "\"clientConfig\":{\"service\":{\"name\":\"signpost\",\"namespace\":\"dns\"}}"
 #define CONFIG                                                                                     \
     "{\"kind\":\"ValidatingWebhookConfiguration\",\"metadata\":{\"name\":\"signpost\","            \
-    "\"resourceVersion\":\"1\",\"uid\":\"u\"},\"webhooks\":[{\"name\":\"a.b.c\",\"clientConfig\":" \
-    "{}},{\"name\":\"d.e.f\",\"clientConfig\":{}}]}"
+    "\"resourceVersion\":\"1\",\"uid\":\"u\"},\"webhooks\":[{\"name\":\"a.b.c\"," CLIENT           \
+    "},{\"name\":\"d.e.f\"," CLIENT "}]}"
 
 struct watch {
     struct watch_sink sink;
@@ -309,8 +310,10 @@ static void run(int64_t ms)
 
 static struct text bundle(void)
 {
+    static const char *const names[] = {"signpost.dns.svc"};
+    const struct webhook_hosts hosts = {names, COUNT_OF(names)};
     struct webhook_bundle out;
-    webhook_bundle_read(bench.arena, bench.objects[CONFIGURATION], &out);
+    webhook_bundle_read(bench.arena, bench.objects[CONFIGURATION], &hosts, &out);
     assert_true(out.is_there && !out.is_mixed);
     return out.pem;
 }
@@ -453,6 +456,23 @@ static void another_leader_ends_a_rotation_that_was_begun(void **state)
     assert_true(is_trusted(0));
 }
 
+static void a_secret_of_somebody_else_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct store_check checks[3];
+    bench.objects[SECRET] = value_read_json(
+        bench.arena,
+        TEXT("{\"kind\":\"Secret\",\"metadata\":{\"name\":\"signpost-webhook-cert\","
+             "\"resourceVersion\":\"1\",\"uid\":\"s\"},\"data\":{\"tls.crt\":\"AAAA\"}}"),
+        &value_manifest_limits, NULL);
+    start(0, true);
+    run(DAY_MS);
+    assert_int_equal(bench.call_count, 0);
+    webhook_keeper_checks(bench.replicas[0].keeper, checks, 3);
+    assert_false(checks[0].is_ok);
+    assert_non_null(strstr(checks[0].text, "somebody else's"));
+}
+
 static void failures_rest_longer_each_time(void **state)
 {
     (void)state;
@@ -518,6 +538,7 @@ int main(void)
         TEST(two_that_lead_at_once_end_with_one_secret),
         TEST(a_rotation_never_leaves_a_door_that_is_not_trusted),
         TEST(another_leader_ends_a_rotation_that_was_begun),
+        TEST(a_secret_of_somebody_else_stays_as_it_is),
         TEST(failures_rest_longer_each_time),
         TEST(a_secret_that_the_server_refuses_is_told_and_rests_longer_each_time),
         TEST(a_bundle_that_was_changed_is_put_right_and_told),

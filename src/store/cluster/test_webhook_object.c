@@ -94,10 +94,15 @@ static void what_is_no_base64_is_left_out(void **state)
     webhook_keys_done(&keys);
 }
 
+static const char *const host_names[] = {"s.n.svc", "door.example"};
+static const struct webhook_hosts hosts = {host_names, COUNT_OF(host_names)};
+#define OURS "'service':{'name':'s','namespace':'n'}"
+#define THEIRS "'service':{'name':'s','namespace':'other'}"
+
 static struct webhook_bundle bundle_of(const char *json)
 {
     struct webhook_bundle out;
-    webhook_bundle_read(arena, json ? parsed(json) : NULL, &out);
+    webhook_bundle_read(arena, json ? parsed(json) : NULL, &hosts, &out);
     return out;
 }
 
@@ -106,17 +111,46 @@ static void the_bundle_of_all_webhooks_is_read(void **state)
     (void)state;
     assert_false(bundle_of(NULL).is_there);
     assert_false(bundle_of("{'webhooks':[]}").is_there);
-    struct webhook_bundle none = bundle_of("{'webhooks':[{'name':'a'}]}");
+    struct webhook_bundle none = bundle_of("{'webhooks':[{'clientConfig':{" OURS "}}]}");
     assert_true(none.is_there && !none.is_left && !none.is_mixed && !none.pem.len);
-    struct webhook_bundle one = bundle_of("{'webhooks':[{'clientConfig':{'caBundle':'Y2E='}},"
-                                          "{'clientConfig':{'caBundle':'Y2E='}}]}");
+    struct webhook_bundle one =
+        bundle_of("{'webhooks':[{'clientConfig':{" OURS ",'caBundle':'Y2E='}},"
+                  "{'clientConfig':{'url':'https://door.example/x','caBundle':'Y2E='}}]}");
     assert_true(text_is(one.pem, "ca") && !one.is_mixed);
-    assert_true(bundle_of("{'webhooks':[{'clientConfig':{'caBundle':'Y2E='}},"
-                          "{'clientConfig':{}}]}")
+    assert_true(bundle_of("{'webhooks':[{'clientConfig':{" OURS ",'caBundle':'Y2E='}},"
+                          "{'clientConfig':{" OURS "}}]}")
                     .is_mixed);
     assert_true(bundle_of("{'metadata':{'annotations':{'cert-manager.io/inject-ca-from':'a/b'}},"
-                          "'webhooks':[{}]}")
+                          "'webhooks':[{'clientConfig':{" OURS "}}]}")
                     .is_left);
+}
+
+static void a_webhook_that_leads_elsewhere_is_somebody_elses(void **state)
+{
+    (void)state;
+    AUTO_BUFFER body = {0};
+    static const char mixed[] = "{'webhooks':[{'name':'a','clientConfig':{" THEIRS
+                                ",'caBundle':'b2xk'}},{'name':'b','clientConfig':{" OURS "}},"
+                                "{'name':'c','clientConfig':{'url':'https://else.example/'}}]}";
+    struct webhook_bundle bundle = bundle_of(mixed);
+    assert_true(bundle.is_there && !bundle.is_mixed && !bundle.pem.len);
+    assert_false(bundle_of("{'webhooks':[{'name':'a','clientConfig':{" THEIRS "}},{}]}").is_there);
+    webhook_bundle_write_patch(&body, parsed(mixed), &hosts, "ca");
+    assert_string_equal(
+        body.at,
+        "[{\"op\":\"test\",\"path\":\"/webhooks/1/name\",\"value\":\"b\"},"
+        "{\"op\":\"add\",\"path\":\"/webhooks/1/clientConfig/caBundle\",\"value\":\"Y2E=\"}]");
+}
+
+static void a_secret_without_our_label_is_somebody_elses_unless_it_is_empty(void **state)
+{
+    (void)state;
+    assert_true(webhook_secret_is_ours(parsed("{'metadata':{}}")));
+    assert_true(webhook_secret_is_ours(parsed("{'data':{}}")));
+    assert_true(webhook_secret_is_ours(
+        parsed("{'metadata':{'labels':{'app.kubernetes.io/managed-by':'signpost'}},"
+               "'data':{'tls.crt':'!'}}")));
+    assert_false(webhook_secret_is_ours(parsed("{'data':{'tls.crt':'AAAA'}}")));
 }
 
 static void a_bundle_is_patched_only_where_all_is_as_it_was_read(void **state)
@@ -124,9 +158,10 @@ static void a_bundle_is_patched_only_where_all_is_as_it_was_read(void **state)
     (void)state;
     AUTO_BUFFER body = {0};
     webhook_bundle_write_patch(&body,
-                               parsed("{'webhooks':[{'name':'a','clientConfig':{'caBundle':'b2xk'}}"
-                                      ",{'name':'b'}]}"),
-                               "ca");
+                               parsed("{'webhooks':[{'name':'a','clientConfig':{" OURS
+                                      ",'caBundle':'b2xk'}}"
+                                      ",{'name':'b','clientConfig':{" OURS "}}]}"),
+                               &hosts, "ca");
     assert_string_equal(
         body.at,
         "[{\"op\":\"test\",\"path\":\"/webhooks/0/name\",\"value\":\"a\"},"
@@ -144,6 +179,8 @@ int main(void)
         UNIT(a_patch_wants_its_version_and_takes_away_what_is_gone),
         UNIT(what_is_no_base64_is_left_out),
         UNIT(the_bundle_of_all_webhooks_is_read),
+        UNIT(a_webhook_that_leads_elsewhere_is_somebody_elses),
+        UNIT(a_secret_without_our_label_is_somebody_elses_unless_it_is_empty),
         UNIT(a_bundle_is_patched_only_where_all_is_as_it_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,13 +253,16 @@ void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
 static bool may_stream(const struct watch *watch)
 {
     int64_t now = watch_now(watch);
-    return now >= watch->no_stream_until_ms && now >= watch->options.memory->no_stream_until_ms;
+    return !watch->options.is_once && now >= watch->no_stream_until_ms &&
+           now >= watch->options.memory->no_stream_until_ms;
 }
 
 static void open_next(void *context)
 {
     struct watch *watch = context;
     watch->version = versions_find(&watch->options.memory->versions, watch->options.kind);
+    if (!watch->needs_pass && watch->options.is_once)
+        return;
     if (!watch->needs_pass)
         watch_open_live(watch);
     else if (may_stream(watch))
@@ -298,7 +301,8 @@ static bool is_not_installed(const struct watch *watch)
 static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
 {
     struct random *random = watch->options.world->random;
-    if (how == HOW_MISSING && watch->options.is_dispensable && !is_not_installed(watch))
+    bool is_short = watch->options.is_dispensable || watch->options.is_once;
+    if (how == HOW_MISSING && is_short && !is_not_installed(watch))
         return draw(watch, ABSENT_AGAIN_MS);
     if (how == HOW_FORBIDDEN && watch->is_lasting)
         return draw(watch, BACKOFF_MAX_MS);

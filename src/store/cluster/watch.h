@@ -47,6 +47,7 @@ struct watch_options {
     const char *name;            // NULL: all; else only that one (needs no right to list)
     bool is_required;            // a missing CRD is a fault; else it is waited for in silence
     bool is_dispensable;         // that it may not be read is told once, and no fault either
+    bool is_once;                // one list, and no watch; what is refused is believed at once
     struct watch_memory *memory; // shared by all watches of a server: what it can do
 };
 

@@ -55,6 +55,10 @@ static void say_forbidden(const struct watch *watch, struct buffer *out, const s
         [PHASE_GET] = "get",    [PHASE_FOLLOW] = "watch", [PHASE_LIVE] = "watch",
     };
     const char *verb = verbs[watch->ended];
+    if (watch->options.is_once) {
+        buffer_add_text(out, err->text);
+        return;
+    }
     buffer_printf(out, "forbidden: cannot %s %s ", verb, watch->options.kind->plural);
     say_where(watch, out);
     buffer_printf(out, "; add verb %s to role signpost", verb);
@@ -76,7 +80,8 @@ void watch_set_trouble(struct watch *watch, enum watch_how how, const struct err
     struct buffer *out = &watch->trouble;
     buffer_clear(out);
     watch->is_missing = how == HOW_MISSING;
-    bool is_forbidden = how == HOW_FORBIDDEN && watch->refusals >= REFUSALS_BELIEVED;
+    bool is_forbidden =
+        how == HOW_FORBIDDEN && (watch->options.is_once || watch->refusals >= REFUSALS_BELIEVED);
     bool is_nameless = how != HOW_FORBIDDEN && err->fault == FAULT_AUTH;
     watch->is_lasting = how == HOW_MISSING || is_forbidden || is_nameless;
     if (is_forbidden)

@@ -40,7 +40,8 @@ static bool is_pair(const struct x509_pair *pair, int64_t now_s, struct x509_fac
 {
     struct error err;
     return pair->certificate_pem && pair->key_pem && x509_read(facts, pem_of(pair), &err) &&
-           x509_check_key(pem_of(pair), pair->key_pem, &err) && now_s < facts->until_s;
+           x509_check_key(pem_of(pair), pair->key_pem, &err) && now_s >= facts->from_s &&
+           now_s < facts->until_s;
 }
 
 static bool is_ca(const struct x509_pair *pair, int64_t now_s, struct x509_facts *facts)

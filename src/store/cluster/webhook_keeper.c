@@ -61,6 +61,7 @@ struct webhook_keeper {
     struct seen secret;
     struct seen configuration;
     bool has_secret;
+    bool is_stranger; // the Secret is somebody else's
     struct webhook_keys keys;
     char *version;       // of the Secret
     struct arena *arena; // of the configuration
@@ -114,9 +115,25 @@ static bool is_same_leaf(const struct webhook_keys *a, const struct webhook_keys
 
 // ---- what the watches show ----------------------------------------------------------------------
 
+static void tell_stranger(struct webhook_keeper *keeper)
+{
+    struct error err;
+    error_set(
+        &err, FAULT_SPEC, "NotOurs",
+        "Secret %s/%s is somebody else's and stays as it is: rename or remove it, or give its "
+        "certificate with --webhook-cert-dir",
+        keeper->namespace_, keeper->secret_name);
+    fail(keeper, "certificates of the admission door cannot be kept", &err);
+}
+
 static void take_secret(struct webhook_keeper *keeper, const struct value *tree)
 {
     struct webhook_keys keys = {0};
+    keeper->is_stranger = tree && !webhook_secret_is_ours(tree);
+    if (keeper->is_stranger) {
+        tell_stranger(keeper);
+        return;
+    }
     if (tree)
         webhook_keys_read(tree, &keys);
     bool is_same = is_same_leaf(&keeper->keys, &keys);
@@ -269,10 +286,16 @@ static void write_keys(struct webhook_keeper *keeper, const struct webhook_now *
     webhook_keys_done(&keys);
 }
 
+static struct webhook_hosts hosts_of(const struct webhook_keeper *keeper)
+{
+    return (struct webhook_hosts){(const char *const *)keeper->hosts, keeper->options.host_count};
+}
+
 static void write_bundle(struct webhook_keeper *keeper, const char *pem)
 {
     AUTO_BUFFER body = {0};
-    webhook_bundle_write_patch(&body, keeper->tree, pem);
+    const struct webhook_hosts hosts = hosts_of(keeper);
+    webhook_bundle_write_patch(&body, keeper->tree, &hosts, pem);
     send_write(keeper, "PATCH", &keeper->configuration, keeper->configuration_name,
                "application/json-patch+json", buffer_text(&body));
 }
@@ -281,6 +304,7 @@ static void write_bundle(struct webhook_keeper *keeper, const char *pem)
 
 static struct webhook_now now_of(const struct webhook_keeper *keeper, struct arena *arena)
 {
+    const struct webhook_hosts hosts = hosts_of(keeper);
     struct webhook_now now = {
         .keys = keeper->has_secret ? &keeper->keys : NULL,
         .hosts = (const char *const *)keeper->hosts,
@@ -288,7 +312,7 @@ static struct webhook_now now_of(const struct webhook_keeper *keeper, struct are
         .now_s = loop_unix_ms(keeper->loop) / 1000,
         .shown_since_s = keeper->shown_since_s,
     };
-    webhook_bundle_read(arena, keeper->tree, &now.bundle);
+    webhook_bundle_read(arena, keeper->tree, &hosts, &now.bundle);
     return now;
 }
 
@@ -317,7 +341,7 @@ static void look(struct webhook_keeper *keeper)
     CLEANUP(arena) struct arena *arena = NULL;
     struct webhook_plan plan;
     if (!keeper->is_leading || !keeper->secret.is_known || !keeper->configuration.is_known ||
-        keeper->call || keeper->is_waiting)
+        keeper->call || keeper->is_waiting || keeper->is_stranger)
         return;
     arena = arena_new();
     struct webhook_now now = now_of(keeper, arena);

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/url.h"
 
 #define GROUP "dns.homelab.mortenolsen.pro/"
 #define INJECTED "cert-manager.io/inject-ca-from"
+#define MANAGED_BY "app.kubernetes.io/managed-by"
 
 enum { BODY_OCTETS = 64 * 1024 }; // two CAs and a leaf take 8 KiB
 
@@ -63,6 +65,13 @@ void webhook_keys_read(const struct value *secret, struct webhook_keys *out)
     };
 }
 
+bool webhook_secret_is_ours(const struct value *secret)
+{
+    const struct value *labels = value_at(secret, "metadata.labels", NULL);
+    return text_is(value_text(value_find(labels, MANAGED_BY)), "signpost") ||
+           !value_count(value_find(secret, "data"));
+}
+
 static void write_octets(struct buffer *out, const char *key, struct text octets, bool is_patch)
 {
     if (!octets.len && !is_patch)
@@ -112,7 +121,7 @@ void webhook_keys_write_new(struct buffer *out, const char *namespace_, const ch
     buffer_printf(out,
                   "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"type\":\"kubernetes.io/tls\","
                   "\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
-                  "\"labels\":{\"app.kubernetes.io/managed-by\":\"signpost\"}",
+                  "\"labels\":{\"" MANAGED_BY "\":\"signpost\"}",
                   name, namespace_);
     write_annotations(out, keys);
     buffer_add_text(out, "},");
@@ -152,19 +161,50 @@ static struct text decoded(struct arena *arena, struct text base64)
     return (struct text){arena_copy(arena, octets.at, octets.len), octets.len};
 }
 
+static bool is_host(const struct webhook_hosts *hosts, const char *host)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (!strcmp(hosts->items[i], host))
+            return true;
+    return false;
+}
+
+static bool is_ours(const struct value *webhook, const struct webhook_hosts *hosts)
+{
+    AUTO_BUFFER host = {0};
+    struct url url;
+    const struct value *client = value_find(webhook, "clientConfig");
+    struct text address = value_text_at(client, "url");
+    if (address.len)
+        return url_parse(&url, address, NULL) && is_host(hosts, url.host);
+    buffer_printf(&host, "%.*s.%.*s.svc", TEXT_ARGS(value_text_at(client, "service.name")),
+                  TEXT_ARGS(value_text_at(client, "service.namespace")));
+    return is_host(hosts, host.at);
+}
+
+static const struct value *first_of_ours(const struct value *webhooks,
+                                         const struct webhook_hosts *hosts)
+{
+    value_each (webhook, webhooks)
+        if (is_ours(webhook, hosts))
+            return webhook;
+    return NULL;
+}
+
 void webhook_bundle_read(struct arena *arena, const struct value *configuration,
-                         struct webhook_bundle *out)
+                         const struct webhook_hosts *hosts, struct webhook_bundle *out)
 {
     const struct value *annotations = value_at(configuration, "metadata.annotations", NULL);
     const struct value *webhooks = webhooks_of(configuration);
-    struct text first = webhooks ? bundle_of(webhooks->first) : (struct text){0};
+    const struct value *ours = first_of_ours(webhooks, hosts);
+    struct text first = bundle_of(ours);
     *out = (struct webhook_bundle){
-        .is_there = value_count(webhooks) > 0,
+        .is_there = ours != NULL,
         .is_left = value_text(value_find(annotations, INJECTED)).len > 0,
         .pem = decoded(arena, first),
     };
     value_each (webhook, webhooks)
-        out->is_mixed |= !text_equal(bundle_of(webhook), first);
+        out->is_mixed |= is_ours(webhook, hosts) && !text_equal(bundle_of(webhook), first);
 }
 
 static void write_operation(struct buffer *out, const char *operation, size_t at, const char *path,
@@ -176,19 +216,26 @@ static void write_operation(struct buffer *out, const char *operation, size_t at
     buffer_add_char(out, '}');
 }
 
+static void write_bundle(struct buffer *out, const struct value *webhook, size_t at,
+                         struct text base64)
+{
+    struct text old = bundle_of(webhook);
+    write_operation(out, "test", at, "name", value_text_at(webhook, "name"));
+    if (old.len)
+        write_operation(out, "test", at, "clientConfig/caBundle", old);
+    write_operation(out, "add", at, "clientConfig/caBundle", base64);
+}
+
 void webhook_bundle_write_patch(struct buffer *out, const struct value *configuration,
-                                const char *pem)
+                                const struct webhook_hosts *hosts, const char *pem)
 {
     size_t at = 0;
     AUTO_BUFFER base64 = {0};
     base64_encode(&base64, pem, strlen(pem));
     buffer_add_char(out, '[');
     value_each (webhook, webhooks_of(configuration)) {
-        struct text old = bundle_of(webhook);
-        write_operation(out, "test", at, "name", value_text_at(webhook, "name"));
-        if (old.len)
-            write_operation(out, "test", at, "clientConfig/caBundle", old);
-        write_operation(out, "add", at, "clientConfig/caBundle", buffer_text(&base64));
+        if (is_ours(webhook, hosts))
+            write_bundle(out, webhook, at, buffer_text(&base64));
         at++;
     }
     buffer_add_char(out, ']');

@@ -39,6 +39,7 @@ enum write_type {
 // What is asked of the server now.
 enum write_step {
     STEP_READ, // the object, as the body depends on what others wrote there
+    STEP_MAKE, // PUT: an empty one, as an apply would take over what somebody else made meanwhile
     STEP_SEND,
     STEP_CLEAR,     // labels and annotations that others wrote as well: an apply leaves them there
     STEP_READ_BACK, // nobody knows whether it took effect
@@ -53,11 +54,15 @@ struct write {
     enum write_step first_step; // of each try: READ where others wrote there, too
     enum write_step step;
     const struct store_kind *kind; // NULL: PUT, pages
+    const struct kind *put_kind;   // PUT
     const struct object *object;   // as the asker saw it; NULL: GET, PUT, CREATE, pages
     char *path;
-    char *name;          // PUT, CREATE, pages: for people
-    char *body;          // what is sent. STATUS, PUT: what is wanted
-    char *kept;          // PUT: names of data that stay; NULL: none
+    char *name;       // PUT, CREATE, pages: for people
+    char *body;       // what is sent. STATUS, PUT: what is wanted
+    char *kept;       // PUT: names of data that stay; NULL: none
+    char *collection; // PUT: where it is made
+    char *grant_key;  // PUT: the annotation that hands over; NULL: none
+    char *grant_value;
     char *clear;         // APPLY: the merge patch of those that go; NULL: none do
     struct error *error; // READ_BACK: what the asker will hear; else NULL
     store_done *done;
@@ -122,6 +127,9 @@ static void write_free(struct write *write)
     free(write->name);
     free(write->body);
     free(write->kept);
+    free(write->collection);
+    free(write->grant_key);
+    free(write->grant_value);
     free(write->clear);
     free(write->error);
     free(write);
@@ -459,19 +467,42 @@ static char *status_body(const struct write *write, const struct value *tree)
     return json_of(root);
 }
 
-// `tree`: the object as it stands, or NULL.
-static char *put_body(const struct write *write, const struct value *tree)
+static struct value *wanted_of(struct arena *arena, const struct write *write)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
-    if (!tree)
-        return mem_copy_text(write->body);
     struct value *wanted =
         value_read_json(arena, text_of(write->body), &value_manifest_limits, NULL);
-    const struct value *kept =
-        value_read_json(arena, text_of(write->kept), &value_manifest_limits, NULL);
-    must(wanted && kept);
-    put_keep(arena, wanted, kept, tree);
+    must(wanted != NULL);
+    return wanted;
+}
+
+// Of the very state `tree`, so that nothing that came in between is taken over.
+static char *put_body(const struct write *write, const struct value *tree)
+{
+    static const char *const guards[] = {"metadata.uid", "metadata.resourceVersion"};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *wanted = wanted_of(arena, write);
+    for (size_t i = 0; i < COUNT_OF(guards); i++)
+        value_put(arena, wanted, guards[i], value_make_text(arena, value_text_at(tree, guards[i])));
+    if (write->kept)
+        put_keep(arena, wanted,
+                 value_read_json(arena, text_of(write->kept), &value_manifest_limits, NULL), tree);
     return json_of(wanted);
+}
+
+// Whose it is, and nothing else: what is applied later is ours by that alone, and can go again.
+static char *make_body(const struct write *write)
+{
+    static const char *const heads[] = {"apiVersion", "kind", "metadata.name", "metadata.namespace",
+                                        "metadata.ownerReferences"};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *wanted = wanted_of(arena, write);
+    struct value *bare = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        const struct value *head = value_at(wanted, heads[i], NULL);
+        if (head)
+            value_put(arena, bare, heads[i], value_copy(arena, head));
+    }
+    return json_of(bare);
 }
 
 // ---- talking ------------------------------------------------------------------------------------
@@ -514,6 +545,18 @@ static void send_write(struct write *write, const struct value *tree)
                            &(struct api_request){.method = forms[write->type].method,
                                                  .path = write->path,
                                                  .content_type = forms[write->type].content_type,
+                                                 .body = text_of(body)},
+                           replied, write);
+}
+
+static void send_make(struct write *write)
+{
+    autofree char *body = make_body(write);
+    write->step = STEP_MAKE;
+    write->call = api_send(write->cluster->api,
+                           &(struct api_request){.method = forms[WRITE_CREATE].method,
+                                                 .path = write->collection,
+                                                 .content_type = forms[WRITE_CREATE].content_type,
                                                  .body = text_of(body)},
                            replied, write);
 }
@@ -664,10 +707,29 @@ static void was_read_back(struct write *write, const struct value *tree)
     fail(write, write->error);
 }
 
+static bool is_ours(const struct write *write, const struct value *tree, struct error *error)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    const struct value *wanted = wanted_of(arena, write);
+    const struct store_mark grant = {.key = write->grant_key, .value = write->grant_value};
+    const struct store_put put = {
+        .key = {write->put_kind, value_text_at(wanted, "metadata.namespace"),
+                value_text_at(wanted, "metadata.name")},
+        .tree = wanted,
+        .grant = write->grant_key ? &grant : NULL,
+    };
+    return put_is_ours(&put, tree) || put_refuse(&put, error);
+}
+
 // Others wrote there: the body is made beside that, if it still is the state that was seen.
 static void was_read(struct write *write, const struct value *tree)
 {
-    struct error error;
+    struct error error = {0};
+    if (write->type == WRITE_PUT && !is_ours(write, tree, &error)) {
+        free(steal(write->name)); // the text begins with it
+        fail(write, &error);
+        return;
+    }
     struct text version = value_text_at(value_find(tree, "metadata"), "resourceVersion");
     if (write->object && !text_equal(version, object_version(write->object))) {
         error_set(&error, FAULT_RACE, "Conflict",
@@ -692,7 +754,7 @@ static bool is_dropped(const struct write *write, const struct api_reply *reply)
     return is_drop && write->step == STEP_SEND && !reply->is_ok && reply->error.status == 404;
 }
 
-// What is to be made is not there: nothing of it can be kept.
+// What is to be made is not there.
 static bool is_absent(const struct write *write, const struct api_reply *reply)
 {
     return write->type == WRITE_PUT && write->step == STEP_READ && !reply->is_ok &&
@@ -709,7 +771,7 @@ static void replied(void *context, const struct api_reply *reply)
     if (write->step == STEP_READ_BACK)
         was_read_back(write, tree);
     else if (is_absent(write, reply))
-        send_write(write, NULL);
+        send_make(write);
     else if (is_dropped(write, reply))
         succeed(write, NULL);
     else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
@@ -720,6 +782,8 @@ static void replied(void *context, const struct api_reply *reply)
         unreadable(write);
     else if (write->step == STEP_READ)
         was_read(write, tree);
+    else if (write->step == STEP_MAKE)
+        send_write(write, tree);
     else
         succeed(write, tree);
 }
@@ -792,15 +856,29 @@ static char *name_of(const struct object_ref_key *key)
     return buffer_steal(&name);
 }
 
+static char *collection_of(const struct object_ref_key *key)
+{
+    struct buffer path = {0};
+    api_path(&path, key->kind, key->namespace_, TEXT(""), NULL);
+    buffer_add_text(&path, forms[WRITE_CREATE].query);
+    return buffer_steal(&path);
+}
+
 void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
                 void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_PUT, &put->key, done, context);
     write->name = name_of(&put->key);
+    write->put_kind = put->key.kind;
     write->body = json_of(put_tree(arena, &put->key, put->tree));
     write->kept = value_count(put->kept) ? json_of(put->kept) : NULL;
-    write->first_step = write->step = write->kept ? STEP_READ : STEP_SEND;
+    write->collection = collection_of(&put->key);
+    if (put->grant) {
+        write->grant_key = mem_copy_text(put->grant->key);
+        write->grant_value = mem_copy_text(put->grant->value);
+    }
+    write->first_step = write->step = STEP_READ;
     enqueue(write);
 }
 

@@ -54,6 +54,20 @@ static bool write_file(struct folder *folder, uint32_t file, struct error *err)
                                         folder_now_ms(folder), err);
 }
 
+static void note_home(struct folder *folder, uint32_t file, const struct status_file *status)
+{
+    uint32_t *flags = &folder->entries.files[file].flags;
+    bool was_homeless = *flags & FILE_IS_HOMELESS;
+    *flags &= ~(uint32_t)FILE_IS_HOMELESS;
+    if (!status || !status->is_homeless)
+        return;
+    *flags |= FILE_IS_HOMELESS;
+    if (status->is_refused && !was_homeless)
+        log_line(folder->log, LOG_WARN,
+                 "a status file cannot be written beside its manifest; it is kept with the state",
+                 LOG_TEXT("file", path_of(folder, file)), LOG_END);
+}
+
 // Writes one if its time has come. When it is to be looked at again goes to *next_ms; 0: never.
 static bool write_due(struct folder *folder, uint32_t file, bool is_forced, int64_t *next_ms)
 {
@@ -67,6 +81,7 @@ static bool write_due(struct folder *folder, uint32_t file, bool is_forced, int6
     }
     if (write_file(folder, file, &err)) {
         folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_DUE;
+        note_home(folder, file, status);
         return true;
     }
     trouble_set(folder, TROUBLE_STATUS, &err);
@@ -176,13 +191,20 @@ void behind_flush(struct folder *folder)
 
 // ---- recovery -----------------------------------------------------------------------------------
 
-static bool recover(struct folder *folder, uint32_t file, struct status_file *status,
-                    struct error *err)
+static void warn_of_loss(const struct folder *folder, uint32_t file,
+                         const struct status_file *status)
+{
+    bool is_known = folder->entries.files[file].flags & (FILE_IS_HOMELESS | FILE_IS_MISSED);
+    if (is_known || status->is_homeless || !(status->was_torn || status->is_absent))
+        return;
+    log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
+             LOG_TEXT("file", path_of(folder, file)), LOG_END);
+}
+
+bool folder_recover_status(struct folder *folder, uint32_t file, struct status_file *status,
+                           struct error *err)
 {
     const char *path = path_of(folder, file);
-    if (!status_book_is_homeless(&folder->book, path))
-        log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
-                 LOG_TEXT("file", path), LOG_END);
     if (!status_book_merge_checkpoint(&folder->book, status, path, err))
         return false;
     if (!folder->load.journal)
@@ -204,11 +226,13 @@ struct status_file *folder_open_status(struct folder *folder, uint32_t file, str
     struct status_file *status = status_book_open(&folder->book, file, path_of(folder, file), err);
     if (!status || was_loaded || !folder->is_leading || folder->pass.is_load)
         return status;
+    uint32_t flags = folder->entries.files[file].flags;
     bool is_expected =
         folder->entries.files[file].first != ENTRY_NONE && !status_file_is_changed(status);
-    if (!status->was_torn && !(status->is_absent && is_expected))
+    if (!status->was_torn && !(status->is_absent && is_expected) && !(flags & FILE_IS_HOMELESS))
         return status;
-    return recover(folder, file, status, err) ? status : NULL;
+    warn_of_loss(folder, file, status);
+    return folder_recover_status(folder, file, status, err) ? status : NULL;
 }
 
 // ---- checkpoints --------------------------------------------------------------------------------

@@ -18,6 +18,10 @@ void behind_flush(struct folder *folder);
 // The loaded status file of a manifest; one that got lost since is made again.
 struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err);
 
+// Adds to a loaded one what checkpoint and journal know newer.
+bool folder_recover_status(struct folder *folder, uint32_t file, struct status_file *status,
+                           struct error *err);
+
 // After an append: the journal covers that file.
 void behind_cover(struct folder *folder, uint32_t file);
 // Begins a checkpoint if the journal is long or broken.

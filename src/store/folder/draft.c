@@ -162,27 +162,61 @@ static void read_manifest(struct folder *folder, struct draft *draft, uint32_t f
         secret_wipe(text.at, text.len);
 }
 
-// Another process's documents (a leader's, read by its standby) may be older or newer than the
-// cached state; what is cached counts.
-static bool is_current(const struct draft *draft, const struct object *object)
+// Another process's documents (a leader's, read by its standby) may be of another object.
+static bool is_of(const struct draft *draft, const struct object *object)
 {
     uint8_t uid[16];
     object_uid_parse(text_of(draft->ours.uid), uid);
     return memcmp(uid, object->uid, sizeof uid) == 0;
 }
 
-bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct error *err)
+static bool is_as_new(const struct status_doc *doc, const struct object *object)
+{
+    uint64_t version = 0;
+    return doc && object_version_number(object, &version) && doc->version >= version;
+}
+
+// What stands in the status file is older where somebody put back an old one: what was written
+// ahead is newer.
+static bool find_doc(struct folder *folder, const struct draft *draft, const struct entry *entry,
+                     const struct status_doc **doc, struct error *err)
 {
     AUTO_BUFFER key = {0};
-    const struct entry *entry = &folder->entries.items[id];
     struct status_file *status = folder_open_status(folder, entry->file, err);
     if (!status)
         return false;
     draft_key(&key, draft);
-    const struct status_doc *doc = status_file_find(status, buffer_text(&key));
-    if (!doc || !draft_skim(folder, draft, doc) || !is_current(draft, entry->object)) {
+    *doc = status_file_find(status, buffer_text(&key));
+    if (is_as_new(*doc, entry->object) || !folder->is_leading || folder->pass.is_load)
+        return true;
+    if (!folder_recover_status(folder, entry->file, status, err))
+        return false;
+    *doc = status_file_find(status, buffer_text(&key));
+    return true;
+}
+
+// Of the metadata, what is cached counts.
+static void catch_up(struct draft *draft, const struct object *object)
+{
+    draft->is_behind = true;
+    draft->ours.generation = object->generation;
+    draft->ours.deleted_s = object->deleted_s;
+    draft->ours.has_finalizer = object->has_finalizer;
+    object_version_number(object, &draft->ours.version);
+}
+
+bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct error *err)
+{
+    const struct entry *entry = &folder->entries.items[id];
+    const struct status_doc *doc = NULL;
+    if (!find_doc(folder, draft, entry, &doc, err))
+        return false;
+    if (!doc || !draft_skim(folder, draft, doc) || !is_of(draft, entry->object)) {
         read_object(draft, entry->object);
         look_aside(folder, draft);
+        draft->is_behind = true;
+    } else if (folder->is_leading && !is_as_new(doc, entry->object)) {
+        catch_up(draft, entry->object);
     }
     draft_complete(draft);
     if (!draft->ours.last_good)
@@ -290,7 +324,7 @@ static bool is_same(const struct object *a, const struct object *b)
 }
 
 uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
-                     uint64_t body_hash, bool is_told)
+                     struct content_id body, bool is_told)
 {
     struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
     struct entries *entries = &folder->entries;
@@ -302,7 +336,7 @@ uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file
     entries_set_object(entries, id, object);
     if (entries->items[id].file != file)
         entries_move(entries, id, file);
-    entries->items[id].body_hash = body_hash;
+    entries->items[id].body = body;
     if (is_told && (!old || !is_same(old, object)))
         folder_tell(folder, old ? STORE_MODIFIED : STORE_ADDED, object, old);
     object_unref(old);

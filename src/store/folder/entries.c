@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "store/folder/name.h"
@@ -174,6 +174,7 @@ uint32_t files_need(struct entries *entries, const char *path)
     uint32_t id = files_find(entries, path);
     if (id != FILE_NONE)
         return id;
+    must(name_is_path(text_of(path)));
     id = take_file_slot(entries);
     entries->files[id] = (struct file){.path = mem_copy_text(path), .first = ENTRY_NONE};
     table_add(&entries->by_path, hash_path(path), id);

@@ -25,7 +25,7 @@ enum entry_flag {
 // which its status lies.
 struct entry {
     const struct object *object; // borrowed from the cache; NULL: a free slot
-    uint64_t body_hash;          // of everything outside metadata and status
+    struct content_id body;      // of everything outside metadata and status
     uint32_t file;
     uint32_t next; // of the same file, or of the free slots
     uint32_t previous;
@@ -43,21 +43,25 @@ enum file_flag {
     FILE_IS_KEPT = 1 << 6,        // not readable as a whole: its last good objects stay
     FILE_IS_UNSETTLED = 1 << 7,   // to be read again, whatever its times say
     FILE_HAS_BROKEN = 1 << 8,     // the status file has documents for what gives no object
+    FILE_IS_HOMELESS = 1 << 9,    // its status lies in a checkpoint alone
+    FILE_IS_MISSED = 1 << 10,     // its status file was removed, and is to be made again
 };
 
 struct file {
     char *path; // relative to the folder; NULL: a free slot
     uint64_t inode;
     int64_t mtime_ns;
-    uint64_t hash; // of the content
+    struct content_id content;
     uint32_t size;
     uint32_t mode;
     uint32_t first;     // entry
     uint32_t documents; // at the last reading
     uint32_t flags;
     uint32_t scan;          // in which it was seen last
+    uint32_t status_scan;   // the same of its status file
     uint32_t empty_since_s; // on the loop's clock, when it was found empty; 0: it was not
     uint32_t next_free;
+    struct file_faults *faults; // refused documents; NULL: none
 };
 
 struct entries {
@@ -89,7 +93,8 @@ void entries_move(struct entries *entries, uint32_t id, uint32_t file);
 void entries_remove(struct entries *entries, uint32_t id);
 
 uint32_t files_find(const struct entries *entries, const char *path);
-uint32_t files_need(struct entries *entries, const char *path); // found or added
+// Found or added. `path` is one that name_is_path() takes.
+uint32_t files_need(struct entries *entries, const char *path);
 void files_set_documents(struct entries *entries, uint32_t id, uint32_t documents);
 // Forgets a file that is not present and has no entries.
 void files_forget(struct entries *entries, uint32_t id);

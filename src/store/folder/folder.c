@@ -139,9 +139,12 @@ static const char *describe_faults(struct folder *folder)
     if (!folder->fault_count)
         return "";
     buffer_printf(text, "%zu refused: ", folder->fault_count);
-    for (size_t i = 0; i < folder->fault_count && i < SHOWN_FAULTS; i++)
-        buffer_printf(text, "%s%s", i ? " | " : "", folder->faults[i].text);
-    if (folder->fault_count > SHOWN_FAULTS)
+    size_t shown = 0;
+    for (const struct file_faults *faults = folder->faults; faults && shown < SHOWN_FAULTS;
+         faults = faults->next)
+        for (size_t i = 0; i < faults->count && shown < SHOWN_FAULTS; i++)
+            buffer_printf(text, "%s%s", shown++ ? " | " : "", faults->lines[i].text);
+    if (folder->fault_count > shown)
         buffer_add_text(text, " | ...");
     return text->at;
 }

@@ -18,6 +18,7 @@
 #include "store/folder/secrets.h"
 #include "store/folder/state.h"
 #include "store/folder/status_book.h"
+#include "store/folder/unread.h"
 #include "store/store.h"
 
 // The folder store from within: one struct, worked on by these modules.
@@ -101,9 +102,21 @@ struct pass {
 
 // A refused document.
 struct fault_line {
-    uint32_t file;
-    bool is_old; // of the reading before
+    bool is_old;  // of the reading before
+    char *folder; // that it is about, or NULL
     char *text;
+};
+
+// Those of one file. Of many there are lines only of the first.
+struct file_faults {
+    struct file_faults *next; // of all that have any
+    struct file_faults *previous;
+    struct fault_line *lines;
+    size_t count;
+    size_t capacity;
+    size_t found;    // in this reading, with those without a line
+    size_t unlisted; // of the reading before, without a line
+    size_t told;     // of this reading, in the log
 };
 
 enum trouble {
@@ -171,7 +184,10 @@ struct folder {
     struct loop_timer work_timer;
     struct scan scan;
     uint32_t scan_number;
-    struct error scan_error; // something could not be read: what is not found proves nothing
+    struct error scan_error;   // something could not be read: what is not found proves nothing
+    struct unread_list unread; // the same of what lies below these alone
+    bool is_state_unread;      // the same of status files
+    size_t lost_count;         // status files that somebody removed, and that were not told yet
     struct load load;
     struct pass pass;
     struct id_list missing; // entries
@@ -197,9 +213,10 @@ struct folder {
     bool is_checkpointing;
     struct loop_timer checkpoint_timer;
 
-    struct fault_line *faults;
-    size_t fault_count;
-    size_t fault_capacity;
+    struct file_faults *faults;
+    struct file_faults *last_faults;
+    struct file_faults *folder_faults; // those of folders; NULL: none
+    size_t fault_count;                // of all files, as of their last reading
     char *troubles[TROUBLES];
     char **unknown_kinds;
     size_t unknown_kind_count;

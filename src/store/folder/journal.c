@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/value.h"
+#include "store/folder/name.h"
 #include "store/folder/ours.h"
 
 enum { READ_OCTETS_MAX = 256 * 1024 * 1024 };
@@ -174,6 +175,8 @@ static bool take_item(struct journal_index *index, struct text line, struct jour
 {
     *out = (struct journal_item){.line = line};
     if (!skim_item(line, out) && !read_item(index->arena, line, out))
+        return false;
+    if (!name_is_path(out->path) || out->version > OURS_VERSION_MAX)
         return false;
     out->hash = hash_octets(out->key.at, out->key.len);
     return true;

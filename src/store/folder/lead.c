@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "store/folder/behind.h"
+#include "store/folder/leftovers.h"
 #include "store/folder/settle.h"
 #include "store/folder/trouble.h"
 
@@ -41,6 +42,8 @@ static bool try_lock(struct folder *folder, struct error *err)
         disk_unlock(folder->lock);
         folder->lock = -1;
     }
+    if (folder->is_leading)
+        leftovers_remove_all(folder, folder->own_dir);
     return true;
 }
 

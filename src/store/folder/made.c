@@ -132,7 +132,8 @@ bool made_put(struct made *made, const struct store_put *put, struct error *err)
     struct value *tree = put_tree(arena, &put->key, put->tree);
     struct value *now = NULL;
     add_path(&path, made, &put->key);
-    if (value_count(put->kept) && !read_tree(arena, path.at, &now, err))
+    if (!read_tree(arena, path.at, &now, err) ||
+        (now && !put_is_ours(put, now) && !put_refuse(put, err)))
         return false;
     put_keep(arena, tree, put->kept, now);
     return write_tree(made, put->key.kind, path.at, tree, err);

@@ -29,7 +29,7 @@ struct made {
 
 void made_init(struct made *made, struct disk *disk, const char *folder);
 void made_done(struct made *made);
-// Fails, and writes nothing, where what is to be kept of it cannot be read.
+// Fails, and writes nothing, where what stands there cannot be read or is not ours.
 bool made_put(struct made *made, const struct store_put *put, struct error *err);
 // The same, but leaves what is not named as it stands there.
 bool made_patch(struct made *made, const struct store_put *put, struct error *err);

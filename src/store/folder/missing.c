@@ -82,7 +82,7 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     if (!folder_keep(folder, entry->file, buffer_text(&key_text), version, text_of(farewell->body),
                      &err))
         trouble_set(folder, TROUBLE_STATUS, &err);
-    folder_file(folder, object, entry->file, entry->body_hash, true);
+    folder_file(folder, object, entry->file, entry->body, true);
 }
 
 static void commit(struct folder *folder, struct farewells *farewells)

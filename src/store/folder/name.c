@@ -4,7 +4,12 @@
 
 #include "base/memory.h"
 
-enum { NAME_MAX_OCTETS = 253, KIND_MAX_OCTETS = 63, NAMESPACE_MAX_OCTETS = 63 };
+enum {
+    PATH_MAX_OCTETS = 4095,
+    NAME_MAX_OCTETS = 253,
+    KIND_MAX_OCTETS = 63,
+    NAMESPACE_MAX_OCTETS = 63
+};
 
 static bool ends_in_one_of(const char *name, const char *const *ends, size_t count)
 {
@@ -18,7 +23,7 @@ bool name_is_skipped(const char *name)
 {
     static const char *const ends[] = {"~", ".tmp", ".swp"};
     return name[0] == '\0' || name[0] == '.' || name[0] == '#' ||
-           ends_in_one_of(name, ends, COUNT_OF(ends));
+           ends_in_one_of(name, ends, COUNT_OF(ends)) || strcmp(name, "lost+found") == 0;
 }
 
 bool name_is_manifest(const char *name)
@@ -36,6 +41,29 @@ bool name_is_status(const char *name)
 bool name_is_child(const char *path)
 {
     return text_starts(text_of(path), NAME_CHILDREN "/");
+}
+
+static bool has_open_folders(char *path)
+{
+    for (char *slash = strchr(path, '/'); slash; slash = strchr(path, '/')) {
+        *slash = '\0';
+        if (name_is_skipped(path))
+            return false;
+        path = slash + 1;
+    }
+    return name_is_manifest(path);
+}
+
+bool name_is_path(struct text path)
+{
+    if (!path.len || path.len > PATH_MAX_OCTETS || memchr(path.at, '\0', path.len))
+        return false;
+    autofree char *copy = mem_new(1, path.len + 1);
+    memcpy(copy, path.at, path.len);
+    if (!name_is_child(copy))
+        return has_open_folders(copy);
+    const char *name = copy + sizeof NAME_CHILDREN;
+    return !strchr(name, '/') && name_is_manifest(name);
 }
 
 bool name_is_plain(struct text text, size_t max)

@@ -19,6 +19,10 @@ bool name_is_status(const char *name);
 #define NAME_CHILDREN ".signpost/children"
 bool name_is_child(const char *path);
 
+// The path of a manifest below the folder, as a scan finds it: no other name, and no way out of the
+// folder. What was kept of earlier runs is asked this before it is believed.
+bool name_is_path(struct text path);
+
 // "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in
 // status files and journal.
 void name_write_key(struct buffer *out, const struct object_ref_key *key);

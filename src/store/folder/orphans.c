@@ -1,14 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/load.h"
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
 
-enum { UID_OCTETS = 36 };
+enum { UID_OCTETS = 36, NAME_OCTETS_MAX = 253, NAMESPACE_OCTETS_MAX = 63 };
 
 struct keys {
     struct arena *arena;
@@ -55,14 +55,24 @@ static bool find_subject(const struct folder *folder, const struct value *tree,
     key->namespace_ = value_text(value_find(metadata, "namespace"));
     if (!key->namespace_.at)
         key->namespace_ = TEXT("");
-    return key->kind && key->name.len;
+    return key->kind && name_is_plain(key->name, NAME_OCTETS_MAX) &&
+           (key->kind->is_namespaced ? name_is_plain(key->namespace_, NAMESPACE_OCTETS_MAX)
+                                     : !key->namespace_.len);
+}
+
+// Does the document say the same as the line above it?
+static bool is_named_so(const struct draft *draft, struct text key_text)
+{
+    AUTO_BUFFER key = {0};
+    draft_key(&key, draft);
+    return text_equal(buffer_text(&key), key_text);
 }
 
 // Its document is gone, or (a file that cannot be read) may be.
 static void revive(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
-    uint64_t hash = ours_body_hash(draft->arena, draft->ours.last_good);
-    uint32_t id = folder_file(folder, draft_object(folder, draft), file, hash, true);
+    struct content_id body = ours_body_id(draft->arena, draft->ours.last_good);
+    uint32_t id = folder_file(folder, draft_object(folder, draft), file, body, true);
     pass_mark(folder, id);
     if (!is_kept)
         pass_miss(folder, id);
@@ -110,7 +120,7 @@ static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
         return;
     }
     struct draft draft = draft_make(folder, arena, &key);
-    if (!draft_skim(folder, &draft, doc)) {
+    if (!is_named_so(&draft, key_text) || !draft_skim(folder, &draft, doc)) {
         log_line(folder->log, LOG_WARN, "a status document cannot be read and is left as it is",
                  LOG_SLICE("object", key_text), LOG_END);
         folder->load.has_unreadable = true;

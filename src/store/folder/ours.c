@@ -55,7 +55,7 @@ bool ours_decode(struct ours *out, const struct store_kind *type, const struct v
     int64_t version;
     struct text number = value_text(value_find(metadata, "resourceVersion"));
     if (uid.len != UID_OCTETS || !name_is_plain(uid, UID_OCTETS) ||
-        !text_to_int64(number, &version) || version <= 0)
+        !text_to_int64(number, &version) || version <= 0 || version > OURS_VERSION_MAX)
         return false;
     *out = (struct ours){
         .version = (uint64_t)version,
@@ -249,11 +249,11 @@ struct value *ours_last_good(struct arena *arena, const struct kind *kind, const
     return kept;
 }
 
-uint64_t ours_body_hash(struct arena *arena, const struct value *tree)
+struct content_id ours_body_id(struct arena *arena, const struct value *tree)
 {
     struct value *body = value_make(arena, VALUE_MAP);
     set_body(arena, body, tree);
-    return value_hash(body);
+    return value_content_id(body);
 }
 
 static bool is_same(const struct value *mine, const struct value *theirs)

@@ -28,6 +28,9 @@ struct ours {
     struct text fault;               // absent: none
 };
 
+// A greater number is nobody's: at a million a second it would have taken a hundred thousand years.
+#define OURS_VERSION_MAX (INT64_MAX / 2)
+
 // For reading them: what a manifest may hold, one level deeper.
 extern const struct value_limits ours_limits;
 
@@ -62,7 +65,7 @@ struct value *ours_read_line(struct arena *arena, struct text line);
 struct value *ours_last_good(struct arena *arena, const struct kind *kind,
                              const struct value *tree);
 // Everything outside metadata and status: what makes a generation. Accepts both trees above.
-uint64_t ours_body_hash(struct arena *arena, const struct value *tree);
+struct content_id ours_body_id(struct arena *arena, const struct value *tree);
 // Is the rest of what is kept the same?
 bool ours_same_beside(const struct value *a, const struct value *b);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "store/folder/settle.h"
@@ -100,6 +100,7 @@ static void end_file(struct folder *folder, uint32_t file)
         folder->entries.files[file].flags |= FILE_IS_KEPT;
     take_end(folder, file);
     finish_entries(folder, file, folder->pass.keeps);
+    folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_MISSED;
     files_set_documents(&folder->entries, file, folder->pass.documents);
     faults_end(folder, file);
 }
@@ -130,7 +131,7 @@ static void take_absent(struct folder *folder, uint32_t file)
 {
     struct file *gone = &folder->entries.files[file];
     gone->flags &= ~(uint32_t)(FILE_IS_PRESENT | FILE_WAS_WARNED);
-    gone->hash = 0;
+    gone->content = (struct content_id){0};
     gone->empty_since_s = 0;
     begin_file(folder, file);
     end_file(folder, file);
@@ -225,10 +226,10 @@ static bool read_file(const struct folder *folder, uint32_t file, struct buffer 
 static void take_text(struct folder *folder, uint32_t file, struct text text, bool is_forced)
 {
     struct file *read = &folder->entries.files[file];
-    uint64_t hash = hash_octets(text.at, text.len);
-    if (!is_forced && read->hash == hash && text.len)
+    struct content_id content = content_id_of(text.at, text.len);
+    if (!is_forced && content_id_equal(read->content, content) && text.len)
         return;
-    read->hash = hash;
+    read->content = content;
     struct error err = {0};
     if (is_half_written(folder, file))
         wait_for_file(folder, file);

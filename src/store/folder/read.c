@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/load.h"
@@ -173,12 +173,22 @@ static void read_file(struct reading *reading, uint32_t file)
         tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
 }
 
+static void tell_folders(const struct reading *reading)
+{
+    const struct folder *folder = reading->folder;
+    const struct file_faults *faults = folder->folder_faults;
+    for (size_t i = 0; faults && i < faults->count; i++)
+        tell(reading, (struct folder_entry){.path = faults->lines[i].folder,
+                                            .fault = faults->lines[i].text});
+}
+
 static bool read_all(struct reading *reading, struct error *err)
 {
     struct folder *folder = reading->folder;
     struct pass *pass = &folder->pass;
     if (!settle_gather(folder))
         return error_set(err, FAULT_AGAIN, "SystemError", "%s", trouble_text(folder));
+    tell_folders(reading);
     pass_sort(folder);
     for (; pass->next < pass->queue.count; pass->next++) {
         read_file(reading, pass->queue.items[pass->next]);

@@ -115,9 +115,8 @@ static void take_folder(struct scan *scan, const char *path, const char *full)
         push(scan, path);
         return;
     }
-    error_set(&err, FAULT_SPEC, "TooDeep", "%s: folders are nested more than %d deep", full,
-              SCAN_DEPTH_MAX);
-    scan->calls->unreadable(scan->context, path, &err);
+    if (scan->calls->too_deep)
+        scan->calls->too_deep(scan->context, path);
 }
 
 static void take_name(struct scan *scan, const char *name)

@@ -19,6 +19,8 @@ struct scan_calls {
     void (*status)(void *context, const char *path);
     // A manifest that is a link to nothing. May be NULL.
     void (*dangling)(void *context, const char *path);
+    // A folder that lies too deep, and is not entered. May be NULL.
+    void (*too_deep)(void *context, const char *path);
     // Something below cannot be read: what is there is not known.
     void (*unreadable)(void *context, const char *path, const struct error *err);
 };

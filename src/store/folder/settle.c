@@ -7,9 +7,13 @@
 #include "base/memory.h"
 #include "store/folder/behind.h"
 #include "store/folder/lead.h"
+#include "store/folder/leftovers.h"
 #include "store/folder/load.h"
 #include "store/folder/name.h"
 #include "store/folder/pass.h"
+#include "store/folder/trouble.h"
+
+#define STATUS_END ".status"
 
 static void start_work(struct folder *folder);
 
@@ -62,10 +66,17 @@ static bool is_swap(const char *name)
     return strncmp(name, "..", 2) == 0;
 }
 
-// Our own writes are told as well.
-static bool is_of_interest(const char *name)
+static bool is_there(const char *path)
 {
-    return is_swap(name) || (!name_is_skipped(name) && !name_is_status(name));
+    struct disk_stat found;
+    return disk_is_link(path) || disk_stat(path, &found, NULL);
+}
+
+// Our own writes of status files are told as well.
+static bool is_of_interest(const char *path)
+{
+    const char *name = name_of(path);
+    return is_swap(name) || (!name_is_skipped(name) && !(name_is_status(name) && is_there(path)));
 }
 
 static bool lies_in(const char *folder, const char *path)
@@ -90,7 +101,7 @@ static void folder_changed(void *context, bool is_lost)
         bool is_child = lies_in(folder->children.folder, paths[i]);
         bool is_own_path = lies_in_own(folder, paths[i]) && !is_child;
         is_own = is_own || is_own_path;
-        if (is_own_path || !is_of_interest(name_of(paths[i]))) {
+        if (is_own_path || !is_of_interest(paths[i])) {
             free(paths[i]);
             continue;
         }
@@ -117,11 +128,23 @@ static void miss_child(struct folder *folder, const char *path)
         pass_miss(folder, id);
 }
 
+// Of one folder that goes, changes or may not be read; its scan tells.
+static bool is_its_own_fault(const struct error *err)
+{
+    static const int numbers[] = {ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (err->status == numbers[i])
+            return true;
+    return false;
+}
+
 static void saw_folder(void *context, const char *path)
 {
     struct folder *folder = context;
     struct error err = {0};
-    if (!folder->watch || disk_watch_add(folder->watch, path, &err) || err.status == ENOENT)
+    if (folder->is_leading && folder->pass.is_load)
+        leftovers_remove(folder, path);
+    if (!folder->watch || disk_watch_add(folder->watch, path, &err) || is_its_own_fault(&err))
         return;
     log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
              LOG_TEXT("error", err.text), LOG_END);
@@ -202,6 +225,36 @@ static void take_manifest(struct folder *folder, const char *path, bool is_there
     pass_queue(folder, id);
 }
 
+// As it was where that is still in memory; else its manifest is read as if it had changed.
+static void miss_status(struct folder *folder, uint32_t id)
+{
+    struct file *file = &folder->entries.files[id];
+    struct status_file *status = status_book_find(&folder->book, id);
+    bool is_expected = file->first != ENTRY_NONE || (file->flags & FILE_HAS_BROKEN);
+    bool is_here = status && status->is_loaded;
+    if (!folder->is_leading || !is_expected || !(file->flags & FILE_IS_PRESENT) ||
+        (file->flags & (FILE_IS_HOMELESS | FILE_IS_MISSED)) ||
+        (is_here && (file->flags & FILE_IS_DUE)))
+        return;
+    folder->lost_count++;
+    if (is_here) {
+        status->is_missed = true;
+        behind_mark(folder, id);
+        return;
+    }
+    file->flags |= FILE_IS_MISSED | FILE_IS_UNSETTLED;
+    pass_queue(folder, id);
+}
+
+static void take_status(struct folder *folder, const char *path)
+{
+    autofree char *manifest = mem_copy_text(path);
+    manifest[strlen(manifest) - (sizeof STATUS_END - 1)] = '\0';
+    uint32_t id = files_find(&folder->entries, manifest);
+    if (id != FILE_NONE)
+        miss_status(folder, id);
+}
+
 static void take_path(struct folder *folder, const char *full)
 {
     struct disk_stat found;
@@ -224,6 +277,8 @@ static void take_path(struct folder *folder, const char *full)
         folder->needs_scan = true;
     else if (name_is_manifest(name) && (!is_there || found.is_file))
         take_manifest(folder, path, is_there);
+    else if (name_is_status(name) && !is_there)
+        take_status(folder, path);
 }
 
 static enum step take_changes(struct folder *folder, int64_t until_ms)
@@ -255,36 +310,73 @@ static void saw_status(void *context, const char *path)
 {
     struct folder *folder = context;
     autofree char *manifest = mem_copy_text(path);
-    if (!folder->pass.is_load)
-        return;
-    manifest[strlen(manifest) - (sizeof ".status" - 1)] = '\0';
-    load_note(folder, manifest);
+    manifest[strlen(manifest) - (sizeof STATUS_END - 1)] = '\0';
+    uint32_t id = files_find(&folder->entries, manifest);
+    if (id != FILE_NONE)
+        folder->entries.files[id].status_scan = folder->scan_number;
+    if (folder->pass.is_load)
+        load_note(folder, manifest);
 }
 
-static void saw_unreadable(void *context, const char *path, const struct error *err)
+static void fail_scan(struct folder *folder, const struct error *err)
 {
-    struct folder *folder = context;
-    (void)path;
     if (folder->scan_error.fault == FAULT_NONE)
         folder->scan_error = *err;
     retry_in(folder, UNREADABLE_RETRY_MS);
     folder->needs_scan = true;
 }
 
+// At the start nobody knows what lies there. Later the rest goes on without it.
+static void saw_unreadable(void *context, const char *path, const struct error *err)
+{
+    struct folder *folder = context;
+    if (!*path || folder->pass.is_load) {
+        fail_scan(folder, err);
+        return;
+    }
+    unread_add(&folder->unread, path, err->text);
+    faults_add_folder(folder, path, err->text);
+}
+
+static void saw_too_deep(void *context, const char *path)
+{
+    AUTO_BUFFER text = {0};
+    buffer_printf(&text, "%s: is not read, as it is nested more than %d deep; move it up", path,
+                  SCAN_DEPTH_MAX);
+    faults_add_folder(context, path, text.at);
+}
+
 // State folders that are not there yet hold nothing.
-static void saw_no_state(void *context, const char *path, const struct error *err)
+static void saw_no_children(void *context, const char *path, const struct error *err)
 {
     if (*path || err->status != ENOENT)
-        saw_unreadable(context, path, err);
+        fail_scan(context, err);
+}
+
+static void saw_no_state(void *context, const char *path, const struct error *err)
+{
+    struct folder *folder = context;
+    folder->is_state_unread = true;
+    if (folder->pass.is_load)
+        saw_no_children(context, path, err);
 }
 
 static const struct scan_calls manifest_calls = {
     .folder = saw_folder,
     .manifest = saw_manifest,
     .status = saw_status,
+    .too_deep = saw_too_deep,
     .unreadable = saw_unreadable,
 };
+static void saw_state_folder(void *context, const char *path)
+{
+    const struct folder *folder = context;
+    if (folder->is_leading && folder->pass.is_load)
+        leftovers_remove(folder, path);
+}
+
 static const struct scan_calls status_calls = {
+    .folder = saw_state_folder,
     .status = saw_status,
     .unreadable = saw_no_state,
 };
@@ -312,11 +404,11 @@ static const struct scan_calls child_calls = {
     .folder = saw_folder,
     .manifest = saw_child,
     .status = saw_child_status,
-    .unreadable = saw_no_state,
+    .unreadable = saw_no_children,
 };
 static const struct scan_calls child_status_calls = {
     .status = saw_child_status,
-    .unreadable = saw_no_state,
+    .unreadable = saw_no_children,
 };
 
 static enum step begin_scan(struct folder *folder, int64_t until_ms)
@@ -325,6 +417,9 @@ static enum step begin_scan(struct folder *folder, int64_t until_ms)
     saw_folder(folder, folder->own_dir);
     folder->needs_scan = false;
     error_clear(&folder->scan_error);
+    unread_clear(&folder->unread);
+    folder->is_state_unread = false;
+    faults_begin(folder, FILE_NONE);
     folder->scan_number++;
     scan_begin(&folder->scan, folder->dir, &manifest_calls, folder);
     return STEP_DONE;
@@ -338,18 +433,31 @@ static enum step run_scan(struct folder *folder, int64_t until_ms)
     return STEP_DONE;
 }
 
-// Files that were not found are gone, if everything could be looked at.
+// One that was not found is gone, if all that it may lie in could be looked at.
+static void judge_file(struct folder *folder, uint32_t id)
+{
+    struct file *file = &folder->entries.files[id];
+    bool has_state = !folder->is_state_unread && !folder->pass.is_load;
+    if (file->scan == folder->scan_number) {
+        if (has_state && file->status_scan != folder->scan_number)
+            miss_status(folder, id);
+        return;
+    }
+    if (unread_covers(&folder->unread, file->path))
+        return;
+    file->flags &= ~(uint32_t)FILE_IS_PRESENT;
+    pass_queue(folder, id);
+}
+
 static enum step end_scan(struct folder *folder, int64_t until_ms)
 {
-    struct entries *entries = &folder->entries;
+    const struct entries *entries = &folder->entries;
     (void)until_ms;
+    faults_end(folder, FILE_NONE);
     for (uint32_t id = 0; id < entries->file_count; id++) {
-        struct file *file = &entries->files[id];
-        if (!file->path || !(file->flags & FILE_IS_PRESENT) || file->scan == folder->scan_number ||
-            folder->scan_error.fault != FAULT_NONE)
-            continue;
-        file->flags &= ~(uint32_t)FILE_IS_PRESENT;
-        pass_queue(folder, id);
+        const struct file *file = &entries->files[id];
+        if (file->path && (file->flags & FILE_IS_PRESENT) && folder->scan_error.fault == FAULT_NONE)
+            judge_file(folder, id);
     }
     return STEP_DONE;
 }
@@ -424,6 +532,7 @@ static const struct stage load_stages[] = {
 static const struct stage scan_stages[] = {
     {take_changes, SLICE_MS},  {begin_scan, SCAN_SLICE_MS},
     {run_scan, SCAN_SLICE_MS}, {begin_child_scan, SCAN_SLICE_MS},
+    {run_scan, SCAN_SLICE_MS}, {begin_state_scan, SCAN_SLICE_MS},
     {run_scan, SCAN_SLICE_MS}, {end_scan, SLICE_MS},
     {add_doubtful, SLICE_MS},  {pass_read, SLICE_MS},
     {pass_finish, SLICE_MS},   {NULL, 0},
@@ -448,9 +557,19 @@ static void forget_files(struct folder *folder)
         uint32_t held = FILE_IS_PRESENT | FILE_IS_QUEUED | FILE_IS_DUE | FILE_IS_COVERED |
                         FILE_HAS_BROKEN | FILE_IS_UNSETTLED;
         if (file->path && file->first == ENTRY_NONE && !(file->flags & held) &&
-            !status_book_find(&folder->book, id))
+            !status_book_find(&folder->book, id)) {
+            faults_forget(folder, id);
             files_forget(entries, id);
+        }
     }
+}
+
+static void tell_lost(struct folder *folder)
+{
+    if (folder->lost_count)
+        log_line(folder->log, LOG_WARN, "status files were removed and are made again",
+                 LOG_INT("files", (int64_t)folder->lost_count), LOG_END);
+    folder->lost_count = 0;
 }
 
 // What belonged to objects that are gone, and could not be removed then.
@@ -475,6 +594,7 @@ static void end_work(struct folder *folder, enum step result)
     if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)
         lead_tell(folder);
     clear_made(folder);
+    tell_lost(folder);
     // Both know files by number.
     if (!folder->is_checkpointing && !folder->move_count)
         forget_files(folder);
@@ -560,6 +680,7 @@ void settle_done(struct folder *folder)
         free(folder->changes[i]);
     free(folder->changes);
     scan_end(&folder->scan);
+    unread_done(&folder->unread);
     load_done(folder);
     free(folder->pass.queue.items);
     free(folder->missing.items);

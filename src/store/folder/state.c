@@ -41,7 +41,7 @@ static bool read_state(struct state *state)
     if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
         return false;
     int64_t limit = value_int_at(tree, "resourceVersion", 0);
-    if (!take_owner(state, value_text_at(tree, "ownerId")) || limit <= 0)
+    if (!take_owner(state, value_text_at(tree, "ownerId")) || limit <= 0 || limit > STATE_LIMIT_MAX)
         return false;
     state->next = state->limit = (uint64_t)limit;
     return true;
@@ -73,7 +73,7 @@ void state_done(struct state *state)
 
 void state_raise(struct state *state, uint64_t version)
 {
-    if (version >= state->next)
+    if (version >= state->next && version <= STATE_FOUND_MAX)
         state->next = version + 1;
 }
 

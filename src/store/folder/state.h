@@ -13,6 +13,11 @@
 
 enum { STATE_BLOCK = 10000 };
 
+// What is read may be anybody's, and must leave room to count on below OURS_VERSION_MAX: a greater
+// number raises the counter no more, and a state with a greater one counts as lost.
+#define STATE_FOUND_MAX (INT64_MAX / 4)
+#define STATE_LIMIT_MAX (INT64_MAX / 8 * 3)
+
 struct state {
     struct disk *disk;
     char *path;
@@ -30,7 +35,7 @@ void state_load(struct state *state, struct disk *disk, const char *path, struct
 // This owner id from now on; it is on disk after the next state_reserve().
 void state_set_owner(struct state *state, const char *owner_id);
 void state_done(struct state *state);
-// All numbers up to `version` are taken.
+// All numbers up to `version`, which somebody was found to have, are taken.
 void state_raise(struct state *state, uint64_t version);
 // Writes a reservation when none is left. False when it could not: numbers go on all the same, and
 // the next call tries again.

@@ -9,7 +9,11 @@
 #include "store/folder/name.h"
 #include "store/folder/ours.h"
 
-enum { STATUS_OCTETS_MAX = 1024 * 1024 * 1024, OCTETS_PER_MS = 20 * 1024 };
+enum {
+    STATUS_OCTETS_MAX = 1024 * 1024 * 1024,
+    OCTETS_PER_MS = 20 * 1024,
+    NAME_OCTETS_MAX = 255 - (sizeof ".status" - 1), // of a manifest
+};
 
 static bool id_matches(const void *context, uint32_t slot, const void *key)
 {
@@ -128,16 +132,28 @@ static void path_of(struct buffer *out, const char *root, const char *manifest)
     buffer_printf(out, "%s/%s.status", root, manifest);
 }
 
+// What is wrong with that one path, whoever put it there, and not with the disk.
+static bool is_its_own_fault(const struct error *err)
+{
+    static const int numbers[] = {ENOENT, ENOTDIR, EISDIR,       EACCES, EPERM,
+                                  EROFS,  ELOOP,   ENAMETOOLONG, EINVAL, EFBIG};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (err->status == numbers[i])
+            return true;
+    return false;
+}
+
+// What is no file of ours (a link, a pipe, one that may not be read) is none: it is replaced.
 static bool read_text(struct buffer *out, const char *root, const char *manifest, bool *is_absent,
                       struct error *err)
 {
     AUTO_BUFFER path = {0};
     struct error local = {0};
     path_of(&path, root, manifest);
-    *is_absent = false;
-    if (disk_read(out, path.at, STATUS_OCTETS_MAX, &local))
+    *is_absent = disk_is_link(path.at);
+    if (*is_absent || disk_read(out, path.at, STATUS_OCTETS_MAX, &local))
         return true;
-    *is_absent = local.status == ENOENT || local.status == ENOTDIR || local.status == EISDIR;
+    *is_absent = is_its_own_fault(&local);
     if (!*is_absent && err)
         *err = local;
     return *is_absent;
@@ -147,19 +163,39 @@ bool status_book_has_place(const struct status_book *book, const char *manifest,
 {
     AUTO_BUFFER path = {0};
     struct disk_stat found;
+    struct error local = {0};
     path_of(&path, book->root, manifest);
-    if (!disk_stat(path.at, &found, NULL) || !found.is_folder)
+    if (!disk_stat(path.at, &found, &local))
+        return local.status != ENAMETOOLONG ||
+               error_set(err, FAULT_SPEC, "NoPlace",
+                         "its name leaves no room for the status file beside it: use a name of at "
+                         "most %d octets",
+                         NAME_OCTETS_MAX);
+    if (!found.is_folder)
         return true;
     return error_set(err, FAULT_SPEC, "NoPlace",
                      "%s is a folder and stands where the status of %s goes: rename or remove it",
                      path.at, manifest);
 }
 
+// Has the folder been removed, or does another stand in its place, behind a link?
+static bool is_homeless(const struct status_book *book, const char *manifest)
+{
+    AUTO_BUFFER path = {0};
+    path_of(&path, book->root, manifest);
+    *strrchr(path.at, '/') = '\0';
+    if (!book->is_shared || name_is_child(manifest))
+        return false;
+    autofree char *real = disk_real_path(path.at, NULL);
+    return !real || strcmp(real, path.at) != 0;
+}
+
 static bool load(struct status_book *book, struct status_file *file, const char *manifest,
                  struct error *err)
 {
     AUTO_BUFFER text = {0};
-    if (!read_text(&text, book->root, manifest, &file->is_absent, err))
+    file->is_absent = file->is_homeless = is_homeless(book, manifest);
+    if (!file->is_absent && !read_text(&text, book->root, manifest, &file->is_absent, err))
         return false;
     book->octets += text.len;
     status_file_load(file, &text);
@@ -202,27 +238,33 @@ static bool replace(struct status_book *book, const char *path, struct text text
     return false;
 }
 
-bool status_book_is_homeless(const struct status_book *book, const char *manifest)
-{
-    AUTO_BUFFER path = {0};
-    struct disk_stat found;
-    struct error err = {0};
-    path_of(&path, book->root, manifest);
-    *strrchr(path.at, '/') = '\0';
-    return book->is_shared && !disk_stat(path.at, &found, &err) && err.status == ENOENT;
-}
-
-static bool put(struct status_book *book, struct status_file *file, const char *manifest,
-                struct text text, struct error *err)
+static bool put_beside(struct status_book *book, const char *manifest, struct text text,
+                       struct error *err)
 {
     AUTO_BUFFER path = {0};
     path_of(&path, book->root, manifest);
     if (!text.len)
         return disk_remove(book->disk, path.at, err);
-    if (status_book_is_homeless(book, manifest))
-        return status_book_checkpoint(book, file, manifest, err);
     return book->is_shared ? disk_replace(book->disk, path.at, text, 0644, false, err)
                            : replace(book, path.at, text, false, err);
+}
+
+static bool put(struct status_book *book, struct status_file *file, const char *manifest,
+                struct text text, struct error *err)
+{
+    struct error local = {0};
+    file->is_refused = false;
+    file->is_homeless = is_homeless(book, manifest);
+    if (!file->is_homeless) {
+        if (put_beside(book, manifest, text, &local))
+            return true;
+        file->is_homeless = file->is_refused = is_its_own_fault(&local);
+    }
+    if (file->is_homeless)
+        return status_book_checkpoint(book, file, manifest, err);
+    if (err)
+        *err = local;
+    return false;
 }
 
 bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,

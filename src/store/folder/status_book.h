@@ -37,7 +37,8 @@ void status_book_done(struct status_book *book); // what was not written is lost
 // Forgets everything in memory, changes too.
 void status_book_reset(struct status_book *book);
 
-// False when a folder stands where the status file goes. What that file held counts as lost.
+// False when a folder stands where the status file goes, or its name would be too long. What that
+// file held counts as lost.
 bool status_book_has_place(const struct status_book *book, const char *manifest, struct error *err);
 // The loaded status file of manifest `id`. An absent one is empty (is_absent, was_torn tell). NULL
 // when it cannot be read. Valid until the next call of status_book_open or _tidy.
@@ -45,10 +46,9 @@ struct status_file *status_book_open(struct status_book *book, uint32_t id, cons
                                      struct error *err);
 // Only if it is in memory.
 struct status_file *status_book_find(const struct status_book *book, uint32_t id);
-// Has the folder that the status file goes into been removed by its users?
-bool status_book_is_homeless(const struct status_book *book, const char *manifest);
-// Writes the changes, if there are any; removes a file without documents. Not synced. A homeless
-// one is kept as a checkpoint alone.
+// Writes the changes, if there are any; removes a file without documents. Not synced. Where the
+// folder was removed by its users, lies behind a link now, or does not take the file (is_refused),
+// it is kept as a checkpoint alone (is_homeless).
 bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
                        int64_t now_ms, struct error *err);
 // When a changed file may be written at the earliest: at once, and then at most once per 50 ms

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/value.h"
@@ -13,6 +13,8 @@
 
 #define MARK "--- # "
 #define LAST_LINE "...\n"
+
+enum { NAME_SHOWN_MAX = 4096 };
 
 // ---- lists --------------------------------------------------------------------------------------
 
@@ -71,6 +73,11 @@ static void docs_add(struct status_docs *docs, struct status_doc doc)
 
 // ---- reading ------------------------------------------------------------------------------------
 
+static bool is_number_of_ours(int64_t version)
+{
+    return version >= 0 && version <= OURS_VERSION_MAX;
+}
+
 // "Thing.example.org shop/www 42"
 static bool read_mark(struct text line, struct status_doc *doc)
 {
@@ -82,7 +89,7 @@ static bool read_mark(struct text line, struct status_doc *doc)
         at--;
     struct text digits = {line.at + at, line.len - at};
     size_t start = sizeof MARK - 1;
-    if (at <= start || !text_to_int64(digits, &version) || version < 0)
+    if (at <= start || !text_to_int64(digits, &version) || !is_number_of_ours(version))
         return false;
     doc->version = (uint64_t)version;
     doc->key = (struct text){line.at + start, at - 1 - start};
@@ -102,7 +109,7 @@ static bool read_body(struct status_doc *doc, struct buffer *key)
         return false;
     const struct value *metadata = value_find(tree, "metadata");
     if (!text_to_int64(value_text(value_find(metadata, "resourceVersion")), &version) ||
-        version < 0)
+        !is_number_of_ours(version))
         return false;
     doc->version = (uint64_t)version;
     return name_write_key_of(
@@ -193,6 +200,7 @@ void status_file_forget_changes(struct status_file *file)
     for (size_t i = 0; i < file->changes.count; i++)
         free(file->changes.items[i].own);
     docs_done(&file->changes);
+    file->is_missed = false;
 }
 
 void status_file_done(struct status_file *file)
@@ -269,7 +277,15 @@ void status_file_drop(struct status_file *file, struct text key)
 
 bool status_file_is_changed(const struct status_file *file)
 {
-    return file->changes.count > 0;
+    return file->changes.count > 0 || file->is_missed;
+}
+
+// A name with a line feed would be read as documents.
+static void write_top(struct buffer *out, const char *manifest)
+{
+    buffer_add_text(out, "# Written by Signpost beside ");
+    text_clean(out, text_of(manifest), NAME_SHOWN_MAX);
+    buffer_add_text(out, "; do not edit.\n");
 }
 
 static void write_doc(struct buffer *out, const struct status_doc *doc, const char *manifest)
@@ -277,7 +293,7 @@ static void write_doc(struct buffer *out, const struct status_doc *doc, const ch
     if (!doc->body.at)
         return;
     if (!out->len)
-        buffer_printf(out, "# Written by Signpost beside %s; do not edit.\n", manifest);
+        write_top(out, manifest);
     buffer_printf(out, MARK "%.*s %" PRIu64 "\n", TEXT_ARGS(doc->key), doc->version);
     buffer_add(out, doc->body.at, doc->body.len);
     if (!doc->body.len || doc->body.at[doc->body.len - 1] != '\n')

@@ -35,10 +35,13 @@ struct status_docs {
 };
 
 struct status_file {
-    uint32_t id;    // of its manifest
-    bool is_loaded; // `base` is what stands on the disk
-    bool was_torn;  // when it was loaded
-    bool is_absent; // there was no file
+    uint32_t id;      // of its manifest
+    bool is_loaded;   // `base` is what stands on the disk
+    bool was_torn;    // when it was loaded
+    bool is_absent;   // there was no file
+    bool is_missed;   // what was loaded does not stand on the disk any more: counts as changed
+    bool is_homeless; // when it was last written: see status_book_write
+    bool is_refused;
     struct buffer text;
     struct status_docs base;    // slices of text
     struct status_docs changes; // own memory

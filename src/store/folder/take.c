@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "store/folder/behind.h"
@@ -42,25 +42,51 @@ static void write_broken(struct buffer *out, struct arena *arena, const struct d
     value_write_yaml(out, kept, 0);
 }
 
+static void keep_broken(struct folder *folder, struct text key, struct text body)
+{
+    struct error err = {0};
+    uint32_t file = folder->pass.file;
+    if (!folder_keep(folder, file, key, 0, body, &err))
+        trouble_set(folder, TROUBLE_STATUS, &err);
+    folder->entries.files[file].flags |= FILE_HAS_BROKEN;
+}
+
 void take_broken(struct folder *folder, struct arena *arena, const struct document *document,
                  const char *fault)
 {
     AUTO_BUFFER key = {0};
     AUTO_BUFFER body = {0};
-    struct error err = {0};
     uint32_t file = folder->pass.file;
     faults_add(folder, file, fault, NULL);
-    broken_key(&key, ++folder->pass.broken);
+    if (++folder->pass.broken > FAULTS_LISTED)
+        return;
+    broken_key(&key, folder->pass.broken);
     write_broken(&body, arena, document, fault);
-    if (!folder_keep(folder, file, buffer_text(&key), 0, buffer_text(&body), &err))
-        trouble_set(folder, TROUBLE_STATUS, &err);
-    folder->entries.files[file].flags |= FILE_HAS_BROKEN;
+    keep_broken(folder, buffer_text(&key), buffer_text(&body));
+}
+
+// One document for all that have none.
+static void take_rest(struct folder *folder)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER key = {0};
+    AUTO_BUFFER body = {0};
+    if (folder->pass.broken <= FAULTS_LISTED)
+        return;
+    write_broken(&body, arena, NULL,
+                 arena_printf(arena, "%s: %" PRIu32 " more documents are refused",
+                              folder->entries.files[folder->pass.file].path,
+                              folder->pass.broken - FAULTS_LISTED));
+    folder->pass.broken = FAULTS_LISTED + 1;
+    broken_key(&key, folder->pass.broken);
+    keep_broken(folder, buffer_text(&key), buffer_text(&body));
 }
 
 void take_end(struct folder *folder, uint32_t file)
 {
     struct error err = {0};
     bool has_any = folder->pass.broken > 0;
+    take_rest(folder);
     if (!(folder->entries.files[file].flags & FILE_HAS_BROKEN) && !folder->pass.is_load)
         return;
     for (uint32_t number = folder->pass.broken + 1; folder->is_leading; number++) {
@@ -122,6 +148,7 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
     if (!folder->is_leading)
         return;
     draft_key(&key, draft);
+    behind_cover(folder, folder->pass.file);
     behind_move(folder, from, folder->pass.file, buffer_text(&key), draft->ours.version);
 }
 
@@ -133,8 +160,8 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
         trouble_set(folder, TROUBLE_STATUS, &err);
     if (from != file && from != FILE_NONE)
         note_move(folder, draft, from);
-    uint64_t hash = ours_body_hash(draft->arena, draft->ours.last_good);
-    uint32_t id = folder_file(folder, draft_object(folder, draft), file, hash, true);
+    struct content_id body = ours_body_id(draft->arena, draft->ours.last_good);
+    uint32_t id = folder_file(folder, draft_object(folder, draft), file, body, true);
     struct entry *entry = &folder->entries.items[id];
     entry->flags &= ~(unsigned)ENTRY_HAS_FAULT & 0xff;
     if (draft->ours.fault.len)
@@ -148,7 +175,7 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
 static void take_refused(struct folder *folder, struct draft *draft, uint32_t from,
                          const char *fault)
 {
-    bool is_new = !text_is(draft->ours.fault, fault);
+    bool is_new = !text_is(draft->ours.fault, fault) || draft->is_behind;
     draft->ours.fault = text_of(fault);
     file_draft(folder, draft, from, is_new);
     struct object_ref_key key = subject_key(&draft->subject);
@@ -220,10 +247,53 @@ static const struct value *reborn_good(struct draft *draft, const struct value *
     return kept;
 }
 
-static bool has_new_body(struct draft *draft, const struct value *good)
+static bool has_spec(const struct object *object, const struct document *document)
 {
-    return !draft->ours.last_good || ours_body_hash(draft->arena, good) !=
-                                         ours_body_hash(draft->arena, draft->ours.last_good);
+    struct pack_writer writer;
+    pack_init(&writer);
+    document->kind->pack_spec(document->tree, &writer);
+    bool is_same = text_equal(object_spec(object), buffer_text(&writer.out));
+    if (document->has_secret && writer.out.at)
+        secret_wipe(writer.out.at, writer.out.len);
+    pack_done(&writer);
+    return is_same;
+}
+
+// What of an object differs from its document.
+struct change {
+    bool is_body; // what makes a generation
+    bool is_any;
+};
+
+static struct change compare_kept(const struct draft *draft, const struct value *good)
+{
+    const struct value *known = draft->ours.last_good;
+    bool is_body = !known || !content_id_equal(ours_body_id(draft->arena, good),
+                                               ours_body_id(draft->arena, known));
+    return (struct change){is_body, is_body || !ours_same_beside(good, known)};
+}
+
+// Where the last good document is lost, the cached state says what it was.
+static struct change compare_cached(const struct draft *draft, const struct value *good,
+                                    const struct document *document, const struct entry *entry)
+{
+    bool is_body = !content_id_equal(ours_body_id(draft->arena, good), entry->body);
+    return (struct change){is_body, is_body || !has_spec(entry->object, document)};
+}
+
+// In deletion the spec stays as it was.
+static struct change find_change(const struct folder *folder, struct draft *draft,
+                                 const struct value *good, const struct document *document,
+                                 uint32_t id)
+{
+    if (!draft->ours.deleted_s && draft_has_good(draft, good)) {
+        draft->unread = (struct text){0};
+        return (struct change){false, false};
+    }
+    draft_complete(draft);
+    if (draft->is_behind && id != ENTRY_NONE && !draft->ours.deleted_s)
+        return compare_cached(draft, good, document, &folder->entries.items[id]);
+    return compare_kept(draft, draft->ours.deleted_s ? reborn_good(draft, good) : good);
 }
 
 static void take_change(struct folder *folder, struct draft *draft, struct document *document,
@@ -231,25 +301,21 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
 {
     struct error err = {0};
     const struct value *good = ours_last_good(draft->arena, document->kind, document->tree);
-    bool is_settled = !draft->ours.deleted_s && draft_has_good(draft, good);
-    if (is_settled)
-        draft->unread = (struct text){0};
-    draft_complete(draft);
+    struct change change = find_change(folder, draft, good, document, id);
     if (draft->ours.deleted_s)
         good = reborn_good(draft, good);
-    bool is_new_body = !is_settled && has_new_body(draft, good);
-    bool is_new = is_new_body || (!is_settled && !ours_same_beside(good, draft->ours.last_good));
     bool has_secret = draft->ours.deleted_s ? draft->is_aside : document->has_secret;
     const char *fault =
-        is_new_body && draft->ours.last_good ? find_immutable(folder, draft, document) : NULL;
+        change.is_body && draft->ours.last_good ? find_immutable(folder, draft, document) : NULL;
     if (fault) {
         take_refused(folder, draft, from, fault);
         return;
     }
     bool was_refused = draft->ours.fault.len > 0;
+    bool is_new = change.is_any || draft->is_behind;
     draft->ours.fault = (struct text){0};
     draft->ours.last_good = good;
-    draft->ours.generation += is_new_body;
+    draft->ours.generation += change.is_body;
     if (is_new && !keep_secret(folder, draft, has_secret, &err)) {
         put_off(folder, id, TROUBLE_SECRETS, &err);
         return;
@@ -277,25 +343,14 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
     }
 }
 
-static uint64_t spec_hash(const struct document *document)
-{
-    struct pack_writer writer;
-    pack_init(&writer);
-    document->kind->pack_spec(document->tree, &writer);
-    uint64_t hash = hash_octets(buffer_text(&writer.out).at, writer.out.len);
-    if (document->has_secret && writer.out.at)
-        secret_wipe(writer.out.at, writer.out.len);
-    pack_done(&writer);
-    return hash;
-}
-
 // The usual case: a file changed, and this document of it did not.
 static bool is_unchanged(const struct folder *folder, struct arena *arena,
                          const struct document *document, const struct entry *entry)
 {
-    return !folder->pass.is_load && entry->file == folder->pass.file && !entry->flags &&
-           !entry->object->deleted_s && object_spec_hash(entry->object) == spec_hash(document) &&
-           entry->body_hash == ours_body_hash(arena, document->tree);
+    bool is_missed = folder->entries.files[folder->pass.file].flags & FILE_IS_MISSED;
+    return !folder->pass.is_load && !is_missed && entry->file == folder->pass.file &&
+           !entry->flags && !entry->object->deleted_s && has_spec(entry->object, document) &&
+           content_id_equal(entry->body, ours_body_id(arena, document->tree));
 }
 
 // Refused, and no good state of it is known.

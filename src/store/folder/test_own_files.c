@@ -11,6 +11,7 @@
 #include "io/test_folder.h"
 #include "store/folder/events.h"
 #include "store/folder/journal.h"
+#include "store/folder/name.h"
 #include "store/folder/secrets.h"
 #include "store/folder/state.h"
 
@@ -130,6 +131,34 @@ static void lines_that_say_too_little_are_counted(void **state)
     assert_int_equal(index->count, 1);
     assert_int_equal(index->unreadable, 5);
     journal_index_free(index);
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+static void path_of_a_manifest_is_one_that_a_scan_finds(void **state)
+{
+    static const char *const good[] = {"web.yaml", "a b/c.json", "x/y/z.yml",
+                                       ".signpost/children/things.shop.a.yaml"};
+    static const char *const bad[] = {"",
+                                      "web",
+                                      "/web.yaml",
+                                      "a//web.yaml",
+                                      "../web.yaml",
+                                      "a/../web.yaml",
+                                      "./web.yaml",
+                                      "a/.hidden/web.yaml",
+                                      "lost+found/web.yaml",
+                                      "a/",
+                                      ".signpost/state.yaml",
+                                      ".signpost/children/../web.yaml",
+                                      ".signpost/children/a/web.yaml",
+                                      ".signpost/children/web"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(good); i++)
+        assert_true(name_is_path(text_of(good[i])));
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        assert_false(name_is_path(text_of(bad[i])));
+    assert_false(name_is_path(TEXT("a\0b.yaml")));
 }
 
 // ---- state --------------------------------------------------------------------------------------
@@ -303,6 +332,7 @@ int main(void)
         CASE(paths_that_need_escapes_are_understood),
         CASE(renewed_journal_keeps_what_is_not_covered),
         CASE(lines_that_say_too_little_are_counted),
+        CASE(path_of_a_manifest_is_one_that_a_scan_finds),
         CASE(numbers_go_on_behind_the_reserved_block),
         CASE(a_given_owner_id_replaces_the_one_that_is_kept),
         CASE(an_owner_id_outlives_lost_numbers_but_not_its_own_spelling),

@@ -61,6 +61,20 @@ static void empty_bodies_are_told_apart(void **state)
     status_file_done(&file);
 }
 
+static void a_name_with_a_line_feed_makes_no_document(void **state)
+{
+    struct status_file file;
+    AUTO_BUFFER out = {0};
+    (void)state;
+    load(&file, "");
+    status_file_set(&file, TEXT("Thing.x a"), 1, TEXT("a: 1\n"));
+    status_file_write(&out, &file, "a\n--- # Thing.x b 9\x1b[2J.yaml");
+    assert_string_equal(buffer_text(&out).at,
+                        "# Written by Signpost beside a --- # Thing.x b 9 [2J.yaml; do not edit.\n"
+                        "--- # Thing.x a 1\na: 1\n...\n");
+    status_file_done(&file);
+}
+
 static void change_replaces_its_document_and_no_other(void **state)
 {
     struct status_file file;
@@ -176,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_found_by_key),
         cmocka_unit_test(empty_bodies_are_told_apart),
+        cmocka_unit_test(a_name_with_a_line_feed_makes_no_document),
         cmocka_unit_test(change_replaces_its_document_and_no_other),
         cmocka_unit_test(changes_outlive_the_text),
         cmocka_unit_test(file_without_documents_is_nothing),

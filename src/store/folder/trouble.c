@@ -7,7 +7,7 @@
 #include "store/event.h"
 #include "store/folder/behind.h"
 
-enum { UNKNOWN_KINDS_MAX = 64, SHOWN_OCTETS_MAX = 128 };
+enum { UNKNOWN_KINDS_MAX = 64, SHOWN_OCTETS_MAX = 128, FAULTS_TOLD = 20 };
 
 // ---- writes -------------------------------------------------------------------------------------
 
@@ -44,27 +44,71 @@ const char *trouble_text(const struct folder *folder)
 
 // ---- documents ----------------------------------------------------------------------------------
 
-static struct fault_line *find_old(struct folder *folder, uint32_t file, const char *text)
+static void fault_done(struct fault_line *line)
 {
-    for (size_t i = 0; i < folder->fault_count; i++) {
-        struct fault_line *line = &folder->faults[i];
-        if (line->file == file && line->is_old && strcmp(line->text, text) == 0)
-            return line;
-    }
-    return NULL;
+    free(line->folder);
+    free(line->text);
+}
+
+static struct file_faults **faults_of(struct folder *folder, uint32_t file)
+{
+    return file == FILE_NONE ? &folder->folder_faults : &folder->entries.files[file].faults;
+}
+
+static struct file_faults *faults_need(struct folder *folder, uint32_t file)
+{
+    struct file_faults *faults = *faults_of(folder, file);
+    if (faults)
+        return faults;
+    faults = mem_new_of(struct file_faults);
+    faults->previous = folder->last_faults;
+    if (faults->previous)
+        faults->previous->next = faults;
+    else
+        folder->faults = faults;
+    folder->last_faults = faults;
+    *faults_of(folder, file) = faults;
+    return faults;
+}
+
+static void faults_free(struct file_faults *faults)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        fault_done(&faults->lines[i]);
+    free(faults->lines);
+    free(faults);
+}
+
+static void faults_drop(struct folder *folder, uint32_t file)
+{
+    struct file_faults *faults = *faults_of(folder, file);
+    if (faults->next)
+        faults->next->previous = faults->previous;
+    else
+        folder->last_faults = faults->previous;
+    if (faults->previous)
+        faults->previous->next = faults->next;
+    else
+        folder->faults = faults->next;
+    *faults_of(folder, file) = NULL;
+    faults_free(faults);
 }
 
 void faults_begin(struct folder *folder, uint32_t file)
 {
-    for (size_t i = 0; i < folder->fault_count; i++)
-        if (folder->faults[i].file == file)
-            folder->faults[i].is_old = true;
+    struct file_faults *faults = *faults_of(folder, file);
+    if (!faults)
+        return;
+    for (size_t i = 0; i < faults->count; i++)
+        faults->lines[i].is_old = true;
+    folder->fault_count -= faults->found;
+    faults->unlisted = faults->found - faults->count;
+    faults->found = faults->told = 0;
 }
 
-static void tell(struct folder *folder, uint32_t file, const char *text,
+static void tell(struct folder *folder, const char *path, const char *text,
                  const struct object *regarding)
 {
-    const char *path = folder->entries.files[file].path;
     int64_t now_ms = loop_unix_ms(folder->world.loop);
     log_line(folder->log, LOG_WARN, "a document is refused", LOG_TEXT("file", path),
              LOG_TEXT("error", text), LOG_END);
@@ -81,31 +125,95 @@ static void tell(struct folder *folder, uint32_t file, const char *text,
     behind_wake(folder);
 }
 
-void faults_add(struct folder *folder, uint32_t file, const char *text,
+static struct fault_line *find_old(const struct file_faults *faults, const char *text)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (faults->lines[i].is_old && strcmp(faults->lines[i].text, text) == 0)
+            return &faults->lines[i];
+    return NULL;
+}
+
+static void add(struct folder *folder, uint32_t file, const char *path, const char *text,
                 const struct object *regarding)
 {
-    struct fault_line *old = find_old(folder, file, text);
+    struct file_faults *faults = faults_need(folder, file);
+    if (faults->found++ >= FAULTS_LISTED)
+        return;
+    struct fault_line *old = find_old(faults, text);
     if (old) {
         old->is_old = false;
         return;
     }
-    mem_reserve(&folder->faults, &folder->fault_capacity, folder->fault_count + 1);
-    folder->faults[folder->fault_count++] =
-        (struct fault_line){.file = file, .text = mem_copy_text(text)};
-    tell(folder, file, text, regarding);
+    mem_reserve(&faults->lines, &faults->capacity, faults->count + 1);
+    faults->lines[faults->count++] = (struct fault_line){
+        .folder = file == FILE_NONE ? mem_copy_text(path) : NULL,
+        .text = mem_copy_text(text),
+    };
+    if (++faults->told <= FAULTS_TOLD)
+        tell(folder, path, text, regarding);
+}
+
+void faults_add(struct folder *folder, uint32_t file, const char *text,
+                const struct object *regarding)
+{
+    add(folder, file, folder->entries.files[file].path, text, regarding);
+}
+
+void faults_add_folder(struct folder *folder, const char *path, const char *text)
+{
+    add(folder, FILE_NONE, path, text, NULL);
+}
+
+static void drop_old_lines(struct file_faults *faults)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        struct fault_line line = faults->lines[i];
+        if (line.is_old)
+            fault_done(&line);
+        else
+            faults->lines[kept++] = line;
+    }
+    faults->count = kept;
+}
+
+// Those that had no line in the log.
+static size_t count_untold(const struct file_faults *faults)
+{
+    size_t unlisted = faults->found - faults->count;
+    size_t untold = faults->told > FAULTS_TOLD ? faults->told - FAULTS_TOLD : 0;
+    return untold + (unlisted > faults->unlisted ? unlisted : 0);
+}
+
+static void tell_untold(const struct folder *folder, uint32_t file, size_t count)
+{
+    if (file == FILE_NONE)
+        log_line(folder->log, LOG_WARN, "more folders are refused", LOG_INT("count", count),
+                 LOG_END);
+    else
+        log_line(folder->log, LOG_WARN, "more documents of the file are refused",
+                 LOG_TEXT("file", folder->entries.files[file].path), LOG_INT("count", count),
+                 LOG_END);
 }
 
 void faults_end(struct folder *folder, uint32_t file)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < folder->fault_count; i++) {
-        struct fault_line line = folder->faults[i];
-        if (line.file == file && line.is_old)
-            free(line.text);
-        else
-            folder->faults[kept++] = line;
-    }
-    folder->fault_count = kept;
+    struct file_faults *faults = *faults_of(folder, file);
+    if (!faults)
+        return;
+    drop_old_lines(faults);
+    folder->fault_count += faults->found;
+    size_t untold = count_untold(faults);
+    if (untold)
+        tell_untold(folder, file, untold);
+    if (!faults->found)
+        faults_drop(folder, file);
+}
+
+void faults_forget(struct folder *folder, uint32_t file)
+{
+    faults_begin(folder, file);
+    faults_end(folder, file);
 }
 
 // ---- unknown kinds ------------------------------------------------------------------------------
@@ -135,12 +243,13 @@ void trouble_unknown_kind(struct folder *folder, const struct document *document
 
 void trouble_done(struct folder *folder)
 {
-    for (size_t i = 0; i < folder->fault_count; i++)
-        free(folder->faults[i].text);
+    for (struct file_faults *faults = folder->faults, *next; faults; faults = next) {
+        next = faults->next;
+        faults_free(faults);
+    }
     for (size_t i = 0; i < folder->unknown_kind_count; i++)
         free(folder->unknown_kinds[i]);
     for (size_t i = 0; i < TROUBLES; i++)
         free(folder->troubles[i]);
-    free(folder->faults);
     free(folder->unknown_kinds);
 }

@@ -11,11 +11,15 @@ void trouble_clear(struct folder *folder, enum trouble which);
 const char *trouble_text(const struct folder *folder);
 
 // Refused documents of a file: `begin`, one `add` for each that it has now, `end`. Only new ones
-// are told. `regarding` may be NULL.
+// are told, of many the first and the number of the others. `regarding` may be NULL.
+enum { FAULTS_LISTED = 100 };
 void faults_begin(struct folder *folder, uint32_t file);
 void faults_add(struct folder *folder, uint32_t file, const char *text,
                 const struct object *regarding);
 void faults_end(struct folder *folder, uint32_t file);
+// The same of folders, whose file is FILE_NONE.
+void faults_add_folder(struct folder *folder, const char *path, const char *text);
+void faults_forget(struct folder *folder, uint32_t file); // the file is no more
 
 // A document of a kind that is not served: one line per kind.
 void trouble_unknown_kind(struct folder *folder, const struct document *document, const char *path);

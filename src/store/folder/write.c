@@ -287,7 +287,7 @@ static void commit_next(struct folder *folder, struct request *request)
     object_version_number(next, &version);
     if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body), &err))
         trouble_set(folder, TROUBLE_STATUS, &err);
-    folder_file(folder, object_ref(next), entry->file, entry->body_hash, false);
+    folder_file(folder, object_ref(next), entry->file, entry->body, false);
 }
 
 static void commit(struct folder *folder, struct request *request)
@@ -382,7 +382,7 @@ static void let_go(struct folder *folder, const struct request *request)
     if (id == ENTRY_NONE)
         return;
     const struct entry *entry = &folder->entries.items[id];
-    folder_file(folder, object_ref(request->next), entry->file, entry->body_hash, false);
+    folder_file(folder, object_ref(request->next), entry->file, entry->body, false);
     folder_leave(folder, id);
 }
 
@@ -509,7 +509,7 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
         draft_step(folder, &draft);
         if (!draft_keep(folder, &draft, entry->file, err))
             return false;
-        folder_file(folder, draft_object(folder, &draft), entry->file, entry->body_hash, false);
+        folder_file(folder, draft_object(folder, &draft), entry->file, entry->body, false);
     }
     *after = object_ref(folder->entries.items[id].object);
     return true;

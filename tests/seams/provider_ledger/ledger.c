@@ -88,7 +88,8 @@ static void ledger_write(struct ledger_seat *seat, const struct change *change)
     lines_trim(lines);
 }
 
-static void ledger_fingerprint(const void *at, const struct record_set *set, uint8_t out[8])
+static void ledger_fingerprint(const void *at, const struct record_set *set,
+                               uint8_t out[FINGERPRINT_OCTETS])
 {
     const struct ledger_seat *seat = at;
     uint8_t full[DIGEST_MAX];
@@ -96,7 +97,7 @@ static void ledger_fingerprint(const void *at, const struct record_set *set, uin
     buffer_add_text(&content, seat->series);
     line_add_content(&content, set);
     digest_of(DIGEST_SHA256, buffer_text(&content), full);
-    memcpy(out, full, 8);
+    memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
 // ---- talk ---------------------------------------------------------------------------------------

@@ -164,7 +164,8 @@ static void the_oldest_lines_go_first(void **state)
 static void the_fingerprint_has_content_and_series(void **state)
 {
     struct bench *bench = *state;
-    uint8_t unlearned[8], learned[8], same[8], other[8];
+    uint8_t unlearned[FINGERPRINT_OCTETS], learned[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS],
+        other[FINGERPRINT_OCTETS];
     struct record_set set = www();
     provider_find("ledger")->fingerprint(bench->seat, &set, unlearned);
     lines(bench);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+// Hashes of what comes from outside, for tables and to tell content apart. They are keyed
+// (SipHash, Aumasson and Bernstein 2012): without the process's key nobody can write two texts that
+// meet. So they are good within one process only; what is stored or compared with others is a
+// digest (base/digest.h).
+
+// Once, at the start, before anything is hashed. Without it the key is zero: tests repeat.
+void hash_key_set(const uint8_t key[16]);
+
+// SipHash-1-3, for hash tables: whoever finds something by it compares the content as well.
+uint64_t hash_octets(const void *at, size_t len);
+
+// What stands for content where octets are not kept: SipHash-2-4 with 128 bits. Two that are equal
+// are taken for the same content.
+struct content_id {
+    uint64_t words[2];
+};
+struct content_id content_id_of(const void *at, size_t len);
+static inline bool content_id_equal(struct content_id a, struct content_id b)
+{
+    return a.words[0] == b.words[0] && a.words[1] == b.words[1];
+}
