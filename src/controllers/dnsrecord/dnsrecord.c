@@ -304,11 +304,12 @@ static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
 // ---- closing ------------------------------------------------------------------------------------
 
 // Of two edits that no status tells of, one may have been sent and the other have taken it back. A
-// single one is the content at hand: if that was sent, it is what stands there or is sent again.
-static bool has_missed_edits(const struct record_turn *turn)
+// single one is the content at hand: if that was sent, it is what stands there or is sent again. A
+// key that it left may have been deleted for it.
+static bool has_missed_edits(const struct record_turn *turn, const struct record_key *key)
 {
     int64_t missed = (int64_t)turn->object->generation - turn->ours.observed_generation;
-    return missed < 0 || missed > 1;
+    return missed != 0 && (missed != 1 || key != turn->wanted);
 }
 
 // Is what the status remembers still what stands there? Not if something may have been sent since.
@@ -325,7 +326,8 @@ static bool is_trusted(const struct record_turn *turn, const struct record_key *
     };
     const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
     if (!key->applied || !key->is_stored || !ready ||
-        !text_equal(key->applied->key.class_name, key->claim.class_name) || has_missed_edits(turn))
+        !text_equal(key->applied->key.class_name, key->claim.class_name) ||
+        has_missed_edits(turn, key))
         return false;
     for (size_t i = 0; i < COUNT_OF(doubtful); i++)
         if (ready->reason == doubtful[i])
