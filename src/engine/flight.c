@@ -578,6 +578,8 @@ static void flight_land(struct flight *flight)
         lane_judge(flight);
         if (flight->engine->dry_run && !lane->provider->lists)
             imagine_reading(flight);
+        if (flight->job.answer)
+            lane_take_answer(lane, flight);
         give_receipts(flight);
         words_tell_failures(lane, flight->failures);
     }

@@ -616,10 +616,15 @@ static void take_answer(struct lane *lane, const struct job *job)
         gather_wake_lane(lane);
 }
 
-void lane_answered(struct lane *lane, const struct flight *flight)
+void lane_take_answer(struct lane *lane, const struct flight *flight)
 {
     if (!flight->seat->is_elsewhere && !is_no_answer(lane, &flight->job))
         take_answer(lane, &flight->job);
+}
+
+void lane_answered(struct lane *lane, const struct flight *flight)
+{
+    lane_take_answer(lane, flight);
     if (lane->has_question)
         loop_timer_set(lane->engine->loop, &lane->question_timer,
                        lane->asked_ms ? lane->good_for_ms : 0);

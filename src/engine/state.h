@@ -670,6 +670,8 @@ void lane_unqueue(struct lane *lane, uint32_t claim);
 void lane_pump(struct lane *lane);
 void lane_clear_backoff(struct lane *lane);
 void lane_answered(struct lane *lane, const struct flight *flight);
+// An answer that came along with changes: the next question comes when it would.
+void lane_take_answer(struct lane *lane, const struct flight *flight);
 // What the talk learned is known from now on.
 void lane_learn(struct lane *lane, const struct flight *flight);
 void seat_unref(struct seat *seat);

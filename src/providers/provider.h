@@ -79,7 +79,8 @@ struct job {
     struct change *changes;
     size_t change_count; // at most the provider's max_changes
     const char *trace;   // 32 hex digits: W3C trace id
-    // JOB_HEALTH: done or not, and what the backend said about itself (map; NULL when nothing).
+    // JOB_HEALTH: done or not, and what the backend said about itself (map; NULL when nothing). A
+    // JOB_CHANGES may bring that along: as it is after the changes.
     struct outcome health;
     const struct value *answer;
     // What the talk found out about the backend that later seats need as well: a map whose entries

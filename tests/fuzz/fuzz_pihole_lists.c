@@ -74,8 +74,7 @@ static void check_holding(void *context, const struct holding *holding)
     ++*count;
 }
 
-static const struct value *patched(struct room *room, const struct revision *revision,
-                                   const struct value *before, enum list_part part)
+static void check_writes(struct room *room, const struct revision *revision)
 {
     for (size_t i = 0; i < revision_write_count(revision); i++) {
         struct revision_write write = revision_write(revision, i);
@@ -83,16 +82,12 @@ static const struct value *patched(struct room *room, const struct revision *rev
         revision_write_path(revision, i, &out);
         must(!memchr(out.at, ' ', out.len));
         buffer_clear(&out);
-        if (write.verb != REVISION_PATCH || !write.writes[part])
+        if (write.verb != REVISION_PATCH)
             continue;
         revision_write_body(revision, i, &out);
         must(out.len == write.body_len && out.len <= REVISION_BODY_MAX);
-        const struct value *body =
-            value_read_json(room->arena, buffer_text(&out), &value_manifest_limits, NULL);
-        must(body);
-        return value_find(value_at(body, "config.dns", NULL), list_part_key(part));
+        must(value_read_json(room->arena, buffer_text(&out), &value_manifest_limits, NULL));
     }
-    return before;
 }
 
 static void check_blames(const struct revision *revision)
@@ -105,24 +100,6 @@ static void check_blames(const struct revision *revision)
             must(blame.kind != BLAME_CHANGES || blame.change_count > 0);
         }
     }
-}
-
-static bool is_all_patches(const struct revision *revision)
-{
-    for (size_t i = 0; i < revision_write_count(revision); i++) {
-        if (revision_write(revision, i).verb != REVISION_PATCH)
-            return false;
-    }
-    return true;
-}
-
-static void check_patches(struct room *room, const struct revision *revision,
-                          const struct value *hosts, const struct value *cnames)
-{
-    hosts = patched(room, revision, hosts, LIST_HOSTS);
-    cnames = patched(room, revision, cnames, LIST_CNAMES);
-    if (is_all_patches(revision))
-        must(revision_stands(revision, hosts, cnames));
 }
 
 static void check(struct room *room, struct text hosts_text, struct text cnames_text)
@@ -143,7 +120,7 @@ static void check(struct room *room, struct text hosts_text, struct text cnames_
     struct revision *revision = revision_new(list, &setup, room->pointers, room->count);
     strangers_note(&strangers, list, revision);
     check_blames(revision);
-    check_patches(room, revision, hosts, cnames);
+    check_writes(room, revision);
     line_set_done(&strangers);
 }
 

@@ -482,7 +482,7 @@ static void a_bad_ttl_is_left_out(void **state)
     assert_claims("set default CNAME a.home.lan=proxy ttl 2147483647");
 }
 
-static void a_target_that_no_list_has_is_told_once_a_list_was_read_behind_the_write(void **state)
+static void a_target_that_no_list_has_is_told_by_the_list_that_its_write_left(void **state)
 {
     (void)state;
     registered();
@@ -490,12 +490,12 @@ static void a_target_that_no_list_has_is_told_once_a_list_was_read_behind_the_wr
     assert_claims("set default CNAME a.home.lan=gone.lan");
     become(RECEIPT_SETTLED);
     world.receipts[0].settled_s = NOW_MS / 1000 - 5;
-    world.lane_views[0].answered_s = NOW_MS / 1000 - 5;
+    world.lane_views[0].answered_s = NOW_MS / 1000 - 6;
     world.lane_views[0].answer = quote(world.arena, "{'unknownTargets':['other.lan','gone.lan']}");
     decide();
     assert_no_mark("status");
     assert_int_equal(world.verdict.wake_ms, NOW_MS + 70000);
-    world.lane_views[0].answered_s = NOW_MS / 1000 - 4;
+    world.lane_views[0].answered_s = NOW_MS / 1000 - 5;
     decide();
     assert_mark("status", "TargetsMissing: gone.lan is in no list of Pi-hole default: aliases of "
                           "it may answer nothing");
@@ -1542,7 +1542,7 @@ static const struct CMUnitTest wishes[] = {
     UNIT(the_word_status_takes_the_addresses_of_the_load_balancer),
     UNIT(a_cname_stands_in_for_addresses),
     UNIT(a_bad_ttl_is_left_out),
-    UNIT(a_target_that_no_list_has_is_told_once_a_list_was_read_behind_the_write),
+    UNIT(a_target_that_no_list_has_is_told_by_the_list_that_its_write_left),
     UNIT(a_name_is_no_alias_of_itself),
     UNIT(all_instances_get_the_names_each_with_its_addresses),
     UNIT(an_object_chooses_its_instances),

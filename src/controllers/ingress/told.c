@@ -119,8 +119,8 @@ static bool is_said(const struct turn *turn, const char *text)
     return said.len && memmem(said.at, said.len, text, strlen(text));
 }
 
-// The list that was read last tells it, once it is of after the write. Until then what was said
-// stays.
+// The list that was read last tells it, once it is of after the write: each write brings its own.
+// Until then what was said stays.
 static void add_dangling(struct turn *turn, const struct claim_want *want)
 {
     const struct receipt *receipt = receipt_of(turn, want);
@@ -133,7 +133,7 @@ static void add_dangling(struct turn *turn, const struct claim_want *want)
         turn->arena, "%.*s is in no list of Pi-hole %s: aliases of it may answer nothing",
         TEXT_ARGS(want->set.values[0]), target->name);
     const struct value *unknown = value_find(lane->answer, "unknownTargets");
-    bool is_known = unknown && lane->answered_s > receipt->settled_s;
+    bool is_known = unknown && lane->answered_s >= receipt->settled_s;
     bool is_dangling = is_known ? has_text(unknown, want->set.values[0]) : is_said(turn, text);
     if (is_dangling)
         problems_add(&turn->problems, "TargetsMissing", "%s", text);

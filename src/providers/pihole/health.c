@@ -152,17 +152,21 @@ static const struct value *make_answer(struct talk *talk, struct value *unknown)
     return answer;
 }
 
-void health_tell(struct talk *talk)
+void health_answer(struct talk *talk)
 {
     struct job *job = talk->job;
     struct census census = {job, &talk->seat->standing, talk->list,
                             value_make(job->arena, VALUE_LIST)};
     *census.standing = (struct seat_standing){0};
-    strangers_note(&talk->seat->strangers, talk->list, NULL);
     list_tell(talk->list, count_holding, &census);
-    job->is_listed = true;
     job->health = (struct outcome){.is_done = true};
     job->answer = make_answer(talk, census.unknown);
+}
+
+void health_tell(struct talk *talk)
+{
+    strangers_note(&talk->seat->strangers, talk->list, NULL);
+    talk->job->is_listed = true;
     bool can_pay = talk->seat->restart.phase == RESTART_NONE && !seat_is_blocked(talk->seat);
     if (!can_pay || !restart_pay(talk))
         health_finish(talk);

@@ -24,6 +24,7 @@ void read_take(struct talk *talk, const struct value *hosts, const struct value 
     talk->written = 0;
     for (size_t i = 0; i < talk->left_out_count; i++)
         leave_out(talk, &talk->left_out[i]);
+    health_answer(talk);
     if (talk->job->kind == JOB_HEALTH)
         health_tell(talk);
     else

@@ -12,7 +12,7 @@
 //     for (size_t i = 0; i < revision_write_count(revision); i++) {
 //         struct revision_write write = revision_write(revision, i);         send it
 //     }
-//     revision_stands(revision, hosts, cnames)                            as read back
+//     A revision of what is read back then writes nothing.
 
 // How changes are written: PIHOLE_WRITE. AUTO: one hosts line more or less by PUT or DELETE, all
 // else by PATCH. PATCH: always, as long as one can carry it. ELEMENT: never a PATCH.
@@ -72,12 +72,6 @@ void revision_write_body(const struct revision *revision, size_t i, struct buffe
 
 // Write `i` was taken: notes the lines that it brought.
 void revision_note_written(const struct revision *revision, size_t i, struct line_set *written);
-
-// Does what was read back hold our lines as revised, and those of others as read? Blanks are
-// collapsed by Pi-hole; where our lines stand does not count. Parts that the revision leaves alone
-// are not looked at.
-bool revision_stands(const struct revision *revision, const struct value *hosts,
-                     const struct value *cnames);
 
 // Pi-hole refused write `i` with that hint ("dns.hosts[4]: invalid hostname"): whose fault is it?
 enum blame_kind {

@@ -515,8 +515,6 @@ static void play(struct world *world)
     expect(world, CHANGE_REMOVE);
     expect(world, CHANGE_SET);
     carry_out(world);
-    assert_true(revision_stands(house->revision, pihole_list(world, LIST_HOSTS),
-                                pihole_list(world, LIST_CNAMES)));
     check_lists(world);
     read_lists(world);
     house_revise(house, world->changes, world->change_count);

@@ -323,33 +323,6 @@ static void aliases_are_packed_into_lines_that_the_resolver_can_read(void **stat
     free(changes);
 }
 
-// ---- read back ----------------------------------------------------------------------------------
-
-static bool stands(struct house *house, const char *hosts, const char *cnames)
-{
-    return revision_stands(house->revision, texts_of(house->arena, hosts),
-                           texts_of(house->arena, cnames));
-}
-
-static void what_is_read_back_is_compared_with_what_was_planned(void **state)
-{
-    (void)state;
-    HOUSE(house, true);
-    house_read(&house, "9.9.9.9  nas\t # x\n1.1.1.1 a" TAG "\n9.9.9.8 tv\n", "x,y\n");
-    REVISE(&house, "A a 1.1.1.2", "A b 1.1.1.3");
-#define A "1.1.1.2 a" TAG "\n"
-#define B "1.1.1.3 b" TAG "\n"
-    assert_true(stands(&house, "9.9.9.9 nas # x\n" A "9.9.9.8 tv\n" B, ""));
-    assert_true(stands(&house, B A "9.9.9.9 nas # x\n9.9.9.8 tv\n", "other,y\n"));
-    assert_false(stands(&house, "9.9.9.9 nas # x\n" A "9.9.9.8 tv\n", ""));
-    assert_false(stands(&house, "9.9.9.9 nas # x\n" A A "9.9.9.8 tv\n" B, ""));
-    assert_false(stands(&house, "9.9.9.8 tv\n9.9.9.9 nas # x\n" A B, ""));
-    assert_false(stands(&house, A "9.9.9.8 tv\n" B, ""));
-    assert_false(stands(&house, "9.9.9.9 nas # x\n9.9.9.7 new\n" A "9.9.9.8 tv\n" B, ""));
-    assert_false(stands(&house, "9.9.9.9 nas # x\n1.1.1.1 a" TAG "\n9.9.9.8 tv\n" B, ""));
-    assert_false(revision_stands(house.revision, NULL, NULL));
-}
-
 // ---- whose fault --------------------------------------------------------------------------------
 
 static void a_refusal_is_blamed_on_the_changes_behind_the_line(void **state)
@@ -458,7 +431,6 @@ int main(void)
         cmocka_unit_test(where_no_patch_can_carry_it_one_element_has_several_names),
         cmocka_unit_test(two_lines_never_have_one_alias_not_even_for_a_moment),
         cmocka_unit_test(aliases_are_packed_into_lines_that_the_resolver_can_read),
-        cmocka_unit_test(what_is_read_back_is_compared_with_what_was_planned),
         cmocka_unit_test(a_refusal_is_blamed_on_the_changes_behind_the_line),
         cmocka_unit_test(a_hint_without_a_line_blames_nobody),
         cmocka_unit_test(a_refused_element_is_blamed_on_its_change_or_on_the_line_that_was_there),

@@ -60,13 +60,15 @@ static bool is_taken(enum reply_kind kind, enum revision_verb verb)
 }
 
 // The reply to a PATCH is the whole configuration as it is then.
-static bool has_come_true(const struct talk *talk)
+static bool read_reply(struct talk *talk)
 {
     const struct value *dns = value_at(talk->reply.tree, "config.dns", NULL);
     const struct value *hosts = value_find(dns, list_part_key(LIST_HOSTS));
     const struct value *cnames = value_find(dns, list_part_key(LIST_CNAMES));
-    return hosts && cnames && revision_write_count(talk->revision) == 1 &&
-           revision_stands(talk->revision, hosts, cnames);
+    if (!hosts || !cnames)
+        return false;
+    read_take(talk, hosts, cnames);
+    return true;
 }
 
 static void taken(struct talk *talk, enum revision_verb verb)
@@ -83,9 +85,9 @@ static void taken(struct talk *talk, enum revision_verb verb)
     changes_note_progress(talk);
     if (talk->has_all)
         changes_mark_whole(talk);
-    if (is_patch && has_come_true(talk))
-        changes_stand(talk);
-    else if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
+    if (is_patch && read_reply(talk))
+        return;
+    if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
         talk_go_on(talk);
     else
         write_go_on(talk);
