@@ -4,6 +4,7 @@ enum {
     KNOCK_MS = 50,
     UNSEEN_MS = 5000, // so long after it was asked for, a restart that nobody saw is over
     DOUBT_MS = 3000,  // and one that was not to be has not come
+    UNTOLD_MS = 500,  // and one that was asked for before we came has taken the API away
     AWAY_MS = 5000,   // an API that stays away longer is waited for by the next talk
 };
 
@@ -28,9 +29,7 @@ static void end(struct seat_restart *restart)
 void restart_hear(struct talk *talk)
 {
     struct seat_restart *restart = &talk->seat->restart;
-    int64_t passed_ms = talk->moment->mono_ms - restart->since_ms;
-    bool is_over = restart->phase == RESTART_GONE ||
-                   passed_ms >= (restart->is_doubtful ? DOUBT_MS : UNSEEN_MS);
+    bool is_over = restart->phase == RESTART_GONE || talk->moment->mono_ms >= restart->unseen_by_ms;
     if (restart->phase == RESTART_NONE || talk->reply.kind == REPLY_HUNG)
         return;
     if (talk->reply.kind != REPLY_DOWN) {
@@ -43,6 +42,21 @@ void restart_hear(struct talk *talk)
     restart->phase = RESTART_GONE;
 }
 
+static void expect(struct talk *talk, int64_t at_most_ms)
+{
+    struct seat_restart *restart = &talk->seat->restart;
+    restart->phase = RESTART_DUE;
+    restart->since_ms = talk->moment->mono_ms;
+    restart->unseen_by_ms = restart->since_ms + at_most_ms;
+}
+
+// Who had the session before us, or another process, may just have asked for one.
+void restart_suspect(struct talk *talk)
+{
+    if (talk->seat->restart.phase == RESTART_NONE)
+        expect(talk, UNTOLD_MS);
+}
+
 void restart_note(struct talk *talk, bool is_deferred)
 {
     struct pihole_seat *seat = talk->seat;
@@ -50,8 +64,7 @@ void restart_note(struct talk *talk, bool is_deferred)
     restart->is_owed = is_deferred || (restart->is_owed && talk->reply.kind != REPLY_OK);
     if (is_deferred && restart->deferral == DEFERRAL_KNOWN)
         return;
-    restart->phase = RESTART_DUE;
-    restart->since_ms = talk->moment->mono_ms;
+    expect(talk, is_deferred ? DOUBT_MS : UNSEEN_MS);
     restart->is_doubtful = is_deferred;
     if (is_deferred)
         return;

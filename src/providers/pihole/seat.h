@@ -27,9 +27,9 @@ enum preflight {
 // Is "?restart=false" known there, with which a change of aliases waits for a later restart?
 enum deferral { DEFERRAL_UNKNOWN, DEFERRAL_KNOWN, DEFERRAL_IGNORED };
 
-// A restart of the resolver that we asked for: DUE until the API was seen to go, GONE until it is
-// back. Until then nothing may be written for which Pi-hole tries its configuration: it would stand
-// still for good.
+// A restart of the resolver that we asked for, or another process before us: DUE until the API was
+// seen to go, GONE until it is back. Until then nothing may be written for which Pi-hole tries its
+// configuration: it would stand still for good.
 enum restart_phase { RESTART_NONE, RESTART_DUE, RESTART_GONE };
 
 struct pihole_seat {
@@ -71,9 +71,10 @@ struct pihole_seat {
     struct seat_restart {
         enum restart_phase phase;
         enum deferral deferral;
-        int64_t since_ms; // mono: of what was written
-        bool is_doubtful; // it was told not to restart, and may not know how
-        bool is_owed;     // what is stored is not served before one
+        int64_t since_ms;     // mono: of what was written
+        int64_t unseen_by_ms; // mono: when nobody saw it until then, it is over
+        bool is_doubtful;     // it was told not to restart, and may not know how
+        bool is_owed;         // what is stored is not served before one
     } restart;
     char *refused_line; // somebody else's, that Pi-hole refuses; or NULL
     char *refused_text; // what to say of it

@@ -90,6 +90,7 @@ void session_hear_login(struct talk *talk)
         return;
     }
     talk->seat->dialect = DIALECT_V6;
+    restart_suspect(talk);
     talk_go_on(talk);
 }
 

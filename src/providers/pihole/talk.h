@@ -172,6 +172,8 @@ void write_go_on(struct talk *talk);
 void restart_hear(struct talk *talk);
 // A write that restarts, or by `is_deferred` should not, was taken or may have been.
 void restart_note(struct talk *talk, bool is_deferred);
+// We have just come.
+void restart_suspect(struct talk *talk);
 // Waits until it is over; then all from the reading on again.
 void restart_await(struct talk *talk);
 void restart_hear_knock(struct talk *talk);

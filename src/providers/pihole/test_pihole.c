@@ -304,6 +304,7 @@ static void world_start(struct world *world)
     world_open(world, "{\"url\":\"" BASE "/\"}");
     PLAY(world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
     assert_null(world->job.trouble);
+    world->now_ms += 500; // no restart of others is under way
 }
 
 static struct change change_of(enum change_op op, enum record_type type, const char *name,
@@ -1036,9 +1037,11 @@ static void a_forced_list_keeps_only_its_own_changes_out(void **state)
     struct change changes[] = {set_a("b.lan"), set_cname("www.lan")};
     (void)state;
     world_open(&world, "{\"url\":\"" BASE "\"}");
-    PLAY_CHANGES(&world, changes, 2, LOGIN, SESSIONS, DETAILED("hosts", "true", "false"),
-                 DETAILED("cnameRecords", "false", "true"), READ_ONLY("false"), HOSTS_LOCAL_UNKNOWN,
-                 READ("", ""),
+    PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, DETAILED("hosts", "true", "false"),
+         DETAILED("cnameRecords", "false", "true"), READ_ONLY("false"), HOSTS_LOCAL_UNKNOWN,
+         READ("", ""));
+    world.now_ms += 500;
+    PLAY_CHANGES(&world, changes, 2, READ("", ""),
                  {"PATCH /api/config {\"config\":{\"dns\":{\"cnameRecords\":[\"www.lan,a.lan\"]}}}",
                   200, DNS("", "\"www.lan,a.lan\"")});
     assert_null(world.job.trouble);
@@ -1521,6 +1524,29 @@ static void after_an_alias_the_api_has_to_go_and_come_back_before_the_next(void 
     world_done(&world);
 }
 
+// An earlier process may have asked for a restart just before it ended.
+static void the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way(void **state)
+{
+    struct world world;
+    struct change app = set_a("app.lan"), www = set_cname("www.lan");
+    (void)state;
+    world_open(&world, "{\"url\":\"" BASE "\"}");
+    PLAY_CHANGES(
+        &world, &app, 1, LOGIN, SESSIONS, PREFLIGHT, READ("", ""),
+        {"PUT /api/config/dns/hosts/192.168.1.50%20app.lan%20%23%20signpost%3A" OWNER, 201, TOOK},
+        READ("\"192.168.1.50 app.lan" TAG "\"", ""));
+    PLAY_CHANGES(&world, &www, 1, READ("", ""), KNOCK(200, SESSION), KNOCK(0, NULL),
+                 KNOCK(200, SESSION), READ("", ""), {"PATCH /api/config", 200, DNS("", WWW)});
+    assert_null(world.job.trouble);
+    assert_int_equal(world.seat->count.restarts, 1);
+    world_done(&world);
+    world_open(&world, "{\"url\":\"" BASE "\"}");
+    PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
+    world.now_ms += 500;
+    PLAY_CHANGES(&world, &www, 1, READ("", ""), {"PATCH /api/config", 200, DNS("", WWW)});
+    world_done(&world);
+}
+
 static void an_api_that_stays_away_is_waited_for_by_the_next_talk(void **state)
 {
     struct world world;
@@ -1542,6 +1568,7 @@ static void a_restart_that_was_not_to_be_is_noticed(void **state)
     (void)state;
     world_open(&world, "{\"url\":\"" BASE "\",\"write\":\"element\"}");
     PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
+    world.now_ms += 500;
     const char *all = DNS("", WWW "," WEB ",\"x.lan,a.lan\"");
     PLAY_CHANGES(&world, changes, 3, READ("", ""),
                  {"PUT /api/config/dns/cnameRecords/www.lan%2Ca.lan?restart=false", 201, TOOK},
@@ -1971,6 +1998,7 @@ int main(void)
         cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
         cmocka_unit_test(a_write_has_more_time_than_what_is_read),
         cmocka_unit_test(after_an_alias_the_api_has_to_go_and_come_back_before_the_next),
+        cmocka_unit_test(the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way),
         cmocka_unit_test(an_api_that_stays_away_is_waited_for_by_the_next_talk),
         cmocka_unit_test(a_restart_that_was_not_to_be_is_noticed),
         cmocka_unit_test(a_search_that_ends_with_a_refusal_asks_for_the_restart),
