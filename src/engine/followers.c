@@ -423,12 +423,24 @@ static void tell_refusal(struct follower *follower, const struct error *err)
     AUTO_BUFFER name = {0};
     if (follower->is_refusal_told)
         return;
-    follower->is_refusal_told = true;
     dname_write(&name, follower->zone->apex);
     log_line(follower->zone->followers->options.log, LOG_WARN,
              "a server refuses to be told of changes: let it take NOTIFY from here",
              LOG_TEXT("server", follower->server->name), LOG_TEXT("zone", name.at),
              LOG_TEXT("error", err->text), LOG_END);
+}
+
+// One that has fetched is asked at once. One that only asks could do so for ever: it is asked anew
+// only if it would wait for long.
+static void probe_soon(struct follower *follower, bool has_fetched)
+{
+    struct talk *talk = &follower->talks[TALK_PROBE];
+    int64_t now_ms = loop_mono_ms(follower->zone->followers->loop);
+    bool is_far = talk->next_ms > now_ms + PROBE_FAST_MAX_MS;
+    if (!follower->server->probe || is_served_by(follower) || !(is_far || has_fetched))
+        return;
+    talk->times = 0;
+    talk->next_ms = now_ms + PROBE_FIRST_MS;
 }
 
 static void notified(struct follower *follower, const struct dns_reply *reply)
@@ -447,10 +459,11 @@ static void notified(struct follower *follower, const struct dns_reply *reply)
                                  loop_unix_ms(zone->followers->loop) / 1000, &talk->mac,
                                  &has_serial, &serial, &err);
     count(follower, TALK_NOTIFY, is_good ? 0 : 1);
-    if (is_good)
-        follower->is_refusal_told = false;
-    else
+    if (!is_good)
         tell_refusal(follower, &err);
+    else if (follower->is_refusal_told)
+        probe_soon(follower, false);
+    follower->is_refusal_told = !is_good;
 }
 
 static void notify_done(void *context, const struct dns_reply *reply)
@@ -690,19 +703,6 @@ static struct follower *follower_named(const struct followed *zone, const char *
         if (!strcmp(zone->items[i].server->name, server))
             return &zone->items[i];
     return NULL;
-}
-
-// One that has fetched is asked at once. One that only asks could do so for ever: it is asked anew
-// only if it would wait for long.
-static void probe_soon(struct follower *follower, bool has_fetched)
-{
-    struct talk *talk = &follower->talks[TALK_PROBE];
-    int64_t now_ms = loop_mono_ms(follower->zone->followers->loop);
-    bool is_far = talk->next_ms > now_ms + PROBE_FAST_MAX_MS;
-    if (!follower->server->probe || is_served_by(follower) || !(is_far || has_fetched))
-        return;
-    talk->times = 0;
-    talk->next_ms = now_ms + PROBE_FIRST_MS;
 }
 
 void followers_see(struct followers *followers, const struct published_sign *sign)

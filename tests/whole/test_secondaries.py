@@ -339,7 +339,7 @@ def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_
     for server in listed.servers.values():
         server.start()
     listed.wait_answer("www", {"192.0.2.7"})
-    listed.wait_published(45)
+    listed.wait_published(25)
     listed.write("other.yaml", secondaries.zone_text("other"))
     for server in listed.servers.values():
         listed.wait(lambda server=server: harness.ask_dns(server.port, "ns1.other.example", "A")
@@ -349,7 +349,7 @@ def test_servers_of_a_catalog_serve_its_zones_as_they_come_and_go(programs, tmp_
     listed.write("shop.yaml", secondaries.zone_text())
     listed.write("www.yaml", record_text("www", "A", "192.0.2.8"))
     listed.wait_answer("www", {"192.0.2.8"})
-    listed.wait_published(45)
+    listed.wait_published(25)
 
 
 # ---- without keys, and as the page says ---------------------------------------------------------
