@@ -299,12 +299,14 @@ static struct option_value *find_letter(const struct invocation *out, char lette
     return NULL;
 }
 
-static bool unknown_letter(const char *word, char letter, struct error *err)
+static bool unknown_letter(const struct invocation *out, const char *word, char letter,
+                           struct error *err)
 {
     const char *advice = find_advice((struct text){&letter, 1});
     if (advice)
         return error_set(err, FAULT_SPEC, "", "unknown flag -%c: %s", letter, advice);
-    return error_set(err, FAULT_SPEC, "", "unknown flag %s; flags begin with two dashes", word);
+    return error_set(err, FAULT_SPEC, "", "unknown flag %s; `signpost help %s` lists them", word,
+                     out->command->name);
 }
 
 // "-o json", "-ojson", "-o=json", "-Aw".
@@ -315,7 +317,7 @@ static bool take_letters(struct invocation *out, int count, char **words, int *a
     for (const char *letter = word + 1; *letter; letter++) {
         struct option_value *value = find_letter(out, *letter);
         if (!value)
-            return unknown_letter(word, *letter, err);
+            return unknown_letter(out, word, *letter, err);
         if (value->option->type != OPTION_FLAG) {
             const char *inner = letter[1] == '=' ? letter + 2 : letter + 1;
             return take_value(out, value, letter[1] ? inner : NULL, count, words, at, err);

@@ -216,7 +216,7 @@ static void a_letter_is_the_same_option(void **state)
     assert_option(fixture, "count", "7", "flag --count");
     assert_true(option_flag(&fixture->invocation, "watch"));
     assert_false(parse(fixture, &plain, "-wx"));
-    assert_string_equal(fixture->err.text, "unknown flag -wx; flags begin with two dashes");
+    assert_string_equal(fixture->err.text, "unknown flag -wx; `signpost help plain` lists them");
 }
 
 static void what_a_letter_names_is_an_argument_too(void **state)
@@ -326,7 +326,7 @@ static void a_mistyped_flag_gets_the_nearest_one(void **state)
 {
     assert_refused(*state, "--cuont 4", "unknown flag --cuont; did you mean --count?");
     assert_refused(*state, "--xyzzy", "unknown flag --xyzzy; `signpost help plain` lists them");
-    assert_refused(*state, "-d", "unknown flag -d; flags begin with two dashes");
+    assert_refused(*state, "-d", "unknown flag -d; `signpost help plain` lists them");
 }
 
 static void a_flag_of_another_program_gets_what_is_meant(void **state)

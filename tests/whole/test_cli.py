@@ -45,7 +45,7 @@ def commands():
     (("status", "a", "b"),
      "one folder is expected, and b is another; `signpost check` takes many"),
     (("plan", "a", "--dir", "b"), "give --dir or a, not both"),
-    (("status", "-x"), "unknown flag -x; flags begin with two dashes"),
+    (("status", "-x"), "unknown flag -x; `signpost help status` lists them"),
     (("run", "--dry-run"), "unknown flag --dry-run: `signpost plan` shows what would be done"),
     (("run", "--once"), "unknown flag --once: `signpost plan apply` does the changes of one plan"),
     (("status", "-l", "a=b"), "unknown flag -l: --output json shows all, for jq"),
