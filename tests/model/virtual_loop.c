@@ -48,6 +48,7 @@ struct virtual_loop {
     struct loop loop;
     int64_t mono_ms;
     int64_t unix_minus_mono_ms;
+    int64_t look_ms; // that a look at the clock takes
     uint64_t sequence;
     struct alarm **heap; // earliest first
     size_t heap_count;
@@ -81,7 +82,10 @@ static const struct virtual_loop *of_const(const struct loop *loop)
 
 static int64_t virtual_mono_ms(struct loop *loop)
 {
-    return of(loop)->mono_ms;
+    struct virtual_loop *self = of(loop);
+    int64_t now_ms = self->mono_ms;
+    self->mono_ms += self->look_ms;
+    return now_ms;
 }
 
 static int64_t virtual_unix_ms(struct loop *loop)
@@ -373,12 +377,12 @@ bool virtual_loop_step(struct loop *loop)
 void virtual_loop_run_until(struct loop *loop, int64_t mono_ms)
 {
     struct virtual_loop *self = of(loop);
-    must(mono_ms >= self->mono_ms);
+    must(mono_ms + self->look_ms >= self->mono_ms);
     while (!take_stop(self)) {
         if (run_what_is_ready(self) || self->is_stopped)
             continue;
         if (self->heap_count == 0 || self->heap[0]->due_ms > mono_ms) {
-            self->mono_ms = mono_ms;
+            move_clock(self, mono_ms);
             self->rounds = 0;
             return;
         }
@@ -429,6 +433,11 @@ void virtual_loop_stall(struct loop *loop, int64_t delta_ms)
             self->heap[i]->due_ms = 0;
     for (size_t i = 0; i < self->heap_count; i++)
         heap_rise(self, i, self->heap[i]);
+}
+
+void virtual_loop_slow_down(struct loop *loop, int64_t look_ms)
+{
+    of(loop)->look_ms = look_ms;
 }
 
 bool virtual_loop_has_due(const struct loop *loop)

@@ -54,6 +54,10 @@ void virtual_loop_suspend(struct loop *loop, int64_t delta_ms);
 // first is at the head of it.
 void virtual_loop_stall(struct loop *loop, int64_t delta_ms);
 
+// From now on the monotonic clock moves that much with each look at it: work in slices of time gets
+// little done in one. 0: as before. What runs until a time may end a little behind it.
+void virtual_loop_slow_down(struct loop *loop, int64_t look_ms);
+
 // Is there anything to be run before the clock moves? For several loops, each a process, on one
 // time: whoever drives them runs each until the same moment, as long as any has something due.
 bool virtual_loop_has_due(const struct loop *loop);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "model/faulty_disk.h"
+#include "model/virtual_loop.h"
 
 static int make(void **state)
 {
@@ -310,6 +311,27 @@ static void folder_removed_with_its_status_files_keeps_its_claims(void **state)
     assert_true(text_is(unpack_text(&spec), "a"));
 }
 
+// What is loaded of it is written elsewhere before the manifests are read.
+static void folder_removed_while_down_keeps_its_claims_however_long_the_start_takes(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER sub = {0};
+    rig_write(rig, "sub/web.yaml", THING("www", "value: a"));
+    rig_write(rig, "web.yaml", THING("a", "value: a") THING("b", "value: b"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_drop(rig);
+    buffer_printf(&sub, "%s/sub", rig->dir);
+    test_folder_remove(sub.at);
+    virtual_loop_slow_down(rig->loop, 20);
+    rig_restart(rig);
+    rig_run(rig, 10000);
+    assert_non_null(rig_thing(rig, "www"));
+    assert_true(rig_thing(rig, "www")->deleted_s > 0);
+    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    assert_true(text_is(unpack_text(&ours), "[1]"));
+}
+
 static void long_journal_becomes_a_checkpoint(void **state)
 {
     struct rig *rig = *state;
@@ -483,6 +505,7 @@ int main(void)
         CASE(unreadable_line_in_the_middle_is_told_and_skipped),
         CASE(lost_status_files_are_made_again_from_the_journal),
         CASE(folder_removed_with_its_status_files_keeps_its_claims),
+        CASE(folder_removed_while_down_keeps_its_claims_however_long_the_start_takes),
         CASE(long_journal_becomes_a_checkpoint),
         CASE(status_file_is_written_at_once_and_then_every_50_ms),
         CASE(flush_writes_what_waits),

@@ -219,14 +219,28 @@ bool folder_recover_status(struct folder *folder, uint32_t file, struct status_f
     return true;
 }
 
+// What was written while the rest is still being loaded.
+static bool take_home(struct folder *folder, uint32_t file, struct status_file *status,
+                      struct error *err)
+{
+    if (!(folder->entries.files[file].flags & FILE_IS_HOMELESS))
+        return true;
+    if (!status_book_merge_checkpoint(&folder->book, status, path_of(folder, file), err))
+        return false;
+    behind_mark(folder, file);
+    return true;
+}
+
 struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err)
 {
     const struct status_file *known = status_book_find(&folder->book, file);
     bool was_loaded = known && known->is_loaded;
     struct status_file *status = status_book_open(&folder->book, file, path_of(folder, file), err);
-    if (!status || was_loaded || !folder->is_leading || folder->pass.is_load)
+    if (!status || was_loaded || !folder->is_leading)
         return status;
     uint32_t flags = folder->entries.files[file].flags;
+    if (folder->pass.is_load)
+        return take_home(folder, file, status, err) ? status : NULL;
     bool is_expected =
         folder->entries.files[file].first != ENTRY_NONE && !status_file_is_changed(status);
     if (!status->was_torn && !(status->is_absent && is_expected) && !(flags & FILE_IS_HOMELESS))
@@ -279,10 +293,12 @@ static bool copy_some(struct folder *folder, struct error *err)
 {
     int64_t until_ms = folder_now_ms(folder) + CHECKPOINT_SLICE_MS;
     struct id_list *covered = &folder->covered;
-    while (covered->count && folder_now_ms(folder) < until_ms) {
+    while (covered->count) {
         if (!copy_file(folder, covered->items[covered->count - 1], err))
             return false;
         covered->count--;
+        if (folder_now_ms(folder) >= until_ms)
+            break;
     }
     return true;
 }
