@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "model/virtual_loop.h"
+
 static int make(void **state)
 {
     *state = rig_new();
@@ -100,6 +102,67 @@ static void edit_is_told_after_settling_with_a_new_generation(void **state)
     assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 2);
     assert_int_equal(rig_thing(rig, "api")->generation, 1);
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+// Its documents one by one, a slice of the work each.
+static void step_until_told(struct rig *rig, unsigned lines)
+{
+    for (unsigned known = 0; known < lines;) {
+        assert_true(virtual_loop_step(rig->loop));
+        unsigned told = rig->told.at ? count_lines(rig->told.at) : 0;
+        assert_true(told <= known + 1);
+        known = told;
+    }
+}
+
+static void file_is_read_over_several_steps_and_is_whole_all_the_same(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml",
+              THING("a", "value: x") THING("b", "value: x") THING("c", "value: x")
+                  THING("d", "value: x"));
+    rig_open(rig);
+    rig_told(rig);
+    virtual_loop_slow_down(rig->loop, 20);
+    rig_write(rig, "web.yaml",
+              THING("d", "value: y") THING("a", "value: y") THING("e", "value: y")
+                  THING("b", "value: y") THING("f", "value: y"));
+    step_until_told(rig, 2);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/d\nMODIFIED Thing shop/a\n");
+    assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
+    rig_write(rig, "web.yaml", THING("a", "value: z"));
+    step_until_told(rig, 2);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/e\nMODIFIED Thing shop/b\n");
+    assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
+    virtual_loop_slow_down(rig->loop, 0);
+    rig_run(rig, 1000);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/f\nDELETED Thing shop/c\n.\n"
+                                       "MODIFIED Thing shop/a\nDELETED Thing shop/b\n"
+                                       "DELETED Thing shop/d\nDELETED Thing shop/e\n"
+                                       "DELETED Thing shop/f\n.\n");
+}
+
+static void half_read_file_is_read_anew_by_the_next_process(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
+    rig_open(rig);
+    rig_told(rig);
+    virtual_loop_slow_down(rig->loop, 20);
+    rig_write(rig, "web.yaml", THING("a", "value: y") THING("b", "value: y"));
+    step_until_told(rig, 1);
+    virtual_loop_slow_down(rig->loop, 0);
+    rig_restart(rig);
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
+    assert_int_equal(rig_thing(rig, "b")->generation, 2);
 }
 
 static void steady_changes_are_looked_at_within_a_second(void **state)
@@ -604,6 +667,8 @@ int main(void)
         CASE(status_file_lies_beside_the_manifest),
         CASE(restart_of_a_settled_folder_writes_nothing),
         CASE(edit_is_told_after_settling_with_a_new_generation),
+        CASE(file_is_read_over_several_steps_and_is_whole_all_the_same),
+        CASE(half_read_file_is_read_anew_by_the_next_process),
         CASE(steady_changes_are_looked_at_within_a_second),
         CASE(labels_and_formatting_make_no_generation),
         CASE(document_without_namespace_is_in_default),

@@ -27,8 +27,9 @@ struct day {
     struct promise promises[NAMES_MAX];
     size_t count;
     bool is_waiting;
-    bool is_losing; // a death takes what was not synced along
-    bool is_heavy;  // claims so large that a few of them fill the journal
+    bool is_losing;  // a death takes what was not synced along
+    bool is_heavy;   // claims so large that a few of them fill the journal
+    int64_t look_ms; // that a look at the clock takes
     unsigned deaths;
     char *claims;
 };
@@ -153,7 +154,7 @@ static bool work(struct day *day)
         day->is_waiting = !has_died(day) && begin_task(&task);
         has_worked = has_worked || day->is_waiting;
         for (int turns = 0; day->is_waiting && !has_died(day) && turns < 10; turns++)
-            rig_run(day->rig, 0);
+            rig_run(day->rig, 10 * day->look_ms);
         if (day->is_waiting)
             rig_drop(day->rig); // its callbacks point here
         day->is_waiting = false;
@@ -231,13 +232,20 @@ static void lose_status_files(struct day *day)
         lose(day, paths[i], i + day->deaths);
 }
 
+static void restart(struct day *day)
+{
+    rig_restart(day->rig);
+    for (int round = 0; round < ROUNDS_MAX && !day->rig->is_synced; round++)
+        rig_run(day->rig, 10 * day->look_ms);
+}
+
 static void open_again(struct day *day)
 {
     day->deaths++;
     rig_drop(day->rig);
     if (day->is_losing)
         lose_status_files(day);
-    rig_restart(day->rig);
+    restart(day);
     check_promises(day);
 }
 
@@ -246,7 +254,7 @@ static void settle(struct day *day)
 {
     bool is_busy = true;
     for (int round = 0; round < ROUNDS_MAX && is_busy; round++) {
-        rig_run(day->rig, 1200);
+        rig_run(day->rig, 1200 + 500 * day->look_ms);
         if (has_died(day) || !day->rig->store) {
             open_again(day);
             continue;
@@ -403,12 +411,13 @@ static char *outcome(struct day *day)
 static char *live_as(struct day day, unsigned skip, int fault, unsigned *calls)
 {
     day.rig = rig_new();
+    virtual_loop_slow_down(day.rig->loop, day.look_ms);
     if (fault >= 0)
         faulty_disk_fault(day.rig->disk, skip, (enum disk_fault)fault);
     for (size_t i = 0; i < COUNT_OF(hours); i++)
         hours[i](&day);
     char *end = outcome(&day);
-    rig_restart(day.rig);
+    restart(&day);
     check_promises(&day);
     if (fault != DISK_FAILS)
         assert_int_equal(count_secrets(day.rig), 0);
@@ -449,6 +458,25 @@ static void day_ends_as_it_should(void **state)
     assert_null(strstr(end, "Token"));
     assert_non_null(strstr(end, "checks ok ok"));
     assert_true(calls > 40);
+}
+
+// Files are read over many steps of the loop, and written to meanwhile.
+static void slow_machine_comes_to_the_same_end(void **state)
+{
+    static const int64_t looks_ms[] = {3, 10, 20};
+    unsigned calls, ignored;
+    (void)state;
+    autofree char *expected = live(0, -1, &calls);
+    for (size_t i = 0; i < COUNT_OF(looks_ms); i++) {
+        struct day slow = {.look_ms = looks_ms[i]};
+        autofree char *end = live_as(slow, 0, -1, &calls);
+        assert_string_equal(end, expected);
+        for (unsigned skip = 0; skip < calls; skip += 3) {
+            autofree char *after =
+                live_as(slow, skip, (int)(skip % 2 ? DISK_STOPS : DISK_FAILS), &ignored);
+            assert_string_equal(after, expected);
+        }
+    }
 }
 
 static void each_change_of_the_disk_may_fail_once(void **state)
@@ -500,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(day_ends_as_it_should),
+        cmocka_unit_test(slow_machine_comes_to_the_same_end),
         cmocka_unit_test(each_change_of_the_disk_may_fail_once),
         cmocka_unit_test(process_may_die_before_each_change),
         cmocka_unit_test(process_may_die_after_each_change),

@@ -1,7 +1,9 @@
 #include "store/folder/document.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "store/folder/name.h"
 
 enum {
@@ -14,8 +16,6 @@ enum {
 struct walk {
     const struct document_source *source;
     struct arena *arena;
-    document_call *call;
-    void *context;
 };
 
 static void set_fault(const struct walk *walk, struct document *document, const char *format, ...)
@@ -227,6 +227,49 @@ static void check(const struct walk *walk, struct document *document)
 
 // ---- walking ------------------------------------------------------------------------------------
 
+// All trees are made before the first is called: nothing of a half-written text is. Where there is
+// no room for them the text is looked over first, and read again.
+enum phase { PHASE_LOOK, PHASE_KEEP, PHASE_READ };
+
+struct document_reader {
+    struct document_source source;
+    enum phase phase;
+    struct yaml_reader *yaml;
+    struct arena *trees;
+    struct arena *arena; // of one call
+    struct value *first; // trees that are not called yet
+    struct value **end;
+};
+
+static void begin_text(struct document_reader *reader, enum phase phase)
+{
+    yaml_reader_free(reader->yaml);
+    reader->yaml = yaml_reader_new(reader->source.text, &value_manifest_limits);
+    reader->phase = phase;
+}
+
+struct document_reader *document_reader_new(const struct document_source *source)
+{
+    struct document_reader *reader = mem_new_of(struct document_reader);
+    bool is_kept = source->text.len <= KEPT_OCTETS_MAX;
+    reader->source = *source;
+    reader->trees = arena_new();
+    reader->arena = arena_new();
+    reader->end = &reader->first;
+    begin_text(reader, source->is_draft ? PHASE_READ : is_kept ? PHASE_KEEP : PHASE_LOOK);
+    return reader;
+}
+
+void document_reader_free(struct document_reader *reader)
+{
+    if (!reader)
+        return;
+    yaml_reader_free(reader->yaml);
+    arena_free(reader->trees);
+    arena_free(reader->arena);
+    free(reader);
+}
+
 static struct value *opened_list(const struct value *tree)
 {
     struct value *items = value_find(tree, "items");
@@ -235,13 +278,33 @@ static struct value *opened_list(const struct value *tree)
     return items;
 }
 
-static void take(const struct walk *walk, struct value *tree)
+// A list's items stand in its place.
+static void open_list(struct document_reader *reader, const struct value *items)
 {
+    if (!items->first)
+        return;
+    items->last->next = reader->first;
+    reader->first = items->first;
+    if (!items->last->next)
+        reader->end = &items->last->next;
+}
+
+static struct value *pop_tree(struct document_reader *reader)
+{
+    struct value *tree = reader->first;
+    reader->first = tree->next;
+    if (!reader->first)
+        reader->end = &reader->first;
+    tree->next = NULL;
+    return tree;
+}
+
+static void take(struct document_reader *reader, document_call *call, void *context)
+{
+    struct value *tree = pop_tree(reader);
     const struct value *items = opened_list(tree);
     if (items) {
-        value_each (item, items) {
-            take(walk, item);
-        }
+        open_list(reader, items);
         return;
     }
     struct document document = {
@@ -249,72 +312,57 @@ static void take(const struct walk *walk, struct value *tree)
         .line = tree->line ? tree->line : 1,
         .column = tree->column ? tree->column : 1,
     };
-    check(walk, &document);
-    walk->call(walk->context, walk->arena, &document);
+    const struct walk walk = {&reader->source, reader->arena};
+    check(&walk, &document);
+    call(context, reader->arena, &document);
+    arena_reset(reader->arena);
 }
 
-static bool next_tree(const struct walk *walk, struct yaml_reader *reader, struct arena *arena,
-                      struct value **out, struct error *err)
+static void end_text(struct document_reader *reader)
 {
-    bool has = true;
-    for (*out = NULL; has && (!*out || (*out)->type == VALUE_NULL);)
-        if (!yaml_reader_next(reader, arena, out, &has, err))
-            return error_prefix(err, "%s:", walk->source->path);
+    if (reader->phase == PHASE_LOOK)
+        begin_text(reader, PHASE_READ);
+    else
+        yaml_reader_free(steal(reader->yaml));
+}
+
+static bool read_tree(struct document_reader *reader, struct error *err)
+{
+    bool has;
+    struct value *tree = NULL;
+    if (reader->phase != PHASE_KEEP)
+        arena_reset(reader->trees);
+    if (!yaml_reader_next(reader->yaml, reader->trees, &tree, &has, err))
+        return error_prefix(err, "%s:", reader->source.path);
     if (!has)
-        *out = NULL;
+        end_text(reader);
+    if (!tree || tree->type == VALUE_NULL || reader->phase == PHASE_LOOK)
+        return true;
+    *reader->end = tree;
+    reader->end = &tree->next;
     return true;
 }
 
-// As they come, and only looked over when `is_silent`.
-static bool walk_text(const struct walk *walk, bool is_silent, struct error *err)
+bool document_reader_step(struct document_reader *reader, document_call *call, void *context,
+                          bool *has_more, struct error *err)
 {
-    CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(walk->source->text, &value_manifest_limits);
-    for (;;) {
-        struct value *tree;
-        if (!next_tree(walk, reader, walk->arena, &tree, err))
-            return false;
-        if (!tree)
-            return true;
-        if (!is_silent)
-            take(walk, tree);
-        arena_reset(walk->arena);
-    }
-}
-
-// All of them before the first is called: half as much work where there is room for it.
-static bool walk_kept(const struct walk *walk, struct error *err)
-{
-    CLEANUP(arena) struct arena *kept = arena_new();
-    CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(walk->source->text, &value_manifest_limits);
-    struct value *first = NULL;
-    struct value **link = &first;
-    for (;; link = &(*link)->next) {
-        if (!next_tree(walk, reader, kept, link, err))
-            return false;
-        if (!*link)
-            break;
-    }
-    for (struct value *tree = first, *next; tree; tree = next) {
-        next = tree->next;
-        tree->next = NULL;
-        take(walk, tree);
-        arena_reset(walk->arena);
-    }
+    bool is_reading = reader->yaml && (reader->phase == PHASE_KEEP || !reader->first);
+    if (is_reading && !read_tree(reader, err))
+        return false;
+    if (!is_reading && reader->first)
+        take(reader, call, context);
+    *has_more = reader->yaml || reader->first;
     return true;
 }
 
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
-    const struct walk walk = {source, arena, call, context};
-    if (source->is_draft)
-        return walk_text(&walk, false, err);
-    if (source->text.len <= KEPT_OCTETS_MAX)
-        return walk_kept(&walk, err);
-    return walk_text(&walk, true, err) && walk_text(&walk, false, err);
+    CLEANUP(document_reader) struct document_reader *reader = document_reader_new(source);
+    for (bool has_more = true; has_more;)
+        if (!document_reader_step(reader, call, context, &has_more, err))
+            return false;
+    return true;
 }
 
 const char *document_duplicate(struct arena *arena, const struct document *document,

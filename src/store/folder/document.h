@@ -51,3 +51,12 @@ enum { DOCUMENT_OCTETS_MAX = 2 * 1024 * 1024 };
 // documents that can be read are theirs alone.
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err);
+
+// The same one document at a time: a step reads one or calls one. The source's text stays where it
+// is until the reader is freed.
+struct document_reader;
+struct document_reader *document_reader_new(const struct document_source *source);
+void document_reader_free(struct document_reader *reader);
+DEFINE_CLEANUP(document_reader, document_reader_free)
+bool document_reader_step(struct document_reader *reader, document_call *call, void *context,
+                          bool *has_more, struct error *err);

@@ -94,10 +94,12 @@ struct pass {
     bool has_told;   // events since the last end of a batch
     struct id_list queue;
     size_t next;
-    uint32_t file;      // being read
-    uint32_t documents; // in it, so far
-    uint32_t broken;    // of these, without an object
-    bool keeps;         // what is broken in it may be any of its objects
+    uint32_t file;                  // being read
+    uint32_t documents;             // in it, so far
+    uint32_t broken;                // of these, without an object
+    bool keeps;                     // what is broken in it may be any of its objects
+    struct buffer text;             // of it, as it stood there
+    struct document_reader *reader; // NULL: no file is half read
 };
 
 // A refused document.
@@ -115,6 +117,7 @@ struct file_faults {
     size_t count;
     size_t capacity;
     size_t found;    // in this reading, with those without a line
+    size_t counted;  // among those of the folder: of the last whole reading
     size_t unlisted; // of the reading before, without a line
     size_t told;     // of this reading, in the log
 };

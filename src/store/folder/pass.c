@@ -116,15 +116,49 @@ static void refuse_file(struct folder *folder, uint32_t file, const char *text)
     take_broken(folder, arena, NULL, text);
 }
 
-static void parse_file(struct folder *folder, uint32_t file, struct text text)
+static void begin_documents(struct folder *folder, uint32_t file)
 {
-    struct error err = {0};
-    struct document_source source = {path_of(folder, file), text, folder->kinds, folder->kind_count,
+    struct document_source source = {path_of(folder, file), buffer_text(&folder->pass.text),
+                                     folder->kinds,         folder->kind_count,
                                      folder->patterns,      false};
     begin_file(folder, file);
-    if (!documents_read(&source, take_document, folder, &err))
-        refuse_file(folder, file, err.text);
-    end_file(folder, file);
+    folder->pass.reader = document_reader_new(&source);
+}
+
+static bool holds_secrets(const struct folder *folder)
+{
+    for (size_t i = 0; i < folder->kind_count; i++)
+        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
+            return true;
+    return false;
+}
+
+static void drop_text(struct folder *folder)
+{
+    struct buffer *text = &folder->pass.text;
+    if (holds_secrets(folder) && text->at)
+        secret_wipe(text->at, text->len);
+    buffer_done(text);
+}
+
+static void stop_documents(struct folder *folder)
+{
+    document_reader_free(steal(folder->pass.reader));
+    drop_text(folder);
+}
+
+// Until the last is taken, what the file lacks says nothing.
+static void take_next_document(struct folder *folder)
+{
+    struct error err = {0};
+    struct pass *pass = &folder->pass;
+    bool has_more = false;
+    if (!document_reader_step(pass->reader, take_document, folder, &has_more, &err))
+        refuse_file(folder, pass->file, err.text);
+    if (has_more)
+        return;
+    end_file(folder, pass->file);
+    stop_documents(folder);
 }
 
 static void take_absent(struct folder *folder, uint32_t file)
@@ -223,9 +257,10 @@ static bool read_file(const struct folder *folder, uint32_t file, struct buffer 
     return true;
 }
 
-static void take_text(struct folder *folder, uint32_t file, struct text text, bool is_forced)
+static void take_text(struct folder *folder, uint32_t file, bool is_forced)
 {
     struct file *read = &folder->entries.files[file];
+    struct text text = buffer_text(&folder->pass.text);
     struct content_id content = content_id_of(text.at, text.len);
     if (!is_forced && content_id_equal(read->content, content) && text.len)
         return;
@@ -236,20 +271,11 @@ static void take_text(struct folder *folder, uint32_t file, struct text text, bo
     else if (!status_book_has_place(&folder->book, path_of(folder, file), &err))
         take_without_place(folder, file, &err);
     else
-        parse_file(folder, file, text);
-}
-
-static bool holds_secrets(const struct folder *folder)
-{
-    for (size_t i = 0; i < folder->kind_count; i++)
-        if (folder->kinds[i]->is_secret || folder->kinds[i]->has_secret)
-            return true;
-    return false;
+        begin_documents(folder, file);
 }
 
 static void take_file(struct folder *folder, uint32_t file)
 {
-    AUTO_BUFFER text = {0};
     struct disk_stat found;
     struct error err = {0};
     bool is_moving;
@@ -260,7 +286,7 @@ static void take_file(struct folder *folder, uint32_t file)
         take_absent(folder, file);
         return;
     }
-    if (!read_file(folder, file, &text, &found, &is_moving, &err)) {
+    if (!read_file(folder, file, &folder->pass.text, &found, &is_moving, &err)) {
         if (err.status == ENOENT || err.status == ENOTDIR)
             take_absent(folder, file);
         else
@@ -273,9 +299,15 @@ static void take_file(struct folder *folder, uint32_t file)
         return;
     }
     remember_stat(&folder->entries.files[file], &found);
-    take_text(folder, file, buffer_text(&text), is_forced);
-    if (holds_secrets(folder) && text.at)
-        secret_wipe(text.at, text.len);
+    take_text(folder, file, is_forced);
+}
+
+static void take_next_file(struct folder *folder)
+{
+    struct pass *pass = &folder->pass;
+    take_file(folder, pass->queue.items[pass->next++]);
+    if (!pass->reader)
+        drop_text(folder);
 }
 
 // ---- all of them --------------------------------------------------------------------------------
@@ -299,14 +331,25 @@ enum step pass_read(struct folder *folder, int64_t until_ms)
 {
     struct pass *pass = &folder->pass;
     size_t sorted = 0;
-    while (pass->next < pass->queue.count) {
+    while (pass->reader || pass->next < pass->queue.count) {
         if (sorted != pass->queue.count)
             pass_sort(folder);
         sorted = pass->queue.count;
-        take_file(folder, pass->queue.items[pass->next++]);
+        if (pass->reader)
+            take_next_document(folder);
+        else
+            take_next_file(folder);
         if (folder_now_ms(folder) >= until_ms)
             break;
     }
+    if (pass->reader)
+        return STEP_AGAIN;
     status_book_tidy(&folder->book, folder_now_ms(folder));
     return pass->next < pass->queue.count ? STEP_AGAIN : STEP_DONE;
+}
+
+void pass_done(struct folder *folder)
+{
+    stop_documents(folder);
+    free(folder->pass.queue.items);
 }

@@ -14,11 +14,12 @@ void pass_queue(struct folder *folder, uint32_t file);
 void pass_queue_doubtful(struct folder *folder);
 // In byte order of their paths.
 void pass_sort(struct folder *folder);
-// Reads queued files until the clock says `until_ms`.
+// Reads queued files until the clock says `until_ms`, which may be amid one: it goes on there.
 enum step pass_read(struct folder *folder, int64_t until_ms);
 // Deletions, once all files were read; then the batch ends. FAILED: a journal write has to be tried
 // again later.
 enum step pass_finish(struct folder *folder, int64_t until_ms);
+void pass_done(struct folder *folder);
 // Was seen in this pass.
 void pass_mark(struct folder *folder, uint32_t entry);
 // Its document is gone: pass_finish acts upon it.

@@ -682,6 +682,6 @@ void settle_done(struct folder *folder)
     scan_end(&folder->scan);
     unread_done(&folder->unread);
     load_done(folder);
-    free(folder->pass.queue.items);
+    pass_done(folder);
     free(folder->missing.items);
 }

@@ -101,7 +101,6 @@ void faults_begin(struct folder *folder, uint32_t file)
         return;
     for (size_t i = 0; i < faults->count; i++)
         faults->lines[i].is_old = true;
-    folder->fault_count -= faults->found;
     faults->unlisted = faults->found - faults->count;
     faults->found = faults->told = 0;
 }
@@ -202,7 +201,8 @@ void faults_end(struct folder *folder, uint32_t file)
     if (!faults)
         return;
     drop_old_lines(faults);
-    folder->fault_count += faults->found;
+    folder->fault_count += faults->found - faults->counted;
+    faults->counted = faults->found;
     size_t untold = count_untold(faults);
     if (untold)
         tell_untold(folder, file, untold);
