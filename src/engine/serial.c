@@ -36,14 +36,17 @@ bool serial_is_awaited(const struct lane *lane)
     return lane->seat && lane->provider->lists && lane->has_question && !lane->view.is_listed;
 }
 
+// What the store has waited already need not be waited again, once all that it told is decided.
 static int64_t ready_ms(const struct lane *lane, enum gathering_class class, int64_t now_ms)
 {
     static const enum record_type types[] = {RECORD_A, RECORD_CNAME};
     const struct gathering *gathering = &lane->gathering[class];
     if (lane->is_fresh || !lane->provider->ready_ms || lane->engine->dry_run)
         return now_ms;
-    return lane->provider->ready_ms(lane->seat->at, types[class], gathering->first_ms,
-                                    gathering->last_ms);
+    struct engine *engine = lane->engine;
+    int64_t waited_ms = engine_is_decided(engine) ? engine->options.store->settled_ms : 0;
+    return lane->provider->ready_ms(lane->seat->at, types[class], gathering->first_ms - waited_ms,
+                                    gathering->last_ms - waited_ms);
 }
 
 static void wake_at(struct lane *lane, int64_t at_ms, int64_t now_ms)

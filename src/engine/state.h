@@ -823,6 +823,8 @@ bool wish_is_void(const struct wish *wish);
 
 // turn.c
 void engine_schedule(struct engine *engine);
+// All that the store told is decided, and claimed.
+bool engine_is_decided(const struct engine *engine);
 // We lead, by a lease that has not run out: asked before everything that is sent elsewhere.
 bool engine_may_write(const struct engine *engine);
 void turn_take(struct engine *engine, uint32_t key);

@@ -744,6 +744,12 @@ static void watch_clock(struct engine *engine)
     engine->clock_ahead_ms = ahead_ms;
 }
 
+bool engine_is_decided(const struct engine *engine)
+{
+    return !engine->batch_count && !queue_depth(engine->queue) &&
+           queue_next_ms(engine->crowded) == INT64_MAX && overviews_are_settled(engine);
+}
+
 static void slice(void *context)
 {
     struct engine *engine = context;
@@ -766,8 +772,7 @@ static void slice(void *context)
         engine_schedule(engine);
     else if (!is_due && next_ms != INT64_MAX)
         loop_timer_set(engine->loop, &engine->timer, next_ms - now_ms);
-    if (engine->is_first_pass_due && !queue_depth(engine->queue) &&
-        queue_next_ms(engine->crowded) == INT64_MAX && overviews_are_settled(engine)) {
+    if (engine->is_first_pass_due && engine_is_decided(engine)) {
         engine->is_first_pass_due = false;
         engine->is_first_pass_done = true;
         published_complete(engine->published);

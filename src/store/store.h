@@ -164,6 +164,7 @@ struct cache;
 struct store {
     const struct store_ops *ops;
     struct cache *cache; // owned by the store; read by the engine while it gathers
+    int64_t settled_ms;  // so long nothing has come before it tells a batch
 };
 
 // What a store has to know of a kind beside its table.

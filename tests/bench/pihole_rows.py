@@ -91,10 +91,23 @@ def question(name, kind=b"\0\1\0\1"):
     return b"".join(bytes([len(label)]) + label for label in name.encode().split(b".")) + b"\0" + kind
 
 
+def moment(line):
+    """When a line of the log was written."""
+    return datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp()
+
+
 def first_turn(program):
     """When the batch was looked at first: of the folder, behind its wait for editors."""
-    moment = program.lines("reconcile started")[0]["time"]
-    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
+    return moment(program.lines("reconcile started")[0])
+
+
+def parts(program, saved, done):
+    """Where the time went from the last save on, in milliseconds."""
+    begun = max(each for each in map(moment, program.lines("talk begins")) if each <= done)
+    times = (saved, first_turn(program), begun, done)
+    labels = ("settling", "queue", "read, PATCH and resolver")
+    return ", ".join(f"{part} {1000 * (end - begin):.0f}"
+                     for part, begin, end in zip(labels, times, times[1:]))
 
 
 def serial(pihole, first, count):
@@ -114,6 +127,7 @@ def move_in(site, here, wanted):
         stage.write_text("\n---\n".join(texts))
     for stage in sorted(here.glob("stage-*.yaml")):
         stage.rename(site.folder / stage.name)
+    return time.time()
 
 
 def spent(pihole):
@@ -126,9 +140,10 @@ def add_many(table, folder, count, target_ms, serial_count):
     with pihole_in(folder, f"many{count}", "--real-time") as (programs, here, pihole):
         site = Ingresses(programs, here, pihole).start("--log-level", "debug")
         wanted = names(count)
-        move_in(site, here, wanted)
+        saved = move_in(site, here, wanted)
         done = Asker(pihole).wait(wanted, TARGET)
         took = 1000 * (done - first_turn(site.program))
+        whole, shares = 1000 * (done - saved), parts(site.program, saved, done)
         cost, written = spent(pihole), pihole.counter("written_octets") / 1e6
     with pihole_in(folder, f"serial{count}", "--real-time") as (_, _, pihole):
         peer = serial(pihole, 0, serial_count) * count / serial_count
@@ -137,6 +152,8 @@ def add_many(table, folder, count, target_ms, serial_count):
               f"<= {target_ms} ms", took <= target_ms,
               f"serial Go client {peer / 1000:.1f} s{more}: ratio {took / peer:.3f}")
     if count == 100:
+        table.add("100 Ingresses in a folder: last save to all names resolvable",
+                  f"{whole:.0f} ms ({shares})", "<= 150 ms", whole <= 150)
         table.add("100 Ingresses at once: written to the disk of the Pi-hole", f"{written:.2f} MB",
                   "<= 0.5 MB", written <= 0.5)
 

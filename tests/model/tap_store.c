@@ -178,7 +178,9 @@ struct store *tap_store_new(struct store *inner,
                             void *context)
 {
     struct tap_store *tap = mem_new_of(struct tap_store);
-    *tap = (struct tap_store){
-        .store = {&tap_ops, inner->cache}, .inner = inner, .noted = noted, .context = context};
+    *tap = (struct tap_store){.store = {&tap_ops, inner->cache, inner->settled_ms},
+                              .inner = inner,
+                              .noted = noted,
+                              .context = context};
     return &tap->store;
 }

@@ -312,7 +312,7 @@ static struct folder *make(const struct world *world, const struct folder_option
                            struct log *log)
 {
     struct folder *folder = mem_new_of(struct folder);
-    folder->store = (struct store){&folder_ops, cache_new()};
+    folder->store = (struct store){&folder_ops, cache_new(), SETTLE_MS};
     folder->world = *world;
     folder->log = log;
     folder->lock = folder->dir_lock = -1;
