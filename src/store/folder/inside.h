@@ -77,7 +77,8 @@ struct load {
     char (*spared)[37]; // uids of documents that nobody serves now
     size_t spared_count;
     size_t spared_capacity;
-    bool has_unreadable; // documents: whose they are is not known
+    bool has_unreadable;     // documents: whose they are is not known
+    struct buffer farewells; // lines of the journal: what went while nobody was there
 };
 
 // A document that another file's status file holds now: once that is written, the old one goes.

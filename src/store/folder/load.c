@@ -16,6 +16,7 @@ void load_done(struct folder *folder)
     free(load->files.items);
     free(load->items);
     free(load->spared);
+    buffer_done(&load->farewells);
     *load = (struct load){0};
 }
 

@@ -8,7 +8,12 @@
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
 
-enum { UID_OCTETS = 36, NAME_OCTETS_MAX = 253, NAMESPACE_OCTETS_MAX = 63 };
+enum {
+    FAREWELLS_OCTETS = 256 * 1024,
+    UID_OCTETS = 36,
+    NAME_OCTETS_MAX = 253,
+    NAMESPACE_OCTETS_MAX = 63
+};
 
 struct keys {
     struct arena *arena;
@@ -78,6 +83,17 @@ static void revive(struct folder *folder, struct draft *draft, uint32_t file, bo
         pass_miss(folder, id);
 }
 
+// Nobody waits for it: it leaves at once, also for those who read the journal.
+static void leave(struct folder *folder, struct draft *draft, uint32_t file, struct text key)
+{
+    folder_drop(folder, file, key);
+    if (!folder->is_leading)
+        return;
+    draft_step(folder, draft);
+    draft_write_line(&folder->load.farewells, folder, draft, file, true);
+    behind_cover(folder, file);
+}
+
 static void take_orphan(void *context, struct draft *draft, uint32_t file)
 {
     struct folder *folder = context;
@@ -87,7 +103,7 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
     if (is_kept || draft->ours.has_finalizer)
         revive(folder, draft, file, is_kept);
     else
-        folder_drop(folder, file, buffer_text(&key));
+        leave(folder, draft, file, buffer_text(&key));
 }
 
 struct orphanage {
@@ -285,6 +301,20 @@ static void sweep(struct folder *folder)
     sweep_made(folder);
 }
 
+// Where it fails, what went is told as such until the next checkpoint, and nothing is lost.
+static void say_farewell(struct folder *folder)
+{
+    struct error err = {0};
+    struct buffer *lines = &folder->load.farewells;
+    if (!lines->len)
+        return;
+    if (!journal_append(&folder->journal, buffer_text(lines), &err)) {
+        trouble_set(folder, TROUBLE_JOURNAL, &err);
+        behind_look_at_journal(folder);
+    }
+    buffer_clear(lines);
+}
+
 enum step load_orphans(struct folder *folder, int64_t until_ms)
 {
     struct load *load = &folder->load;
@@ -302,9 +332,12 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
             trouble_set(folder, TROUBLE_STATUS, &err);
             return STEP_FAILED;
         }
+        if (load->farewells.len > FAREWELLS_OCTETS)
+            say_farewell(folder);
         if (load->next < load->files.count && folder_now_ms(folder) >= until_ms)
             return STEP_AGAIN;
     }
+    say_farewell(folder);
     folder->pass.is_load = false;
     drop_unseen(folder);
     sweep(folder);
