@@ -301,6 +301,8 @@ struct publication {
     bool was_served;         // its servers had it before this process began
     bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
     const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own
+    const struct zone *next; // to be published once the store has the status of this verdict; or
+                             // NULL. Borrowed for the turn
 };
 
 struct verdict_note { // an Event
@@ -369,8 +371,8 @@ struct verdict {
     size_t note_count;
     struct verdict_line lines[VERDICT_NOTES_MAX];
     size_t line_count;
-    // Of a kind without a condition Ready: what keeps the subject from being as it asks. reason
-    // NULL: nothing.
+    // What keeps the subject from being as it asks, where a condition Ready does not say it, or not
+    // all of it. reason NULL: nothing.
     struct verdict_obstacle {
         const char *reason;
         const char *text;

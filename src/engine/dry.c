@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dns/zone.h"
 #include "engine/state.h"
 
 // What a dry run keeps: changes that would have been sent, and what is in the way of the rest.
@@ -19,6 +20,14 @@ struct obstacle {
     char *message;
 };
 
+// What a key would have served.
+struct planned_zone {
+    uint8_t *apex; // NULL: nothing
+    size_t apex_len;
+    char *group;             // NULL: none
+    const struct zone *zone; // own reference; NULL: what was served stays
+};
+
 struct dry_run {
     struct arena *arena;
     struct planned *planned;
@@ -26,6 +35,8 @@ struct dry_run {
     size_t planned_capacity;
     struct obstacle *obstacles; // by key
     size_t obstacle_capacity;
+    struct planned_zone *zones; // by key
+    size_t zone_capacity;
     bool *may_stand; // by claim
     size_t may_stand_capacity;
 };
@@ -44,6 +55,14 @@ static void obstacle_clear(struct obstacle *obstacle)
     *obstacle = (struct obstacle){0};
 }
 
+static void planned_zone_clear(struct planned_zone *planned)
+{
+    free(planned->apex);
+    free(planned->group);
+    zone_unref(planned->zone);
+    *planned = (struct planned_zone){0};
+}
+
 void dry_run_free(struct dry_run *run)
 {
     if (!run)
@@ -53,7 +72,10 @@ void dry_run_free(struct dry_run *run)
     for (size_t i = 0; i < run->obstacle_capacity; i++)
         obstacle_clear(&run->obstacles[i]);
     free(run->planned);
+    for (size_t i = 0; i < run->zone_capacity; i++)
+        planned_zone_clear(&run->zones[i]);
     free(run->obstacles);
+    free(run->zones);
     free(run->may_stand);
     arena_free(run->arena);
     free(run);
@@ -132,8 +154,41 @@ static void note_ready(struct obstacle *obstacle, const struct value *status)
     obstacle->message = text_dup(value_text_at(ready, "message"));
 }
 
+static const struct zone *zone_of(const struct publication *publication)
+{
+    if (publication->next)
+        return publication->next;
+    return publication->what == PUBLISH_ZONE ? publication->zone : NULL;
+}
+
+static bool is_kept(const struct publication *publication)
+{
+    return publication->what == PUBLISH_KEEP ||
+           (publication->what == PUBLISH_UNAVAILABLE && publication->was_served);
+}
+
+static void note_zone(struct dry_run *run, uint32_t key, const struct publication *publication)
+{
+    size_t before = run->zone_capacity;
+    mem_reserve(&run->zones, &run->zone_capacity, (size_t)key + 1);
+    for (size_t i = before; i < run->zone_capacity; i++)
+        run->zones[i] = (struct planned_zone){0};
+    struct planned_zone *planned = &run->zones[key];
+    const struct zone *zone = zone_of(publication);
+    planned_zone_clear(planned);
+    if (!zone && !is_kept(publication))
+        return;
+    *planned = (struct planned_zone){
+        .apex = mem_copy(publication->apex, publication->apex_len),
+        .apex_len = publication->apex_len,
+        .group = publication->group ? mem_copy_text(publication->group) : NULL,
+        .zone = zone ? zone_ref(zone) : NULL,
+    };
+}
+
 void dry_run_note(struct dry_run *run, uint32_t key, const struct verdict *verdict)
 {
+    note_zone(run, key, &verdict->publication);
     size_t before = run->obstacle_capacity;
     mem_reserve(&run->obstacles, &run->obstacle_capacity, (size_t)key + 1);
     for (size_t i = before; i < run->obstacle_capacity; i++)
@@ -214,4 +269,20 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
     }
     each_obstacle(engine, calls);
     each_trouble(engine, calls);
+}
+
+void engine_plan_zones(const struct engine *engine,
+                       void (*zone)(void *context, const struct engine_zone *zone), void *context)
+{
+    const struct dry_run *run = engine->dry_run;
+    for (size_t id = 0; id < run->zone_capacity && id < engine->key_used; id++) {
+        const struct planned_zone *planned = &run->zones[id];
+        const struct key *key = &engine->keys[id];
+        if (!planned->apex || key->is_gone || is_over(key->object))
+            continue;
+        zone(context, &(struct engine_zone){.object = key->object,
+                                            .apex = {planned->apex, planned->apex_len},
+                                            .group = planned->group,
+                                            .zone = planned->zone});
+    }
 }

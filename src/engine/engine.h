@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "dns/dname.h"
 #include "engine/controller.h"
 #include "io/world.h"
 #include "providers/provider.h"
@@ -144,6 +145,16 @@ struct engine_plan_calls {
 // Of a dry run that rests, or has had its time: every change, in the order in which they would be
 // sent first, one after the other; a change that waits for another one is told behind it.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
+// A zone that would be served. All of it is borrowed for the length of the call.
+struct engine_zone {
+    const struct object *object;
+    struct dname apex;
+    const char *group;       // of servers; NULL: none
+    const struct zone *zone; // NULL: what was served last stays
+};
+// Of a dry run that rests: each of them, in no order.
+void engine_plan_zones(const struct engine *engine,
+                       void (*zone)(void *context, const struct engine_zone *zone), void *context);
 
 // ---- looking in ---------------------------------------------------------------------------------
 

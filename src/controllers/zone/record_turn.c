@@ -135,6 +135,17 @@ static void put_zone(struct turn *turn)
         &(struct zone_label){ZONE_PARENT_LABEL, turn->ours.parent_label, zone ? label : NULL}, 1);
 }
 
+static void put_obstacle(struct turn *turn)
+{
+    const struct forest_record *view = &turn->view;
+    bool is_adopted = view->accepted == REASON_ADOPTED;
+    if (is_adopted && view->conflicted == REASON_NO_CONFLICT)
+        return;
+    turn->out->obstacle =
+        is_adopted ? (struct verdict_obstacle){reason_name(view->conflicted), view->conflicted_text}
+                   : (struct verdict_obstacle){reason_name(view->accepted), view->accepted_text};
+}
+
 static bool turn_init(struct turn *turn)
 {
     struct record_spec spec;
@@ -150,6 +161,7 @@ void record_decide(const struct snapshot *snapshot, void *memo, struct verdict *
         return;
     struct programmed programmed = programmed_of(&turn);
     put_zone(&turn);
+    put_obstacle(&turn);
     if (is_too_early(&turn, programmed.reason))
         return;
     turn.status.observed_generation = snapshot->subject->generation;

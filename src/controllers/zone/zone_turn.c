@@ -23,6 +23,7 @@ struct turn {
     const struct zones_group *group;
     const struct zone *published; // that is answered, as the store has it
     struct server_view *servers;  // as many as the snapshot has
+    const struct zone *numbered;  // under the hash and serial of the status; NULL: those stay
     size_t entry_octets;          // of the entries that this turn puts; 0: of none
 };
 
@@ -105,6 +106,7 @@ static size_t entry_limit(const struct turn *turn)
 static void put_content(struct turn *turn, const struct zone_content *content)
 {
     struct zone_status *status = &turn->status;
+    turn->numbered = content->zone;
     status->hash = text_in(turn, content->hash);
     status->has_serial = true;
     status->serial = zone_serial(content->zone);
@@ -222,6 +224,7 @@ static void publish(struct turn *turn)
     publication->apex_len = turn->view.fqdn.len;
     publication->group = turn->group ? turn->group->name : NULL;
     publication->zone = zone;
+    publication->next = is_served_kind(turn) && turn->numbered != zone ? turn->numbered : NULL;
 }
 
 // ---- servers ------------------------------------------------------------------------------------
@@ -465,6 +468,9 @@ void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *ou
     recall(&turn);
     publish(&turn);
     put_servers(&turn);
+    if (turn.view.accepted != REASON_ACCEPTED)
+        out->obstacle =
+            (struct verdict_obstacle){reason_name(turn.view.accepted), turn.view.accepted_text};
     set(&turn, "Accepted", turn.view.accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,
         turn.view.accepted, turn.view.accepted_text);
     set_ready(&turn);

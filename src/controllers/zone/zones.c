@@ -200,7 +200,7 @@ static bool take_group(const void *context, struct text name, struct zone_limits
     const struct zones_group *group = find_group(context, name);
     if (group)
         *limits = (struct zone_limits){group->max_records_per_type, group->max_types_per_name};
-    return group != NULL;
+    return group || ((const struct zones *)context)->settings->is_config_elsewhere;
 }
 
 static const char *catalog_of(const void *context, struct dname name)
