@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "commands/manifest.h"
-#include "dns/zones_config.h"
+#include "commands/zones.h"
 #include "io/disk.h"
 #include "kinds/zone/zone_kind.h"
 
@@ -14,27 +14,6 @@
 #define FILE_NAME "zones.yaml"
 
 enum { CONFIG_OCTETS_MAX = 512 * 1024, PORT = 5300 };
-
-// Any key will do to see whether the rest of the file is right.
-static bool pretend_secret(void *context, const char *file, struct buffer *out, struct error *err)
-{
-    (void)context;
-    (void)file;
-    (void)err;
-    buffer_add_text(out, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
-    return true;
-}
-
-static bool refuse(const char *path, const struct findings *findings, struct error *err)
-{
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->level == FINDING_ERROR)
-            return error_set(err, FAULT_SPEC, "", "%s:%u:%u: %s", path, finding->line,
-                             finding->column, finding_text(findings->arena, finding));
-    }
-    return error_set(err, FAULT_SPEC, "", "%s: cannot be used", path);
-}
 
 // A key's file is a key of the Secret.
 static bool take_key(struct manifest *manifest, const char *path, const char *file,
@@ -53,18 +32,10 @@ static bool take_key(struct manifest *manifest, const char *path, const char *fi
 static bool take_keys(struct manifest *manifest, const char *path, struct text content,
                       struct error *err)
 {
-    struct value *tree = NULL;
-    bool has;
-    struct findings findings = {.arena = manifest->arena};
-    CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(content, &value_manifest_limits);
-    if (!yaml_reader_next(reader, manifest->arena, &tree, &has, err))
-        return error_prefix(err, "%s:", path);
     CLEANUP(zones_config)
-    struct zones_config *config =
-        zones_config_new(has ? tree : NULL, pretend_secret, NULL, &findings);
+    struct zones_config *config = zones_config_parse(manifest->arena, path, content, err);
     if (!config)
-        return refuse(path, &findings, err);
+        return false;
     for (size_t i = 0; i < config->key_count; i++)
         if (!take_key(manifest, path, config->keys[i].secret_file, err))
             return false;

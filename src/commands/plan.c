@@ -5,6 +5,7 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/rehearsal.h"
+#include "commands/zones.h"
 
 static const struct {
     const char *name;
@@ -44,10 +45,21 @@ static int plan_run(struct invocation *invocation)
     struct setup setup;
     struct error err;
     struct proposal proposal = {.arena = invocation->arena};
+    CLEANUP(zones_config) struct zones_config *config = NULL;
     if (!setup_init(&setup, invocation, &err))
         return command_fail(2, "%s", err.text);
+    if (!zones_config_look(invocation, &config, &err)) {
+        setup_done(&setup);
+        return command_fail(2, "%s", err.text);
+    }
+    const struct zones_config *zones = config;
+    zones_config_use(&setup, &zones, zones != NULL);
     struct rehearsal rehearsal = {
-        .setup = &setup, .timeout_ms = option_ms(invocation, "timeout"), .takes_part = true};
+        .setup = &setup,
+        .timeout_ms = option_ms(invocation, "timeout"),
+        .takes_part = true,
+        .zones_config = &zones,
+    };
     int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
                                                      : command_fail(2, "%s", err.text);
     if (rehearsal.is_part)
@@ -89,6 +101,16 @@ const struct command plan_command = {
         "no lease is taken: it may be run beside `signpost run`, where it shows what is not done "
         "yet.\n"
         "\n"
+        "Zones that Signpost serves itself are told of as a whole (zone), as members of their "
+        "servers' catalog (member), and record set by record set, beside what the status of their "
+        "Zones says is served; their SOA stands with 0 for its serial, which depends on when it is "
+        "made. Where a zone is too large for status.entries only the numbers of its records are "
+        "told. --zones-config is that of `signpost run`, whose keys are not read; without it zones "
+        "are taken to stay with their servers, and nothing is told of catalogs. In a cluster a "
+        "Zone that is deleted leaves nothing behind to compare with: its Records are told as "
+        "blocked. Where not all namespaces are read, zones are left out, unless --zones-config is "
+        "given and the namespaces are those that --namespaces names.\n"
+        "\n"
         "The last line has the counts and the checksum, by which `signpost plan apply` does "
         "exactly this plan. The same objects, and the same data of others where they go, give the "
         "same checksum, whenever and wherever the plan is made.\n"
@@ -98,8 +120,13 @@ const struct command plan_command = {
         "\"object\" (\"kind\", \"namespace\", \"name\") and, but for deletions, \"ttl\", "
         "\"values\" and where the type has them \"priority\", \"weight\", \"port\", and "
         "\"replaces\", "
-        "what is not ours there and would be overwritten; \"blocked\", "
-        "objects that are not Ready and would not be after these changes, with \"reason\", "
+        "what is not ours there and would be overwritten; in place of class, server, domain and "
+        "subdomain a change of a zone has \"zone\", and \"servers\" (its group) where that is "
+        "known: its type is that of the records, or zone, with \"records\" and "
+        "\"recordsBefore\", their numbers, \"note\", and \"hash\" where it is not known which "
+        "records change, or member, with \"catalog\"; \"blocked\", "
+        "objects that are not Ready or not accepted and would not be after these changes, with "
+        "\"reason\", "
         "\"message\" and \"object\"; \"refused\", documents that cannot be read, as "
         "\"file:line:column: text\"; \"troubles\", Pi-holes that cannot be worked with now, with "
         "\"class\", \"server\", \"reason\", \"message\" and \"unread\", whether nothing is known "
@@ -108,15 +135,18 @@ const struct command plan_command = {
         "changes in canonical JSON: without blanks, as it is printed.\n"
         "\n"
         "In a cluster you need the right to list what the controllers read (`signpost manifests "
-        "--rbac`), and none to watch or write. Controllers that lack it are left out, which is "
+        "--rbac`) and to get Zones, and none to watch or write. Controllers that lack it are left "
+        "out, which is "
         "told "
         "on stderr.\n"
         "\n"
         "Exit code 0: done; 1: there are changes, with --exit-code; 2: not all could be read.",
     .examples = "signpost plan --dir ./manifests\n"
+                "signpost plan --dir ./manifests --zones-config zones.yaml\n"
                 "signpost plan --exit-code --output markdown > plan.md\n"
                 "signpost plan --output json | jq -r .checksum\n",
-    .groups = {{place_options, PLACE_OPTION_COUNT, true},
+    .groups = {{zones_options, ZONES_LOOK_OPTION_COUNT, false},
+               {place_options, PLACE_OPTION_COUNT, true},
                {setup_options, SETUP_OPTION_COUNT, true},
                {pihole_options, PIHOLE_OPTION_COUNT, true},
                {lease_options, LEASE_OPTION_COUNT, true},

@@ -10,6 +10,7 @@
 #include "commands/process.h"
 #include "commands/rehearsal.h"
 #include "commands/writer.h"
+#include "commands/zones.h"
 #include "dns/plan_sum.h"
 #include "kinds/dnsplan/dnsplan.h"
 
@@ -18,7 +19,8 @@ enum { LOOK_MS = 500, REST_FACTOR = 4 };
 struct apply {
     const struct invocation *invocation;
     struct setup setup;
-    struct loop *loop; // of the pauses
+    struct zones_config *zones_config; // NULL: not known
+    struct loop *loop;                 // of the pauses
     struct proposal plan;
     struct carry carry;
     int64_t began_ms;
@@ -34,9 +36,11 @@ static int64_t left_ms(const struct apply *apply)
 static bool make_plan(struct apply *apply, struct proposal *plan, struct error *err)
 {
     int64_t left = left_ms(apply);
+    const struct zones_config *zones = apply->zones_config;
     struct rehearsal rehearsal = {
         .setup = &apply->setup,
         .timeout_ms = left > LOOK_MS ? left : LOOK_MS,
+        .zones_config = &zones,
     };
     return rehearse(&rehearsal, plan, err);
 }
@@ -238,6 +242,20 @@ static int apply_run_opened(struct apply *apply, const char *checksum)
     return carry_out(apply);
 }
 
+static int apply_run_set_up(struct apply *apply, const char *checksum)
+{
+    struct error err;
+    if (!zones_config_look(apply->invocation, &apply->zones_config, &err))
+        return command_fail(2, "%s", err.text);
+    const struct zones_config *zones = apply->zones_config;
+    zones_config_use(&apply->setup, &zones, zones != NULL);
+    apply->loop = loop_new();
+    int code = apply_run_opened(apply, checksum);
+    proposal_done(&apply->plan);
+    loop_free(apply->loop);
+    return code;
+}
+
 static int apply_run(struct invocation *invocation)
 {
     struct error err;
@@ -247,10 +265,8 @@ static int apply_run(struct invocation *invocation)
         return command_fail(2, "give --checksum SUM, as `signpost plan` prints it");
     if (!writer_setup_init(&apply.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    apply.loop = loop_new();
-    int code = apply_run_opened(&apply, checksum);
-    proposal_done(&apply.plan);
-    loop_free(apply.loop);
+    int code = apply_run_set_up(&apply, checksum);
+    zones_config_free(apply.zones_config);
     setup_done(&apply.setup);
     return code;
 }
@@ -275,7 +291,7 @@ const struct command plan_apply_command = {
         "given; the plan as it is by now is shown then. Otherwise takes the lock of the folder or "
         "the Lease of the cluster as `signpost run` does, sends each change of the plan once and "
         "no other, writes status, and says of each change what came of it. A change that fails is "
-        "not sent again.\n"
+        "not sent again. Zones are left to `signpost run`, which serves them.\n"
         "\n"
         "Where a running Signpost leads, that one does all of it by itself: then this command "
         "waits "
@@ -287,6 +303,7 @@ const struct command plan_apply_command = {
     .examples = "signpost plan --dir ./manifests\n"
                 "signpost plan apply --dir ./manifests --checksum 3f9c...\n",
     .groups = {{apply_rows, COUNT_OF(apply_rows), false},
+               {zones_options, ZONES_LOOK_OPTION_COUNT, false},
                {place_options, PLACE_OPTION_COUNT, true},
                {setup_options, SETUP_OPTION_COUNT, true},
                {pihole_options, PIHOLE_OPTION_COUNT, true},

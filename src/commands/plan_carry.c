@@ -1,6 +1,7 @@
 #include "commands/plan_carry.h"
 
 #include "commands/process.h"
+#include "controllers/zone/zone_controller.h"
 #include "engine/engine.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
@@ -15,6 +16,8 @@ struct crew {
     struct loop *loop;
     struct loop_timer timer;
     struct store *store;
+    const struct controller *controllers[CHOSEN_MAX];
+    const void *settings[CHOSEN_MAX];
     struct engine *engine;
     int64_t began_ms;
     bool is_leaving;
@@ -43,6 +46,10 @@ static void explain_waiting(const struct crew *crew)
     const struct proposal *plan = crew->carry->plan;
     for (size_t i = 0; i < plan->count; i++) {
         struct carry_result *result = &crew->carry->results[i];
+        if (plan->changes[i].zone) {
+            result->text = "zones are served by `signpost run`: start it";
+            continue;
+        }
         const struct lane_view *view = engine_lane(crew->engine, plan->changes[i].lane);
         if (result->end == CARRY_WAITING && view && view->trouble.fault != FAULT_NONE)
             result->text = arena_copy_text(plan->arena, view->trouble.text);
@@ -175,16 +182,29 @@ static void failed(void *context, const struct error *err)
 
 // ---- from beginning to end ----------------------------------------------------------------------
 
+// Those of zones do not run here: a serial that nobody serves would be a change that nobody sees.
+static size_t choose_controllers(struct crew *crew)
+{
+    size_t count = 0;
+    const struct setup *setup = crew->carry->setup;
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        if (setup->controllers[i]->overview == zone_controller.overview)
+            continue;
+        crew->controllers[count] = setup->controllers[i];
+        crew->settings[count++] = setup->settings[i];
+    }
+    return count;
+}
+
 static bool open_engine(struct crew *crew, struct error *err)
 {
-    struct setup *setup = crew->carry->setup;
     const struct engine_options options = {
         .world = &crew->process.world,
         .log = crew->process.log,
         .store = crew->store,
-        .controllers = setup->controllers,
-        .settings = (const void *const *)setup->settings,
-        .controller_count = setup->controller_count,
+        .controllers = crew->controllers,
+        .settings = crew->settings,
+        .controller_count = choose_controllers(crew),
         .providers = providers,
         .provider_count = provider_count,
         .leading = leading,

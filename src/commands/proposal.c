@@ -55,6 +55,28 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
     kept->name = keep(proposal, name);
 }
 
+void proposal_add_zone(struct proposal *proposal, enum engine_act act,
+                       const struct proposal_zone *zone, const struct kind *kind,
+                       const char *namespace_, const char *object)
+{
+    struct proposal_zone *kept = arena_new_of(proposal->arena, struct proposal_zone);
+    *kept = *zone;
+    mem_reserve(&proposal->changes, &proposal->capacity, proposal->count + 1);
+    proposal->changes[proposal->count] = (struct proposal_change){
+        .act = act,
+        .lane = arena_printf(proposal->arena, "zone %s", zone->apex),
+        .server = zone->servers ? zone->servers : "",
+        .name = zone->name,
+        .zone = kept,
+        .kind = kind,
+        .namespace_ = namespace_,
+        .object = object,
+        .order = proposal->count,
+    };
+    proposal->changes[proposal->count].class_name = proposal->changes[proposal->count].lane;
+    proposal->count++;
+}
+
 void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle)
 {
     mem_reserve(&proposal->obstacles, &proposal->obstacle_capacity, proposal->obstacle_count + 1);
@@ -124,6 +146,8 @@ static int compare_slots(const struct proposal_change *a, const struct proposal_
     int order = strcmp(a->lane, b->lane);
     if (!order)
         order = strcmp(a->server, b->server);
+    if (!order && a->zone && b->zone)
+        order = proposal_zone_compare(a->zone, b->zone);
     if (!order)
         order = strcmp(a->name, b->name);
     if (!order)
@@ -203,6 +227,8 @@ void proposal_close(struct proposal *proposal)
 static bool has_same_content(const struct proposal_change *a, const struct proposal_change *b)
 {
     const char *was = a->replaces ? a->replaces : "";
+    if (a->zone && b->zone)
+        return a->act == b->act && proposal_zone_equal(a->zone, b->zone);
     return a->act == ENGINE_DELETE ||
            (record_set_equal(&a->set, &b->set) && !strcmp(was, b->replaces ? b->replaces : ""));
 }

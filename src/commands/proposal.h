@@ -4,11 +4,30 @@
 #include <stddef.h>
 
 #include "base/memory.h"
+#include "base/value.h"
 #include "dns/record.h"
 #include "engine/engine.h"
 
 // A plan as data: every change that would be sent, what is in the way of others, and a checksum by
 // which somebody can approve exactly these changes. The order is always the same.
+
+// What changes in a zone that we serve ourselves, in the order in which it is told.
+enum proposal_part { PROPOSAL_ZONE, PROPOSAL_MEMBER, PROPOSAL_RECORDS };
+struct proposal_zone {
+    enum proposal_part part;
+    const char *apex;    // "shop.example"
+    const char *servers; // the group; NULL: none, or not known
+    const char *name;    // owner name
+    const char *type;    // RECORDS: "A"
+    uint32_t ttl_s;      // RECORDS, as the values: of a deletion it does not count
+    const char **values; // rdata
+    size_t value_count;
+    const char *catalog; // MEMBER: of which it is one
+    int64_t records;     // ZONE: how many it has then, and had before; -1: none, or as many
+    int64_t records_before;
+    const char *note; // ZONE, for people; or NULL
+    const char *hash; // ZONE, where it is not told which records change: what they come to; or NULL
+};
 
 struct proposal_change {
     enum engine_act act;
@@ -17,7 +36,8 @@ struct proposal_change {
     const char *server;
     const char *name; // owner name
     struct record_set set;
-    const char *replaces;    // what it overwrites that is not ours, for people; or NULL
+    const struct proposal_zone *zone; // in place of class, server and set; or NULL
+    const char *replaces;             // what it overwrites that is not ours, for people; or NULL
     const struct kind *kind; // of the object for which it is; NULL: nobody wants it any more
     const char *namespace_;  // "" when cluster-scoped
     const char *object;
@@ -64,6 +84,10 @@ struct proposal {
 
 void proposal_done(struct proposal *proposal);
 void proposal_add(struct proposal *proposal, const struct engine_change *change);
+// The texts of `zone` live as long as the proposal's arena.
+void proposal_add_zone(struct proposal *proposal, enum engine_act act,
+                       const struct proposal_zone *zone, const struct kind *kind,
+                       const char *namespace_, const char *object);
 void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle);
 void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble);
 void proposal_add_refused(struct proposal *proposal, const char *text);
@@ -78,6 +102,17 @@ const struct proposal_change *proposal_find(const struct proposal *proposal,
                                             const struct engine_change *change);
 // The first backend that could not be read (of that lane, when `lane` is not NULL), or NULL.
 const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *lane);
+
+// ---- of zones (proposal_zone.c) -----------------------------------------------------------------
+
+// "zone", "member", or the type of the records.
+const char *proposal_zone_type(const struct proposal_zone *zone);
+// What there is to tell beside name, TTL and type; nothing for records that go.
+void proposal_zone_write_values(struct buffer *out, const struct proposal_zone *zone);
+void proposal_zone_put(struct arena *arena, struct value *map, const struct proposal_zone *zone,
+                       bool is_deletion);
+int proposal_zone_compare(const struct proposal_zone *a, const struct proposal_zone *b);
+bool proposal_zone_equal(const struct proposal_zone *a, const struct proposal_zone *b);
 
 // ---- as text (proposal_text.c) ------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ static void write_numbers(struct buffer *out, const struct record_set *set)
             buffer_printf(out, "%d ", numbers[i]);
 }
 
-static void write_values(struct buffer *out, const struct record_set *set)
+static void write_set_values(struct buffer *out, const struct record_set *set)
 {
     for (size_t i = 0; i < set->value_count; i++) {
         AUTO_BUFFER quoted = {0};
@@ -44,17 +44,43 @@ static void write_values(struct buffer *out, const struct record_set *set)
     }
 }
 
+static const char *type_of(const struct proposal_change *change)
+{
+    return change->zone ? proposal_zone_type(change->zone) : record_type_name(change->set.type);
+}
+
+// Record sets that go have neither TTL nor values.
+static bool has_ttl(const struct proposal_change *change)
+{
+    bool is_whole = change->zone && change->zone->part != PROPOSAL_RECORDS;
+    return change->act != ENGINE_DELETE && !is_whole;
+}
+
+static uint32_t ttl_of(const struct proposal_change *change)
+{
+    return change->zone ? change->zone->ttl_s : change->set.ttl_s;
+}
+
+static void write_values(struct buffer *out, const struct proposal_change *change)
+{
+    AUTO_BUFFER values = {0};
+    if (change->zone)
+        proposal_zone_write_values(&values, change->zone);
+    else if (change->act != ENGINE_DELETE)
+        write_set_values(&values, &change->set);
+    write_clean(out, buffer_text(&values));
+}
+
 void proposal_write_change(struct buffer *out, const struct proposal_change *change)
 {
-    const struct record_set *set = &change->set;
+    AUTO_BUFFER values = {0};
     buffer_printf(out, "%s %s ", signs[change->act], change->name);
-    if (change->act != ENGINE_DELETE)
-        buffer_printf(out, "%u ", set->ttl_s);
-    buffer_add_text(out, record_type_name(set->type));
-    if (change->act == ENGINE_DELETE)
-        return;
-    buffer_add_char(out, ' ');
-    write_values(out, set);
+    if (has_ttl(change))
+        buffer_printf(out, "%u ", ttl_of(change));
+    buffer_add_text(out, type_of(change));
+    write_values(&values, change);
+    if (values.len)
+        buffer_printf(out, " %s", values.at);
     if (!change->replaces)
         return;
     buffer_add_text(out, ", not ours before: ");
@@ -112,7 +138,11 @@ static void add_group(struct buffer *out, const struct proposal *proposal, size_
     const struct proposal_change *change = &proposal->changes[at];
     if (at && is_same_class(&proposal->changes[at - 1], change))
         return;
-    buffer_printf(out, "%s%s (%s)\n", at ? "\n" : "", change->class_name, change->server);
+    const char *what = change->zone ? "servers " : "";
+    buffer_printf(out, "%s%s", at ? "\n" : "", change->class_name);
+    if (*change->server)
+        buffer_printf(out, " (%s%s)", what, change->server);
+    buffer_add_char(out, '\n');
 }
 
 static void add_change(struct buffer *out, const struct proposal_change *change, size_t columns)
@@ -225,10 +255,8 @@ static void put_content(struct arena *arena, struct value *map, const struct rec
     value_set(map, TEXT("values"), values);
 }
 
-static struct value *make_change(struct arena *arena, const struct proposal_change *change)
+static void put_set(struct arena *arena, struct value *map, const struct proposal_change *change)
 {
-    struct value *map = value_make(arena, VALUE_MAP);
-    value_put_text(arena, map, "action", words[change->act]);
     value_put_text(arena, map, "class", change->class_name);
     value_put_text(arena, map, "server", change->server);
     value_put_text(arena, map, "name", change->name);
@@ -239,6 +267,16 @@ static struct value *make_change(struct arena *arena, const struct proposal_chan
         put_content(arena, map, &change->set);
     if (change->replaces)
         value_put_text(arena, map, "replaces", change->replaces);
+}
+
+static struct value *make_change(struct arena *arena, const struct proposal_change *change)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put_text(arena, map, "action", words[change->act]);
+    if (change->zone)
+        proposal_zone_put(arena, map, change->zone, change->act == ENGINE_DELETE);
+    else
+        put_set(arena, map, change);
     value_set(map, TEXT("object"),
               make_object(arena, change->kind, change->namespace_, change->object));
     return map;
@@ -335,17 +373,15 @@ static void add_row(struct buffer *out, const struct proposal_change *change)
 {
     AUTO_BUFFER values = {0};
     AUTO_BUFFER object = {0};
-    const struct text empty = TEXT("");
-    bool has_content = change->act != ENGINE_DELETE;
-    write_values(&values, &change->set);
+    write_values(&values, change);
     proposal_write_object(&object, change->kind, change->namespace_, change->object);
     buffer_printf(out, "| %s | ", words[change->act]);
     write_cell(out, text_of(change->name));
-    buffer_printf(out, " | %s | ", record_type_name(change->set.type));
-    if (has_content)
-        buffer_printf(out, "%u", change->set.ttl_s);
+    buffer_printf(out, " | %s | ", type_of(change));
+    if (has_ttl(change))
+        buffer_printf(out, "%u", ttl_of(change));
     buffer_add_text(out, " | ");
-    write_cell(out, has_content ? buffer_text(&values) : empty);
+    write_cell(out, buffer_text(&values));
     if (change->replaces) {
         buffer_add_text(out, ", not ours before: ");
         write_cell(out, text_of(change->replaces));
@@ -396,7 +432,7 @@ static void add_points(struct buffer *out, const struct proposal *proposal)
 void proposal_write_markdown(struct buffer *out, const struct proposal *proposal)
 {
     if (proposal->count)
-        buffer_add_text(out, "| change | name | type | TTL | values | class | object |\n"
+        buffer_add_text(out, "| change | name | type | TTL | values | class or zone | object |\n"
                              "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < proposal->count; i++)
         add_row(out, &proposal->changes[i]);

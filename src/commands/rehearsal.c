@@ -2,13 +2,18 @@
 
 #include <string.h>
 
+#include "commands/commands.h"
 #include "commands/look.h"
+#include "commands/plan_zones.h"
 #include "commands/process.h"
 #include "controllers/ingress/targets.h"
+#include "controllers/zone/zone_controller.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/kinds.h"
+#include "kinds/record/record_kind.h"
+#include "kinds/zone/zone_kind.h"
 #include "store/cache.h"
 #include "store/dry.h"
 
@@ -19,6 +24,7 @@ enum { CHECKS_MAX = 64, KINDS_MAX = 64, LEAVE_MS = 1000 };
 // With a loop of its own: what was put off there goes with it.
 struct stage {
     const struct rehearsal *rehearsal;
+    struct arena *arena; // of what it comes to
     struct process_world process;
     struct loop *loop;
     struct loop_timer timer;
@@ -26,7 +32,8 @@ struct stage {
     struct engine *engine;
     bool is_over;
     bool is_done;
-    size_t asked_count; // of servers, and the store, that have not answered
+    struct plan_zones *zones; // NULL: they are no part of it
+    size_t asked_count;       // of servers, and the store, that have not answered
     struct error error;
 };
 
@@ -34,6 +41,12 @@ static void stage_end(struct stage *stage)
 {
     stage->is_over = true;
     loop_stop(stage->loop);
+}
+
+static void answered(struct stage *stage)
+{
+    if (!--stage->asked_count)
+        stage_end(stage);
 }
 
 // ---- health -------------------------------------------------------------------------------------
@@ -49,8 +62,7 @@ static void healthy(void *context, const struct wish_result *result)
     struct stage *stage = asked->stage;
     const struct rehearsal *rehearsal = stage->rehearsal;
     rehearsal->health(rehearsal->context, asked->class_name, result->outcome);
-    if (!--stage->asked_count)
-        stage_end(stage);
+    answered(stage);
 }
 
 static void ask_class(void *context, const struct object *object)
@@ -65,6 +77,50 @@ static void ask_class(void *context, const struct object *object)
                asked);
 }
 
+static void zone_came(void *context)
+{
+    answered(context);
+}
+
+// Zones have records from other namespaces, and lie below zones there. Whoever names namespaces and
+// the configuration means those of a `signpost run` that sees no more either.
+static bool sees_part_of_zones(const struct stage *stage)
+{
+    const struct rehearsal *rehearsal = stage->rehearsal;
+    const struct place *place = &rehearsal->setup->place;
+    bool is_known = rehearsal->zones_config && *rehearsal->zones_config;
+    return place->is_cluster && place_namespaces(place) && (place->only || !is_known);
+}
+
+static void leave_zones_out(const struct stage *stage)
+{
+    if (cache_count(stage->store->cache, &zone_kind) ||
+        cache_count(stage->store->cache, &record_kind))
+        command_fail(0, "zones are left out, as those of other namespaces and their records are "
+                        "not read: plan all namespaces");
+}
+
+static bool has_zones(const struct setup *setup)
+{
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (setup->controllers[i] == &zone_controller)
+            return true;
+    return false;
+}
+
+static void ask_zones(struct stage *stage)
+{
+    if (!has_zones(stage->rehearsal->setup))
+        return;
+    if (sees_part_of_zones(stage)) {
+        leave_zones_out(stage);
+        return;
+    }
+    stage->zones = plan_zones_new(stage->arena, *stage->rehearsal->zones_config);
+    stage->asked_count +=
+        plan_zones_look(stage->zones, stage->engine, stage->store, zone_came, stage);
+}
+
 // What cannot be read is told by who keeps it.
 static void pages_came(void *context, const struct store_reply *reply)
 {
@@ -72,8 +128,7 @@ static void pages_came(void *context, const struct store_reply *reply)
     const struct rehearsal *rehearsal = stage->rehearsal;
     if (reply->is_ok)
         rehearsal->pages(rehearsal->context, reply->pages, reply->page_count);
-    if (!--stage->asked_count)
-        stage_end(stage);
+    answered(stage);
 }
 
 static void ask_pages(struct stage *stage)
@@ -92,6 +147,8 @@ static void rested(void *context)
         cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
     if (stage->rehearsal->pages)
         ask_pages(stage);
+    if (stage->rehearsal->zones_config)
+        ask_zones(stage);
     if (!stage->asked_count)
         stage_end(stage);
 }
@@ -138,9 +195,15 @@ static void time_is_over(void *context)
 
 // ---- what it came to ----------------------------------------------------------------------------
 
+struct gathering {
+    struct stage *stage;
+    struct proposal *out;
+};
+
 static void add_change(void *context, const struct engine_change *change)
 {
-    proposal_add(context, change);
+    const struct gathering *gathering = context;
+    proposal_add(gathering->out, change);
 }
 
 // That a server was not asked says nothing about it.
@@ -163,30 +226,55 @@ static bool is_of_server(const struct engine_obstacle *obstacle)
     return false;
 }
 
+// What stands in the way of zones that are not looked at as a whole is not known.
+static bool is_of_other_zones(const struct stage *stage, const struct kind *kind)
+{
+    return (kind == &record_kind && !stage->zones) ||
+           (kind == &zone_kind && sees_part_of_zones(stage));
+}
+
 static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
 {
-    if (is_mere_waiting(obstacle->reason) || is_of_server(obstacle))
+    const struct gathering *gathering = context;
+    if (is_mere_waiting(obstacle->reason) || is_of_server(obstacle) ||
+        is_of_other_zones(gathering->stage, obstacle->object->kind))
         return;
-    proposal_add_obstacle(context, obstacle);
+    proposal_add_obstacle(gathering->out, obstacle);
 }
 
 static void add_trouble(void *context, const struct engine_trouble *trouble)
 {
-    proposal_add_trouble(context, trouble);
+    const struct gathering *gathering = context;
+    proposal_add_trouble(gathering->out, trouble);
 }
 
 static void add_refused(void *context, const char *text)
 {
-    proposal_add_refused(context, text);
+    const struct gathering *gathering = context;
+    proposal_add_refused(gathering->out, text);
 }
 
-static bool gather(const struct stage *stage, struct proposal *out, struct error *err)
+static void add_gone(void *context, const struct kind *kind, const struct value *tree)
 {
-    const struct engine_plan_calls calls = {
-        .change = add_change, .obstacle = add_obstacle, .trouble = add_trouble, .context = out};
+    const struct gathering *gathering = context;
+    if (kind == &zone_kind && gathering->stage->zones)
+        plan_zones_take_gone(gathering->stage->zones, tree);
+}
+
+static bool gather(struct stage *stage, struct proposal *out, struct error *err)
+{
+    struct gathering gathering = {stage, out};
+    const struct setup_reader reader = {
+        .refused = add_refused, .gone = add_gone, .context = &gathering};
+    const struct engine_plan_calls calls = {.change = add_change,
+                                            .obstacle = add_obstacle,
+                                            .trouble = add_trouble,
+                                            .context = &gathering};
     engine_plan(stage->engine, &calls);
-    if (!setup_each_refused(stage->rehearsal->setup, out->arena, add_refused, out, err))
+    if (!setup_read_folder(stage->rehearsal->setup, out->arena, &reader, err))
         return false;
+    if (stage->zones)
+        plan_zones_tell(stage->zones, out);
     proposal_close(out);
     return true;
 }
@@ -238,6 +326,7 @@ static void stage_close(struct stage *stage)
 {
     loop_timer_cancel(stage->loop, &stage->timer);
     engine_free(stage->engine);
+    plan_zones_free(stage->zones);
     store_free(stage->store);
     process_world_done(&stage->process);
 }
@@ -304,7 +393,7 @@ static bool look_at_cluster(struct rehearsal *rehearsal, struct error *err)
 
 bool rehearse(struct rehearsal *rehearsal, struct proposal *out, struct error *err)
 {
-    struct stage stage = {.rehearsal = rehearsal};
+    struct stage stage = {.rehearsal = rehearsal, .arena = out->arena};
     if (rehearsal->setup->place.is_cluster && !look_at_cluster(rehearsal, err))
         return false;
     if (!process_world_init(&stage.process, rehearsal->setup->invocation, err))

@@ -13,6 +13,9 @@ struct rehearsal {
     // In a cluster, controllers that may not read what they need are left out, and told so on
     // stderr. Not set: then there is no dry run.
     bool takes_part;
+    // The zones that would be served are part of it, with the zones configuration as it is here;
+    // NULL behind that: it is not known. NULL: they are not.
+    const struct zones_config *const *zones_config;
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);

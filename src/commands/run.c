@@ -13,7 +13,6 @@
 #include "commands/webhook.h"
 #include "commands/zones.h"
 #include "controllers/ingress/ingress_controller.h"
-#include "controllers/zone/zone_controller.h"
 #include "doors/probes/probes.h"
 #include "engine/engine.h"
 #include "io/usage.h"
@@ -94,14 +93,6 @@ static void leading(void *context, bool is_leading)
     webhook_set_leading(run->webhook, is_leading);
 }
 
-static void point_at_zones(struct run_process *run)
-{
-    for (size_t i = 0; i < run->setup.controller_count; i++)
-        if (run->setup.controllers[i] == &zone_controller)
-            ((struct zone_settings *)run->setup.settings[i])->config =
-                zones_place_config(run->zones);
-}
-
 static void follow_piholes(struct run_process *run)
 {
     const struct pihole_place_options options = {
@@ -137,7 +128,7 @@ static bool open_engine(struct run_process *run, struct error *err)
     run->zones = zones_place_new(&run->process, run->invocation, err);
     if (!run->zones)
         return false;
-    point_at_zones(run);
+    zones_config_use(&run->setup, zones_place_config(run->zones), true);
     run->engine = engine_new(&options);
     engine_set_zones(run->engine, *zones_place_config(run->zones));
     follow_piholes(run);

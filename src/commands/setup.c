@@ -336,24 +336,20 @@ struct store *setup_open_store(struct setup *setup, const struct setup_store *ho
                                    : open_folder(setup, how, rows, count, err);
 }
 
-struct refusals {
-    void (*refused)(void *context, const char *text);
-    void *context;
-};
-
 static void take_entry(void *context, const struct folder_entry *entry)
 {
-    const struct refusals *refusals = context;
+    const struct setup_reader *reader = context;
     if (entry->fault)
-        refusals->refused(refusals->context, entry->fault);
+        reader->refused(reader->context, entry->fault);
+    if (entry->is_gone && reader->gone)
+        reader->gone(reader->context, entry->kind, entry->tree);
 }
 
-bool setup_each_refused(const struct setup *setup, struct arena *arena,
-                        void (*refused)(void *context, const char *text), void *context,
-                        struct error *err)
+bool setup_read_folder(const struct setup *setup, struct arena *arena,
+                       const struct setup_reader *reader, struct error *err)
 {
     struct store_kind rows[KINDS_MAX];
-    struct refusals refusals = {refused, context};
+    struct setup_reader given = *reader;
     const struct folder_options options = folder_options_of(setup, rows, list_kinds(setup, rows));
-    return setup->place.is_cluster || folder_read(&options, arena, take_entry, &refusals, err);
+    return setup->place.is_cluster || folder_read(&options, arena, take_entry, &given, err);
 }

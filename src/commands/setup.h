@@ -63,9 +63,14 @@ const struct kube_right *setup_rights(const struct setup *setup, const struct se
                                       struct arena *arena);
 // On a folder: every document that is refused, as "web.yaml:7:3: spec.ttl: ...", in the order of
 // the files; texts live in the arena. Nothing in a cluster, which keeps none.
-bool setup_each_refused(const struct setup *setup, struct arena *arena,
-                        void (*refused)(void *context, const char *text), void *context,
-                        struct error *err);
+struct setup_reader {
+    void (*refused)(void *context, const char *text);
+    // The last state of an object whose document is gone, its status in it. May be NULL.
+    void (*gone)(void *context, const struct kind *kind, const struct value *tree);
+    void *context;
+};
+bool setup_read_folder(const struct setup *setup, struct arena *arena,
+                       const struct setup_reader *reader, struct error *err);
 // NULL: err says why. The setup outlives it.
 struct store *setup_open_store(struct setup *setup, const struct setup_store *how,
                                struct error *err);

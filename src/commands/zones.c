@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/metric.h"
+#include "controllers/zone/zone_controller.h"
 #include "doors/primary/primary_door.h"
 
 enum { CONFIG_OCTETS_MAX = 4 << 20, KEY_OCTETS_MAX = 4096, LOOK_MS = 10000, LISTEN_MAX = 16 };
@@ -14,7 +15,7 @@ const struct option zones_options[ZONES_OPTION_COUNT] = {
      .type = OPTION_TEXT,
      .placeholder = "FILE",
      .doc =
-         "YAML file with the name servers that follow this process, their TSIG keys, and who may "
+         "YAML file with the name servers that follow `signpost run`, their TSIG keys, and who may "
          "own zones. It may change at any time; one that is wrong is left aside as a whole."},
     {.name = "primary-listen",
      .type = OPTION_LIST,
@@ -139,6 +140,69 @@ static bool read_config(struct zones_place *place, struct zones_config **config,
     *is_news = memcmp(seen, place->seen, sizeof place->seen) != 0;
     memcpy(place->seen, seen, sizeof place->seen);
     return *config != NULL;
+}
+
+// Any key will do to see whether the rest of the file is right.
+static bool pretend_secret(void *context, const char *file, struct buffer *out, struct error *err)
+{
+    (void)context;
+    (void)file;
+    (void)err;
+    buffer_add_text(out, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+    return true;
+}
+
+static bool refuse(const char *path, const struct findings *findings, struct error *err)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->level == FINDING_ERROR)
+            return error_set(err, FAULT_SPEC, "", "%s:%u:%u: %s", path, finding->line,
+                             finding->column, finding_text(findings->arena, finding));
+    }
+    return error_set(err, FAULT_SPEC, "", "%s: cannot be used", path);
+}
+
+struct zones_config *zones_config_parse(struct arena *arena, const char *path, struct text content,
+                                        struct error *err)
+{
+    struct value *tree = NULL;
+    bool has;
+    struct findings findings = {.arena = arena};
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(content, &value_manifest_limits);
+    if (!yaml_reader_next(reader, arena, &tree, &has, err)) {
+        error_prefix(err, "%s:", path);
+        return NULL;
+    }
+    struct zones_config *config =
+        zones_config_new(has ? tree : NULL, pretend_secret, NULL, &findings);
+    if (!config)
+        refuse(path, &findings, err);
+    return config;
+}
+
+bool zones_config_look(const struct invocation *invocation, struct zones_config **out,
+                       struct error *err)
+{
+    AUTO_BUFFER content = {0};
+    const char *path = option_text(invocation, "zones-config");
+    *out = NULL;
+    if (path && disk_read(&content, path, CONFIG_OCTETS_MAX, err))
+        *out = zones_config_parse(invocation->arena, path, buffer_text(&content), err);
+    return !path || *out || error_prefix(err, "--zones-config: ");
+}
+
+void zones_config_use(const struct setup *setup, const struct zones_config *const *config,
+                      bool is_here)
+{
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        struct zone_settings *settings = setup->settings[i];
+        if (setup->controllers[i] != &zone_controller)
+            continue;
+        settings->config = config;
+        settings->is_config_elsewhere = !is_here;
+    }
 }
 
 // ---- the door -----------------------------------------------------------------------------------

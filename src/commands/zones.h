@@ -2,6 +2,7 @@
 
 #include "commands/option.h"
 #include "commands/process.h"
+#include "commands/setup.h"
 #include "dns/zones_config.h"
 #include "engine/engine.h"
 #include "store/store.h"
@@ -9,9 +10,22 @@
 // The zones configuration of `signpost run` (its file, followed as it changes) and the hidden
 // primary that its servers ask. Resident, one a process.
 
-enum { ZONES_OPTION_COUNT = 3 };
+// Who serves no zones has use for the first alone.
+enum { ZONES_LOOK_OPTION_COUNT = 1, ZONES_OPTION_COUNT = 3 };
 extern const struct option
     zones_options[ZONES_OPTION_COUNT]; // zones-config, primary-listen, zone-file-dir
+
+// The configuration that --zones-config names, its keys pretended: nobody is talked to. True with
+// *out NULL: none is named.
+bool zones_config_look(const struct invocation *invocation, struct zones_config **out,
+                       struct error *err);
+// The same of what such a file has in it; `path` for its faults, which live in the arena.
+struct zones_config *zones_config_parse(struct arena *arena, const char *path, struct text content,
+                                        struct error *err);
+// Points the controllers' settings at the configuration, behind a pointer that stays. Not here: it
+// is another process that has it, so what it says is not known.
+void zones_config_use(const struct setup *setup, const struct zones_config *const *config,
+                      bool is_here);
 
 struct zones_place;
 // Reads the file, if one is given. NULL: the text says what is wrong with it.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clusters import rule
-from harness import LOOPBACK, SIGNPOST, run, wait_until
+from harness import LOOPBACK, SIGNPOST, flow, free_port, run, wait_until
 from operators import QUICK_LEASE, Operator, dns_class, record, secret, wait_state
 
 KEY = b"k" * 32
@@ -135,3 +135,72 @@ def test_what_may_not_be_read_is_told(cluster, namespace, programs):
     assert code == 2
     assert "without the controllers dnsrecord, zone, record, zonefile: " in err
     assert "may not list dnsrecords, " in err
+
+
+# ---- zones --------------------------------------------------------------------------------------
+
+def of_zones(kind, namespace, name, **spec):
+    return {"apiVersion": "kubi.zone/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def zone(namespace, **more):
+    return of_zones("Zone", namespace, "shop", **{
+        "domainName": f"{namespace}.example.",
+        "delegations": [{"records": [{"pattern": "*"}]}],
+        "nameservers": [{"name": "ns1", "addresses": ["192.0.2.53"]}], **more})
+
+
+def zone_record(namespace, rdata="192.0.2.7"):
+    return of_zones("Record", namespace, "www", domainName="www", zoneRef={"name": "shop"},
+                    type="A", rdata=rdata)
+
+
+@pytest.fixture
+def zones_config(tmp_path):
+    path = tmp_path / "zones.yaml"
+    path.write_text(flow({"groups": [{"name": "default", "catalog": "catalog.invalid.", "servers": [
+        {"name": "ns1", "address": "127.0.0.9", "probe": False}]}]}))
+    return path
+
+
+def zone_changes(operator, *words):
+    """{(action, name below the zone, type)}"""
+    rows = plan(operator, *words)[0]["changes"]
+    return {(row["action"], row["name"].removesuffix(f"{operator.namespace}.example").rstrip("."),
+             row["type"]) for row in rows}
+
+
+def test_zones_are_planned_until_they_are_served(cluster, namespace, operator, zones_config):
+    words = ["--zones-config", str(zones_config)]
+    cluster.api.apply(zone(namespace))
+    cluster.api.apply(zone_record(namespace))
+    assert zone_changes(operator, *words) == {
+        ("create", "", "zone"), ("create", "", "member"), ("create", "", "NS"),
+        ("create", "ns1", "A"), ("create", "www", "A")}
+    assert plan(operator, *words, "--exit-code")[1] == 1
+    assert "status" not in cluster.api.get("Zone", "shop", namespace)
+    replica = operator.start(*words, *QUICK_LEASE, "--primary-listen", f"{LOOPBACK}:{free_port()}")
+    wait_until(lambda: not zone_changes(operator, *words), "all of it is served", 20,
+               [replica.program])
+    assert replica.program.stop() == 0
+    assert plan(operator, *words, "--exit-code")[1] == 0
+    cluster.api.apply(zone_record(namespace, "192.0.2.8"))
+    assert zone_changes(operator, *words) == {("update", "www", "A")}
+    cluster.api.delete("Record", "www", namespace)
+    assert zone_changes(operator, *words) == {("delete", "www", "A")}
+    cluster.api.apply(zone_record(namespace))
+    cluster.api.apply(zone(namespace, domainName=f"{namespace}.test."))
+    assert ("delete", "", "zone") in zone_changes(operator, *words)
+    cluster.api.delete("Zone", "shop", namespace)
+    document, _ = plan(operator, *words)
+    assert [row["reason"] for row in document["blocked"]] == ["ZoneNotFound"]
+
+
+def test_zones_whose_records_are_not_all_read_are_left_out(cluster, namespace, operator):
+    cluster.api.apply(zone(namespace))
+    cluster.api.apply(zone_record(namespace))
+    code, out, err = run(*command(operator, "plan"), "--exit-code", timeout=60)
+    assert code == 0 and out.startswith("0 to create"), err
+    [line] = err.splitlines()
+    assert "zones are left out" in line and "plan all namespaces" in line
