@@ -232,6 +232,29 @@ def test_a_sub_zone_brings_its_cut_into_the_zone_above(settled):
             if row["zone"] == "sub.shop.example"][0] == ("sub.shop.example", "zone", "bare")
 
 
+# ---- records that are made of others ------------------------------------------------------------
+
+def ingress(*hosts):
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
+            "spec": {"rules": [{"host": host} for host in hosts]},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}}
+
+
+def test_records_that_ingresses_would_have_come_and_go_with_them(settled):
+    made = ["--ingress-record-creation"]
+    settled.put(ingress("app.shop.example", "web.shop.example"))
+    assert settled.changes(*made) == {("create", "app.shop.example", "A"): ["192.0.2.9"],
+                                      ("create", "web.shop.example", "A"): ["192.0.2.9"]}
+    assert settled.changes() == {}
+    settled.settle(*made)
+    assert settled.changes() == {}
+    settled.put(ingress("app.shop.example"))
+    assert settled.changes(*made) == {("delete", "web.shop.example", "A"): {}}
+    settled.delete("ingress", "web")
+    assert settled.changes(*made) == {("delete", "app.shop.example", "A"): {},
+                                      ("delete", "web.shop.example", "A"): {}}
+
+
 # ---- what the status does not have --------------------------------------------------------------
 
 def test_of_a_zone_whose_entries_are_not_complete_it_is_told_that_it_changes(folder):

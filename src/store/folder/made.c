@@ -217,8 +217,7 @@ static void learn(struct made *made, const char *name)
         remember(made, path.at, tree);
 }
 
-void made_sweep(struct made *made, bool (*is_known)(const void *context, const char *uid),
-                const void *context)
+static void learn_all(struct made *made)
 {
     char **names = NULL;
     size_t count = 0;
@@ -230,7 +229,27 @@ void made_sweep(struct made *made, bool (*is_known)(const void *context, const c
         free(names[i]);
     }
     free(names);
+}
+
+void made_sweep(struct made *made, bool (*is_known)(const void *context, const char *uid),
+                const void *context)
+{
+    learn_all(made);
     for (size_t i = made->count; i-- > 0;)
         if (*made->files[i].owner && !is_known(context, made->files[i].owner))
             drop(made, i);
+}
+
+bool made_next_orphan(struct made *made, bool (*is_known)(const void *context, const char *uid),
+                      const void *context, size_t *cursor, const char **path)
+{
+    if (!*cursor)
+        learn_all(made);
+    while (*cursor < made->count) {
+        const struct made_file *file = &made->files[(*cursor)++];
+        *path = file->path;
+        if (*file->owner && !is_known(context, file->owner))
+            return true;
+    }
+    return false;
 }

@@ -44,3 +44,6 @@ bool made_clear(struct made *made);
 // Learns what there is, and removes that whose owner `is_known` does not know.
 void made_sweep(struct made *made, bool (*is_known)(const void *context, const char *uid),
                 const void *context);
+// Only names what that would remove, one after the other; *cursor starts at 0. False: no more.
+bool made_next_orphan(struct made *made, bool (*is_known)(const void *context, const char *uid),
+                      const void *context, size_t *cursor, const char **path);

@@ -293,8 +293,34 @@ static void sweep_made(struct folder *folder)
     free(uids.items);
 }
 
+static void leave_child(struct folder *folder, const char *path)
+{
+    AUTO_BUFFER child = {0};
+    const char *name = strrchr(path, '/');
+    buffer_printf(&child, NAME_CHILDREN "%s", name ? name : "");
+    uint32_t file = files_find(&folder->entries, child.at);
+    if (file == FILE_NONE)
+        return;
+    while (folder->entries.files[file].first != ENTRY_NONE)
+        folder_leave(folder, folder->entries.files[file].first);
+}
+
+// Who only reads removes nothing, but sees them gone.
+static void pass_over_made(struct folder *folder)
+{
+    struct uids uids = {.count = 0};
+    size_t cursor = 0;
+    const char *path;
+    collect_uids(folder, true, &uids);
+    while (made_next_orphan(&folder->children, is_held, &uids, &cursor, &path))
+        leave_child(folder, path);
+    free(uids.items);
+}
+
 static void sweep(struct folder *folder)
 {
+    if (folder->is_reading && !folder->load.has_unreadable)
+        pass_over_made(folder);
     if (!folder->is_leading || folder->load.has_unreadable)
         return;
     sweep_secrets(folder);
