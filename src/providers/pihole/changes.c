@@ -11,6 +11,7 @@ enum {
     MISMATCHES_MAX = 3,
     REFUSED_RETRY_MS = 3600000,
     FORCED_RETRY_MS = 60000,
+    SHARED_MS = 120000, // so long after a change of somebody else's that was seen
 };
 
 bool change_is_open(const struct change *change)
@@ -260,13 +261,23 @@ static void forget_whole(struct talk *talk)
         talk->items[i].is_whole = false;
 }
 
+static bool is_shared(const struct talk *talk)
+{
+    int64_t changed_ms = talk->seat->others.changed_ms;
+    return changed_ms && talk->moment->mono_ms - changed_ms < SHARED_MS &&
+           !seat_restarts(talk->seat, LIST_HOSTS);
+}
+
+static enum revision_way way_of(const struct talk *talk)
+{
+    if (talk->seat->dialect == DIALECT_LEGACY || talk->removes_only)
+        return REVISION_BY_ELEMENT;
+    return talk->way == REVISION_AUTO && is_shared(talk) ? REVISION_SHARED : talk->way;
+}
+
 static void draw(struct talk *talk, size_t count)
 {
-    bool is_legacy = talk->seat->dialect == DIALECT_LEGACY;
-    const struct revision_setup setup = {
-        .way = is_legacy || talk->removes_only ? REVISION_BY_ELEMENT : talk->way,
-        .arena = talk->job->arena,
-    };
+    const struct revision_setup setup = {.way = way_of(talk), .arena = talk->job->arena};
     revision_free(talk->revision);
     talk->revision = revision_new(talk->list, &setup, talk->selected, count);
     strangers_note(&talk->seat->strangers, talk->list, talk->revision);

@@ -165,6 +165,7 @@ void health_answer(struct talk *talk)
 
 void health_tell(struct talk *talk)
 {
+    health_answer(talk);
     strangers_note(&talk->seat->strangers, talk->list, NULL);
     talk->job->is_listed = true;
     bool can_pay = talk->seat->restart.phase == RESTART_NONE && !seat_is_blocked(talk->seat);

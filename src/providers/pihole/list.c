@@ -248,6 +248,20 @@ void list_free(struct list *list)
     free(list);
 }
 
+struct content_id list_others(const struct list *list)
+{
+    AUTO_BUFFER lines = {0};
+    for (enum list_part part = 0; part < LIST_PARTS; part++)
+        for (size_t i = 0; i < list->parts[part].count; i++) {
+            const struct line *line = &list->parts[part].at[i];
+            if (line->whose == WHOSE_OURS)
+                continue;
+            buffer_add(&lines, line->text.at, line->text.len);
+            buffer_add_char(&lines, '\n');
+        }
+    return content_id_of(lines.at, lines.len);
+}
+
 size_t list_count(const struct list *list, enum list_part part)
 {
     return list->parts[part].count;

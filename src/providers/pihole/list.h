@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/value.h"
@@ -61,6 +62,7 @@ struct text list_line(const struct list *list, enum list_part part, size_t i); /
 // A line that a predecessor may have made: one name, no comment.
 bool list_is_plain(const struct list *list, enum list_part part, size_t i);
 bool list_has_name(const struct list *list, struct text name); // canonical; of whomever
+struct content_id list_others(const struct list *list);        // of all lines that are not ours
 // For JOB_HEALTH: one holding for each name and type of ours, and one of what is not ours; values
 // sorted and canonical. Texts live as long as the list.
 void list_tell(struct list *list, void (*holds)(void *context, const struct holding *holding),

@@ -7,6 +7,16 @@ static void leave_out(struct talk *talk, const struct left_out *left)
             list_leave_out(talk->list, left->part, i);
 }
 
+static void note_others(struct talk *talk)
+{
+    struct seat_others *others = &talk->seat->others;
+    struct content_id lines = list_others(talk->list);
+    if (others->is_known && !content_id_equal(lines, others->lines))
+        others->changed_ms = talk->moment->mono_ms;
+    others->lines = lines;
+    others->is_known = true;
+}
+
 void read_take(struct talk *talk, const struct value *hosts, const struct value *cnames)
 {
     struct error why;
@@ -24,7 +34,7 @@ void read_take(struct talk *talk, const struct value *hosts, const struct value 
     talk->written = 0;
     for (size_t i = 0; i < talk->left_out_count; i++)
         leave_out(talk, &talk->left_out[i]);
-    health_answer(talk);
+    note_others(talk);
     if (talk->job->kind == JOB_HEALTH)
         health_tell(talk);
     else

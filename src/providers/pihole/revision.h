@@ -15,13 +15,16 @@
 //     A revision of what is read back then writes nothing.
 
 // How changes are written: PIHOLE_WRITE. AUTO: one hosts line more or less by PUT or DELETE, all
-// else by PATCH. PATCH: always, as long as one can carry it. ELEMENT: never a PATCH.
-enum revision_way { REVISION_AUTO, REVISION_BY_PATCH, REVISION_BY_ELEMENT };
+// else by PATCH. PATCH: always, as long as one can carry it. ELEMENT: never a PATCH. SHARED is AUTO
+// while others write, too: a few hosts lines more or less go one by one, as a PATCH would take
+// along what is written between the reading and it.
+enum revision_way { REVISION_AUTO, REVISION_BY_PATCH, REVISION_BY_ELEMENT, REVISION_SHARED };
 
 enum {
     REVISION_BODY_MAX = 65534,     // octets of a PATCH that Pi-hole takes
     REVISION_UNPACK_BELOW = 49152, // if a PATCH of the hosts with none packed is shorter
     REVISION_REREAD_EVERY = 64,    // element writes, then the list is read again
+    REVISION_FEW = 64,             // SHARED: lines; each takes Pi-hole some 50 ms
 };
 
 struct revision_setup {

@@ -58,11 +58,15 @@ size_t revision_body_len(const struct revision *revision, const bool parts[LIST_
     return count < 2 ? len : len - (count - 1) * (strlen(BODY_HEAD BODY_TAIL) - 1);
 }
 
-static bool is_one_element(const struct revision *revision)
+static bool is_by_element(const struct revision *revision)
 {
+    static const size_t most[] = {[REVISION_AUTO] = 1, [REVISION_SHARED] = REVISION_FEW};
+    enum revision_way way = revision->setup.way;
     struct revision_counts hosts = revision->counts[LIST_HOSTS];
-    return revision->setup.way == REVISION_AUTO && hosts.added + hosts.removed == 1 &&
-           !hosts.replaced && !revision_changes_part(revision, LIST_CNAMES);
+    if (way == REVISION_BY_ELEMENT || way == REVISION_BY_PATCH)
+        return way == REVISION_BY_ELEMENT;
+    return hosts.added + hosts.removed <= most[way] && !hosts.replaced &&
+           !revision_changes_part(revision, LIST_CNAMES);
 }
 
 static bool fits(const struct revision *revision, enum list_part part)
@@ -109,7 +113,7 @@ void revision_lay_out(struct revision *revision)
 {
     for (enum list_part part = 0; part < LIST_PARTS; part++)
         use_layout(revision, part, revision_layout(revision, part, FORM_KEPT));
-    if (revision->setup.way == REVISION_BY_ELEMENT || is_one_element(revision))
+    if (is_by_element(revision))
         return;
     for (enum list_part part = 0; part < LIST_PARTS; part++)
         fit_part(revision, part);
@@ -184,11 +188,11 @@ static void add_additions(struct revision *revision, enum list_part part)
 
 void revision_plan_writes(struct revision *revision)
 {
-    bool is_by_element = revision->setup.way == REVISION_BY_ELEMENT || is_one_element(revision);
+    bool has_elements = is_by_element(revision);
     bool patches[LIST_PARTS], elements[LIST_PARTS];
     for (enum list_part part = 0; part < LIST_PARTS; part++) {
         patches[part] =
-            revision_changes_part(revision, part) && !is_by_element && fits(revision, part);
+            revision_changes_part(revision, part) && !has_elements && fits(revision, part);
         elements[part] = revision_changes_part(revision, part) && !patches[part];
     }
     bool is_one = patches[LIST_HOSTS] && patches[LIST_CNAMES] &&

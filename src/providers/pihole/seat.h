@@ -88,6 +88,11 @@ struct pihole_seat {
         size_t count;
         size_t capacity;
     } unanswered;
+    struct seat_others {         // who write there, too
+        struct content_id lines; // as read last
+        bool is_known;
+        int64_t changed_ms; // mono: when that was another than before; 0: never
+    } others;
     bool has_listed; // and nothing has kept it from being changed since
     struct ladder ladder;
     struct seat_counts {

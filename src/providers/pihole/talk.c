@@ -71,10 +71,18 @@ void pihole_end(void *at)
 
 // ---- ends ---------------------------------------------------------------------------------------
 
+// Not sooner: between the reading and the writing nothing takes time.
+static void end(struct talk *talk)
+{
+    talk->step = STEP_DONE;
+    if (talk->list && talk->job->kind == JOB_CHANGES)
+        health_answer(talk);
+}
+
 static void tell_trouble(struct talk *talk, const struct error *error)
 {
     talk->job->trouble = error;
-    talk->step = STEP_DONE;
+    end(talk);
     talk->seat->has_listed = false;
     if (talk->job->kind == JOB_HEALTH && !talk->job->is_listed)
         talk->job->health.error = error;
@@ -182,7 +190,7 @@ void talk_trouble_of_reply(struct talk *talk)
 void talk_done(struct talk *talk)
 {
     struct ladder *ladder = &talk->seat->ladder;
-    talk->step = STEP_DONE;
+    end(talk);
     if (talk->job->kind == JOB_CHANGES || !ladder->is_of_changes)
         *ladder = (struct ladder){0};
 }

@@ -191,7 +191,7 @@ bool blame_foresees(struct talk *talk);
 void blame_forget(struct pihole_seat *seat);
 
 // health.c
-void health_answer(struct talk *talk); // as the list says that was read just now
+void health_answer(struct talk *talk); // as the list says that was read last
 void health_tell(struct talk *talk);
 void health_finish(struct talk *talk);
 

@@ -532,6 +532,8 @@ static void play_seed(uint64_t seed, bool is_large, bool is_full)
     world->is_large = is_large;
     world->is_full = is_full;
     world->house.way = (enum revision_way)(seed / 3 % 3);
+    if (world->house.way == REVISION_AUTO && seed % 2)
+        world->house.way = REVISION_SHARED;
     world->names = is_large ? NAMES_MAX : 12;
     world->house.ledger = (struct ledger_view){.find = world_find, .context = world};
     world->house.rules.ledger = &world->house.ledger;

@@ -236,6 +236,29 @@ static void what_no_patch_can_carry_goes_by_element(void **state)
     }
 }
 
+static void what_is_written_while_others_write_goes_by_element_if_it_is_little(void **state)
+{
+    (void)state;
+    HOUSE(house, true);
+    house.way = REVISION_SHARED;
+    house_read(&house, "9.9.9.9 nas\n1.1.1.1 a" TAG "\n", "");
+    REVISE(&house, "A b 1.1.1.2", "-A a", "A c 1.1.1.2");
+    assert_int_equal(revision_write_count(house.revision), 3);
+    assert_int_equal(revision_write(house.revision, 2).verb, REVISION_DELETE);
+    // Another address has to come in one go, aliases restart the resolver, and many take long.
+    REVISE(&house, "A b 1.1.1.2", "A a 1.1.1.3");
+    assert_int_equal(revision_write_count(house.revision), 1);
+    REVISE(&house, "A b 1.1.1.2", "CNAME w z");
+    assert_int_equal(revision_write_count(house.revision), 1);
+    struct change changes[REVISION_FEW + 1];
+    for (int i = 0; i <= REVISION_FEW; i++)
+        changes[i] = change_of(house.arena, arena_printf(house.arena, "A n%d 1.1.1.2", i));
+    house_revise(&house, changes, REVISION_FEW);
+    assert_int_equal(revision_write_count(house.revision), REVISION_FEW);
+    house_revise(&house, changes, REVISION_FEW + 1);
+    assert_int_equal(revision_write_count(house.revision), 1);
+}
+
 #define HOSTS_PATH "/api/config/dns/hosts/"
 #define TAG_PATH "%20%23%20signpost%3A1a2b3c4d\n"
 
@@ -428,6 +451,7 @@ int main(void)
         cmocka_unit_test(ours_are_packed_when_that_makes_them_fit_and_unpacked_when_few),
         cmocka_unit_test(packed_lines_are_unpacked_where_there_is_room),
         cmocka_unit_test(what_no_patch_can_carry_goes_by_element),
+        cmocka_unit_test(what_is_written_while_others_write_goes_by_element_if_it_is_little),
         cmocka_unit_test(where_no_patch_can_carry_it_one_element_has_several_names),
         cmocka_unit_test(two_lines_never_have_one_alias_not_even_for_a_moment),
         cmocka_unit_test(aliases_are_packed_into_lines_that_the_resolver_can_read),
