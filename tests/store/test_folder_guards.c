@@ -392,6 +392,27 @@ static void flush_writes_what_waits(void **state)
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "count: 2"));
 }
 
+static void large_status_file_is_written_seldom_whatever_else_is_written(void **state)
+{
+    enum { LARGE = 1400 * 1024, PAUSE_MS = LARGE / (20 * 1024) };
+    struct rig *rig = *state;
+    autofree char *claims = mem_new(1, LARGE + 1);
+    memset(claims, 'x', LARGE);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "small.yaml", THING("small", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), claims));
+    rig_run(rig, 1000);
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Created\"}"));
+    rig_run(rig, PAUSE_MS - 10);
+    assert_true(rig_patch(rig, rig_thing(rig, "small"), "{\"state\":\"Created\"}"));
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Gone\"}"));
+    rig_run(rig, 5);
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "state: Gone"));
+    rig_run(rig, 10);
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "state: Gone"));
+}
+
 static void documents_of_kinds_that_are_not_served_stay_in_the_status_file(void **state)
 {
     struct rig *rig = *state;
@@ -509,6 +530,7 @@ int main(void)
         CASE(long_journal_becomes_a_checkpoint),
         CASE(status_file_is_written_at_once_and_then_every_50_ms),
         CASE(flush_writes_what_waits),
+        CASE(large_status_file_is_written_seldom_whatever_else_is_written),
         CASE(documents_of_kinds_that_are_not_served_stay_in_the_status_file),
         CASE(secrets_lie_aside),
         CASE(secret_in_an_open_file_gets_one_warning),

@@ -9,7 +9,7 @@
 #include "store/folder/pass.h"
 #include "store/folder/trouble.h"
 
-enum { CHUNK = 256 }; // deletions that share one append
+enum { CHUNK = 256 }; // deletions that share one append, at most
 
 // An entry whose document is gone, made ready for the journal.
 struct farewell {
@@ -105,7 +105,7 @@ static bool is_missing(const struct folder *folder, uint32_t id)
 }
 
 // The last ones of the list, all or none.
-static bool act_on_some(struct folder *folder, struct error *err)
+static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *err)
 {
     __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
     if (folder->missing.count && !lead_look(folder))
@@ -116,6 +116,8 @@ static bool act_on_some(struct folder *folder, struct error *err)
         uint32_t id = missing->items[--left];
         if (is_missing(folder, id) && !prepare(folder, &farewells, id, err))
             return false;
+        if (folder_now_ms(folder) >= until_ms)
+            break;
     }
     if (folder->is_leading && farewells.count &&
         !journal_append(&folder->journal, buffer_text(&farewells.lines), err)) {
@@ -185,7 +187,7 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
         return STEP_DONE;
     }
     while (folder->missing.count) {
-        if (!act_on_some(folder, &err)) {
+        if (!act_on_some(folder, until_ms, &err)) {
             if (!folder->is_lost)
                 trouble_set(folder, TROUBLE_JOURNAL, &err);
             folder_end_batch(folder);

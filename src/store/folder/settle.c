@@ -605,13 +605,14 @@ static void end_work(struct folder *folder, enum step result)
 static void work_fired(void *context)
 {
     struct folder *folder = context;
+    int64_t start_ms = folder_now_ms(folder);
     for (;;) {
         const struct stage *stage = &stages_of[folder->work][folder->stage];
         if (!stage->run) {
             end_work(folder, STEP_DONE);
             return;
         }
-        enum step step = stage->run(folder, folder_now_ms(folder) + stage->slice_ms);
+        enum step step = stage->run(folder, start_ms + stage->slice_ms);
         if (step == STEP_FAILED) {
             end_work(folder, step);
             return;

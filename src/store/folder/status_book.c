@@ -279,16 +279,15 @@ bool status_book_write(struct status_book *book, struct status_file *file, const
     if (!put(book, file, manifest, buffer_text(&text), err))
         return false;
     unload(book, file);
-    book->octets += text.len;
     status_file_forget_changes(file);
-    status_file_load(file, &text);
     file->written_ms = now_ms;
+    file->written_octets = text.len;
     return true;
 }
 
 int64_t status_book_due_ms(const struct status_file *file)
 {
-    int64_t pause_ms = (int64_t)(file->text.len / OCTETS_PER_MS);
+    int64_t pause_ms = (int64_t)(file->written_octets / OCTETS_PER_MS);
     if (!file->written_ms)
         return 0;
     return file->written_ms + (pause_ms > STATUS_WRITE_MS ? pause_ms : STATUS_WRITE_MS);

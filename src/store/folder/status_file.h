@@ -46,6 +46,7 @@ struct status_file {
     struct status_docs base;    // slices of text
     struct status_docs changes; // own memory
     int64_t written_ms;         // when it was last written; 0: never
+    size_t written_octets;      // then
 };
 
 void status_file_init(struct status_file *file, uint32_t id);
