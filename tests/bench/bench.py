@@ -310,6 +310,7 @@ GROUPS = {
     "100000": lambda table, folder: bench_fleet(table, folder, 100000),
     "rivals": lambda table, folder: crowd_rows.bench_rivals(table, folder, Fleet),
     "refused": lambda table, folder: crowd_rows.bench_refused(table, folder, Fleet),
+    "hosts": crowd_rows.bench_hosts,
     "size": bench_size,
     **zone_rows.GROUPS,
     **cluster_rows.GROUPS,

@@ -1,13 +1,16 @@
-"""Rows on what people can make many of in one place: records that claim one name, and documents of one
-file that are refused. Neither may cost more than as many that are alone, and nobody else waits."""
+"""Rows on what people can make many of in one place: records that claim one name, documents of one
+file, refused or good, and hosts of one Ingress. None may cost more than as many that are alone, and
+nobody else waits."""
 
 import http.client
+import json
 import shutil
 import threading
 import time
 
 import harness
-from harness import LOOPBACK, wait_until
+import piholes
+from harness import LOOPBACK, Programs, free_port, wait_until
 from measure import QUICK, cpu_ms
 
 COUNT = 1000 if QUICK else 10000
@@ -26,9 +29,9 @@ class Silence:
     """The most that the program worked before it answered a probe: its longest step, however busy
     the machine is with others."""
 
-    def __init__(self, fleet):
-        self.port = fleet.probes
-        self.pid = fleet.run.pid
+    def __init__(self, port, pid):
+        self.port = port
+        self.pid = pid
         self.worst_ms = 0
         self.is_over = False
         self.thread = threading.Thread(target=self.probe, daemon=True)
@@ -50,12 +53,12 @@ class Silence:
         return self.worst_ms
 
 
-def rest(fleet):
+def rest(pid):
     """CPU of the program once it takes no more."""
-    before, same = cpu_ms(fleet.run.pid), 0
+    before, same = cpu_ms(pid), 0
     while same < 8:
         time.sleep(0.25)
-        now = cpu_ms(fleet.run.pid)
+        now = cpu_ms(pid)
         same = same + 1 if now - before < 10 else 0
         before = now
     return before
@@ -63,10 +66,10 @@ def rest(fleet):
 
 def spent_on(fleet, files):
     """CPU until what these files bring about is over."""
-    before = rest(fleet)
+    before = rest(fleet.run.pid)
     for name, text in files:
         fleet.save(name, text)
-    return rest(fleet) - before
+    return rest(fleet.run.pid) - before
 
 
 def many(prefix, class_name):
@@ -94,7 +97,7 @@ def bench_rivals(table, folder, fleet_of):
         fleet.save("rivals-first.yaml", record("first", "bench"))
         wait_until(lambda: fleet.provider.requests("upsert") == 1, "the first has the name", 30,
                    [fleet.run])
-        silence = Silence(fleet)
+        silence = Silence(fleet.probes, fleet.run.pid)
         spent = spent_on(fleet, many("rival", "bench"))
         took = max(stranger_ms(fleet, number) for number in range(3))
         worst = silence.stop()
@@ -114,12 +117,17 @@ def bench_refused(table, folder, fleet_of):
     fleet = fleet_of(folder / "refused", 1)
     try:
         fleet.start()
-        silence = Silence(fleet)
+        silence = Silence(fleet.probes, fleet.run.pid)
         empty = spent_on(fleet, [("empty.yaml", "---\n{}\n" * COUNT)])
         wrong = spent_on(fleet, [("wrong.yaml", "".join(
             record(f"wrong-{number}", "bench").replace("values:", "valuez:")
             for number in range(COUNT)))])
         worst = silence.stop()
+        good = Silence(fleet.probes, fleet.run.pid)
+        spent_on(fleet, [("good.yaml", "".join(
+            record(f"good-{number}", "bench", f"good-{number}") for number in range(COUNT)))])
+        table.add(f"{COUNT:,} good documents of one file: longest step of the loop",
+                  f"{good.stop():.0f} ms", f"< {SILENCE_MS} ms", good.worst_ms < SILENCE_MS)
         for what, spent in (("empty", empty), ("misspelt", wrong)):
             table.add(f"{COUNT:,} {what} documents of one file are refused: CPU",
                       f"{spent:.0f} ms", "< 1000 ms", spent < 1000)
@@ -128,3 +136,39 @@ def bench_refused(table, folder, fleet_of):
     finally:
         fleet.programs.end()
         shutil.rmtree(fleet.folder, ignore_errors=True)
+
+
+def bench_hosts(table, folder):
+    """One Ingress whose hosts all come, and all are replaced."""
+    folder = folder / "hosts"
+    manifests = folder / "manifests"
+    manifests.mkdir(parents=True)
+    programs, probes = Programs(folder), free_port()
+
+    def save(prefix):
+        (manifests / "web.yaml").write_text(json.dumps({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"name": "web", "annotations": {"pihole.io/register": "true"}},
+            "spec": {"rules": [{"host": f"{prefix}-{i}.home.lan"} for i in range(COUNT)]}}))
+
+    try:
+        pihole = piholes.Pihole(programs, folder).start()
+        run = programs.start("run", [harness.SIGNPOST, "run", "--dir", manifests, "--controllers",
+                                     "ingress", "--health-probe-bind-address",
+                                     f"{LOOPBACK}:{probes}", "--metrics-bind-address", "0"],
+                             PIHOLE_URL=pihole.url, PIHOLE_API_TOKEN=pihole.password,
+                             DEFAULT_TARGET_IP=piholes.TARGET)
+        wait_until(lambda: harness.is_listening(probes), "the probes are answered", 60, [run])
+        before = rest(run.pid)
+        silence = Silence(probes, run.pid)
+        for prefix in ("first", "second"):
+            save(prefix)
+            spent = rest(run.pid) - before
+        worst = silence.stop()
+        table.add(f"{COUNT:,} hosts of one Ingress come and are replaced: CPU",
+                  f"{spent:.0f} ms", "< 1000 ms", spent < 1000)
+        table.add(f"{COUNT:,} hosts of one Ingress come and are replaced: longest step of the loop",
+                  f"{worst:.0f} ms", f"< {SILENCE_MS} ms", worst < SILENCE_MS)
+    finally:
+        programs.end()
+        shutil.rmtree(folder, ignore_errors=True)

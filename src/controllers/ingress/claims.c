@@ -37,7 +37,7 @@ static struct claim_want *claim(struct turn *turn, const struct pihole_target *t
     want->lane = target->lane;
     want->book = target->url;
     want->intent = intent;
-    want->epoch = turn->source ? object_spec_hash(turn->in->subject) : 0;
+    want->epoch = turn->epoch;
     want->may_adopt = inherits(turn) && turn_manages(turn, name);
     want->set = (struct record_set){.type = type,
                                     .domain = name,

@@ -161,6 +161,7 @@ void turn_decide(const struct snapshot *snapshot, const struct source *source, s
     };
     list_standing(&turn);
     if (turn.source) {
+        turn.epoch = object_spec_hash(subject);
         wants_read(turn.arena, turn.source, turn.targets, snapshot->namespace_, &turn.wants,
                    &turn.problems);
         list_managed(&turn);

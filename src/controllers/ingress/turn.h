@@ -21,6 +21,7 @@ struct turn {
     struct arena *arena;
     const struct pihole_targets *targets;
     const struct source *source; // NULL: the object is gone, or all that counts of it
+    uint64_t epoch;              // of its spec
     bool is_going;               // in deletion
     struct wants wants;
     struct problems problems;
