@@ -419,14 +419,8 @@ static const struct option check_rows[] = {
      .doc = "With --live: besides, add a name below signpost-check.invalid to each Pi-hole, ask "
             "for it, and remove it. Takes the lock of the folder or the Lease of the cluster; "
             "while a Signpost runs there, nothing is written."},
-    {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_CHOICE,
-     .fallback = "text",
-     .placeholder = "FORMAT",
-     .choices = output_names,
-     .doc = "For people, or as one JSON document."},
+    STRICT_OPTION,
+    OUTPUT_OPTION(output_names, "For people, or as one JSON document."),
     {.name = "resolver",
      .type = OPTION_ADDRESS,
      .placeholder = "ADDR:PORT",

@@ -59,6 +59,19 @@ enum { OPTION_GROUPS_MAX = 10 };
         .doc = "The same as PATH, as kubectl has it."                                              \
     }
 
+// -o of a command that is for people unless another form is asked for.
+#define OUTPUT_OPTION(forms_, doc_)                                                                \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .type = OPTION_CHOICE, .fallback = "text",                \
+        .placeholder = "FORMAT", .choices = (forms_), .doc = (doc_)                                \
+    }
+
+// --strict of a command that finds faults.
+#define STRICT_OPTION                                                                              \
+    {                                                                                              \
+        .name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."             \
+    }
+
 struct invocation;
 struct command {
     const char *name;        // one word, or two ("plan apply")

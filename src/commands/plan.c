@@ -71,13 +71,8 @@ static int plan_run(struct invocation *invocation)
 
 static const struct option plan_rows[] = {
     FILENAME_OPTION,
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_CHOICE,
-     .fallback = "text",
-     .placeholder = "FORMAT",
-     .choices = form_names,
-     .doc = "For people, as one JSON document, or as a table for a merge request."},
+    OUTPUT_OPTION(form_names,
+                  "For people, as one JSON document, or as a table for a merge request."),
     {.name = "exit-code", .type = OPTION_FLAG, .doc = "Exit code 1 when there are changes."},
     TIMEOUT_OPTION("30s", "How long reading all objects may take."),
 };

@@ -764,13 +764,8 @@ static const struct option status_rows[] = {
      .placeholder = "ADDR:PORT",
      .doc = "Ask this name server for every record, without recursion, and compare. Port 53 when "
             "none is given."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_CHOICE,
-     .fallback = "text",
-     .placeholder = "FORMAT",
-     .choices = outputs,
-     .doc = "A table, or one JSON document (with --watch: one a line for each change)."},
+    OUTPUT_OPTION(outputs,
+                  "A table, or one JSON document (with --watch: one a line for each change)."),
 };
 
 extern const struct command status_command;

@@ -168,14 +168,8 @@ static const struct option check_rows[] = {
      .doc = "List instead what the programs of Kubizone could not decode (reason KubizoneDecode): "
             "one such object stops them for all."},
     TIMEOUT_OPTION("30s", "How long a cluster may take to list its objects."),
-    {.name = "strict", .type = OPTION_FLAG, .doc = "Exit code 1 for warnings, too."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_CHOICE,
-     .fallback = "text",
-     .placeholder = "FORMAT",
-     .choices = output_names,
-     .doc = "For people, or as one JSON document."},
+    STRICT_OPTION,
+    OUTPUT_OPTION(output_names, "For people, or as one JSON document."),
 };
 
 extern const struct command zone_check_command;
