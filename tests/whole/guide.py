@@ -189,13 +189,13 @@ class Guide:
         (self.shell.folder / name).write_text(self.here(block.text))
 
     def run(self, block):
-        until = time.monotonic() + (LOOK_S if block.only_looks() else 0)
+        limit = harness.Limit(LOOK_S if block.only_looks() else 0)
         while True:
             is_good, output = self.shell.run(self.here(block.text))
             fault = self.fault(block, is_good, output)
             if not fault:
                 return
-            assert time.monotonic() < until, \
+            assert not limit.is_over(), \
                 f"{self.path.name}:{block.line}: {fault}\n{block.text}\nshows\n{output}"
             time.sleep(0.2)
 

@@ -303,7 +303,7 @@ def test_requests_are_counted_by_path_and_code(open_door):
 def test_a_door_needs_its_certificates_named_and_its_port_free(door):
     command = [harness.SIGNPOST, "run", "--dir", door.site.folder, "--admission",
                "--health-probe-bind-address", "0", "--metrics-bind-address", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=harness.HANG_S)
     assert done.returncode == 2 and "--webhook-cert-dir" in done.stderr
     with socket.socket() as taken:
         taken.bind((LOOPBACK, 0))

@@ -427,7 +427,7 @@ def test_findings_are_one_json_document(tmp_path):
 
 def test_what_was_found_live_stands_in_the_same_document(tmp_path):
     write(tmp_path, "class.yaml", GOOD)
-    code, out, _ = run("check", "--live", "--output=json", "--dir", ".", cwd=tmp_path, timeout=60)
+    code, out, _ = run("check", "--live", "--output=json", "--dir", ".", cwd=tmp_path)
     found = json.loads(out)
     assert code in (0, 1) and found["errors"] == 0
     assert all(set(row) == {"level", "what", "text"} for row in found["live"])

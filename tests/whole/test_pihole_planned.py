@@ -7,8 +7,7 @@ from piholes import PEOPLE, TARGET, ours
 
 
 def command(ingresses, *words, **environment):
-    return run(*words, "--dir", ingresses.folder, **{**ingresses.environment, **environment},
-               timeout=60)
+    return run(*words, "--dir", ingresses.folder, **{**ingresses.environment, **environment})
 
 
 def plan(ingresses, code=0, **environment):

@@ -107,7 +107,7 @@ spec: {hostnames: [app.home.lan]}
 
 def live(ingresses, code, *words, **environment):
     status, out, err = run("status", "--live", "--dir", ingresses.folder, "--output", "json",
-                           *words, **{**ingresses.environment, **environment}, timeout=60)
+                           *words, **{**ingresses.environment, **environment})
     assert status == code, out + err
     return {(row["kind"], row["name"]): row for row in json.loads(out)["objects"]}
 

@@ -1240,9 +1240,9 @@ def test_a_read_only_folder_with_a_state_folder(memory, tmp_path):
         path.chmod(0o555)
     try:
         memory.start("--state-dir", state)
-        memory.wait(lambda: memory.statuses(state).get("DNSRecord default/www", {}).get(
-            "status", {}).get("state") == "Created", "the status lies in the state folder")
-        memory.wait(lambda: has(memory, "more"), "both are there")
+        memory.wait(lambda: all(memory.statuses(state).get(f"DNSRecord default/{name}", {}).get(
+            "status", {}).get("state") == "Created" for name in ("www", "more")),
+                    "the status of both lies in the state folder")
         assert (state / "web.yaml.status").exists() and (state / "sub/more.yaml.status").exists()
         assert (state / ".signpost" / "journal").exists()
         memory.kill().start("--state-dir", state)

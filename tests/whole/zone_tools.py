@@ -11,7 +11,7 @@ import dns.name
 import dns.rdata
 import dns.rdatatype
 
-from harness import SIGNPOST
+from harness import HANG_S, SIGNPOST
 
 ORIGIN = "example.org."
 # "-i full" would look up names outside of the zone in the DNS; of the zone it finds no more.
@@ -40,7 +40,7 @@ Word = collections.namedtuple("Word", "verdict text")  # refuses, unread, warns 
 def make_key(folder):
     """The name of a new key for ldns-signzone."""
     done = subprocess.run(["ldns-keygen", "-r", "/dev/urandom", "-a", "ED25519", ORIGIN],
-                          cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+                          cwd=folder, capture_output=True, text=True, check=True, timeout=HANG_S)
     return folder / done.stdout.strip()
 
 
@@ -55,7 +55,7 @@ def ask(path, key, tools=TOOLS):
 
 
 def _word(process):
-    text = process.communicate(timeout=60)[0]
+    text = process.communicate(timeout=HANG_S)[0]
     lines = [line for line in text.splitlines() if line.strip() and not CHATTER.search(line)]
     unread = [line for line in lines if UNREAD in line]
     if process.returncode:
@@ -71,7 +71,7 @@ def objecting(words):
 
 
 def _signpost(*words):
-    return subprocess.run([SIGNPOST, *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([SIGNPOST, *words], capture_output=True, text=True, timeout=HANG_S)
 
 
 def check(path, *words):
@@ -102,7 +102,7 @@ def dump(tool, path):
     words = {"named": ("named-checkzone", "-q", "-D", "-o", "-", ORIGIN, path),
              "ldns": ("ldns-read-zone", path)}[tool]
     text = subprocess.run([str(word) for word in words], capture_output=True, check=True,
-                          encoding="utf-8", errors="replace", timeout=60).stdout
+                          encoding="utf-8", errors="replace", timeout=HANG_S).stdout
     return {_record(*line.split(None, 4)) for line in text.splitlines()}
 
 
