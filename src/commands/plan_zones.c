@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "controllers/zone/zone_text.h"
@@ -112,12 +113,13 @@ static struct row *row_of(struct plan_zones *zones, struct dname apex)
 
 // ---- before -------------------------------------------------------------------------------------
 
-// Accepted, and with name servers: else no server ever had it, or another Zone has its name.
+// With name servers, and accepted but for its own mistake, which leaves the last good version
+// served: else no server ever had it, or another Zone has its name.
 static bool was_served(const struct zone_status *status)
 {
     const struct condition *accepted = conditions_find(&status->conditions, "Accepted");
     return status->has_serial && status->nameserver_count && accepted &&
-           accepted->status == CONDITION_TRUE;
+           (accepted->status == CONDITION_TRUE || zone_is_own_fault(accepted->reason));
 }
 
 static void take_status(const struct plan_zones *zones, struct row *row,
@@ -417,10 +419,13 @@ static void note_object(const struct row *row, struct buffer *out)
     buffer_add_text(out, " had it before");
 }
 
+// All of it, unlike that of the status: a checksum stands for one content.
 static const char *hash_of(struct arena *arena, const struct zone *zone)
 {
-    char hash[21];
-    zone_write_hash(zone, hash);
+    uint8_t digest[32];
+    char hash[2 * sizeof digest + 1];
+    zone_digest(zone, digest);
+    hex_encode(digest, sizeof digest, hash);
     return arena_copy_text(arena, hash);
 }
 

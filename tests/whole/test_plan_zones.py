@@ -183,6 +183,22 @@ def test_a_mistake_in_a_zone_takes_it_from_nobody(settled, spec, reason):
     assert settled.blocked()["shop"] == reason
 
 
+@pytest.mark.parametrize("spec, reason", [
+    ({"domainName": "shop..example."}, "InvalidName"), ({"servers": "nowhere"}, "UnknownServers")])
+def test_a_zone_with_a_mistake_that_a_run_has_seen_is_served_all_the_same(settled, spec, reason):
+    settled.put(zone(**spec))
+    program = settled.start()
+    wait_until(lambda: reason in (settled.manifests / "zone-shop.yaml.status").read_text(),
+               "it is told", 10, [program])
+    assert program.stop() == 0
+    assert settled.changes() == {}
+    settled.put(zone(), record("www", rdata="192.0.2.8"))
+    assert settled.changes() == {("update", "www.shop.example", "A"): ["192.0.2.8"]}
+    settled.put(record("www"))
+    settled.delete("zone", "shop")
+    assert settled.changes() == DELETED
+
+
 # ---- records ------------------------------------------------------------------------------------
 
 def test_an_edited_record_is_an_update_of_its_set(settled):
@@ -265,6 +281,7 @@ def test_of_a_zone_whose_entries_are_not_complete_it_is_told_that_it_changes(fol
     row = folder.changes(*few)["update", "shop.example", "zone"]
     assert row == {"records": 5, "hash": row["hash"],
                    "note": "status.entries does not tell which of them change"}
+    assert len(row["hash"]) == 64
     first = folder.document(*few)["checksum"]
     folder.put(record("www", rdata="192.0.2.9"))
     assert folder.document(*few)["checksum"] != first
@@ -296,6 +313,13 @@ def test_without_the_configuration_servers_and_catalogs_stay_as_they_are(settled
     settled.delete("zone", "shop")
     assert settled.changes(config=False) == {
         key: value for key, value in DELETED.items() if key[2] != "member"}
+
+
+def test_without_the_configuration_no_limit_of_a_group_takes_a_record_away(folder):
+    folder.set_groups([{**GROUPS[0], "maxRecordsPerType": 200}])
+    folder.put(*[record(f"r{n}", rdata=f"192.0.2.{n}", domainName="many") for n in range(1, 103)])
+    folder.settle()
+    assert folder.changes(config=False) == folder.changes() == {}
 
 
 def test_a_configuration_is_read_without_its_keys_and_a_wrong_one_is_a_usage_error(folder):

@@ -18,6 +18,7 @@ struct zone_settings {
     // The zones configuration as it is now, behind a pointer that stays; NULL, or NULL behind it:
     // there is none.
     const struct zones_config *const *config;
-    bool is_config_elsewhere; // not to be had here: any group that a Zone names may be there
+    bool is_config_elsewhere; // not to be had here: any group that a Zone names, and any limit
+                              // of one, may be there
 };
 extern const struct zone_settings zone_defaults;

@@ -198,9 +198,12 @@ static const struct zones_group *find_group(const struct zones *zones, struct te
 static bool take_group(const void *context, struct text name, struct zone_limits *limits)
 {
     const struct zones_group *group = find_group(context, name);
-    if (group)
+    bool is_elsewhere = ((const struct zones *)context)->settings->is_config_elsewhere;
+    if (is_elsewhere)
+        *limits = (struct zone_limits){0, 0};
+    else if (group)
         *limits = (struct zone_limits){group->max_records_per_type, group->max_types_per_name};
-    return group || ((const struct zones *)context)->settings->is_config_elsewhere;
+    return group || is_elsewhere;
 }
 
 static const char *catalog_of(const void *context, struct dname name)
