@@ -432,6 +432,33 @@ static void any_text_survives_yaml_as_key_value_and_item(void **state)
     }
 }
 
+// However many values a document has, a step takes only some of them.
+static void document_is_read_in_parts(void **state)
+{
+    struct arena *arena = *state;
+    enum { ITEMS = 5000 };
+    AUTO_BUFFER text = {0};
+    struct value *tree = NULL;
+    enum yaml_step step = YAML_AGAIN;
+    unsigned steps = 0;
+    buffer_add_text(&text, "first: &a {x: [1, 2]}\nitems:\n");
+    for (int i = 0; i < ITEMS; i++)
+        buffer_printf(&text, "- {name: n%d, <<: {y: [%d]}}\n", i, i);
+    buffer_add_text(&text, "last: *a\n---\nb: 2\n");
+    CLEANUP(yaml_reader)
+    struct yaml_reader *reader = yaml_reader_new(buffer_text(&text), &value_manifest_limits);
+    for (; step == YAML_AGAIN; steps++)
+        assert_true(yaml_reader_step(reader, arena, &tree, &step, NULL));
+    assert_true(step == YAML_DOCUMENT && steps > ITEMS / 1000);
+    assert_int_equal(value_count(value_find(tree, "items")), ITEMS);
+    assert_int_equal(value_int_at(tree, "items[4999].y[0]", 0), 4999);
+    assert_int_equal(value_int_at(tree, "last.x[1]", 0), 2);
+    assert_true(yaml_reader_step(reader, arena, &tree, &step, NULL));
+    assert_true(step == YAML_DOCUMENT && value_int_at(tree, "b", 0) == 2);
+    assert_true(yaml_reader_step(reader, arena, &tree, &step, NULL));
+    assert_true(step == YAML_OVER && !tree);
+}
+
 int main(void)
 {
 #define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)
@@ -441,6 +468,7 @@ int main(void)
         row(positions_are_those_of_keys_and_values),
         row(plain_scalars_keep_what_was_typed),
         row(documents_come_one_by_one),
+        row(document_is_read_in_parts),
         row(empty_streams_have_no_document),
         row(fault_ends_the_stream_but_not_what_came_before),
         row(aliases_are_copies_and_merges_yield_to_explicit_keys),

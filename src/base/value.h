@@ -122,6 +122,10 @@ void yaml_reader_free(struct yaml_reader *reader);
 bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
                       bool *has, struct error *err);
 DEFINE_CLEANUP(yaml_reader, yaml_reader_free)
+// The same a part at a time, with the same arena until the document ends: *out is set when it does.
+enum yaml_step { YAML_AGAIN, YAML_DOCUMENT, YAML_OVER };
+bool yaml_reader_step(struct yaml_reader *reader, struct arena *arena, struct value **out,
+                      enum yaml_step *step, struct error *err);
 // Block style YAML that value reads back equal; strings are quoted where kubectl would misread
 // them. No document marker; ends with a line feed.
 void value_write_yaml(struct buffer *out, const struct value *value, unsigned indent);

@@ -10,12 +10,29 @@
 enum {
     COPIES_MAX = 1 << 16,     // nodes made through aliases, per document
     TAG_DIRECTIVES_MAX = 256, // libyaml compares each with all before it
+    EVENTS_PER_STEP = 1024,
 };
 
 struct anchor {
     struct text name;
     const struct value *value; // NULL while its node is being read
     struct anchor *older;
+};
+
+struct key {
+    struct text text;
+    yaml_mark_t mark;
+    bool is_merge;
+};
+
+// A list or map whose entries are being read.
+struct frame {
+    struct value *into;
+    struct anchor *anchor; // or NULL
+    struct key key;        // of the value that comes next
+    bool has_key;
+    struct value *merged; // the value of `<<`
+    yaml_mark_t merge_mark;
 };
 
 struct yaml_reader {
@@ -27,6 +44,11 @@ struct yaml_reader {
     bool is_broken;
     struct error broken;
     // Of the document that is being read:
+    bool is_within;
+    struct value *root;
+    struct frame *frames;
+    size_t frame_capacity;
+    size_t depth;
     struct arena *arena;
     struct anchor *anchors;
     unsigned aliases;
@@ -34,9 +56,6 @@ struct yaml_reader {
     size_t copies;
     size_t copied_octets;
 };
-
-static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
-                      struct value **out, struct error *err);
 
 static void event_done(yaml_event_t *event)
 {
@@ -271,48 +290,26 @@ static bool read_scalar(struct yaml_reader *reader, const yaml_event_t *event, s
     return true;
 }
 
-static bool enter(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
-                  const yaml_char_t *typed_tag, enum value_type type, struct value **out,
-                  struct error *err)
+static bool enter(struct yaml_reader *reader, const yaml_event_t *event,
+                  const yaml_char_t *typed_tag, const yaml_char_t *anchor, enum value_type type,
+                  struct value **out, struct error *err)
 {
     const char *tag;
-    if (depth >= reader->limits->depth)
+    if (reader->depth >= reader->limits->depth)
         return fail_at(event->start_mark, err, "lists and maps are nested deeper than %u",
                        reader->limits->depth);
     if (!find_tag(event, typed_tag, &tag, err) || !make_node(reader, event->start_mark, out, err))
         return false;
     (*out)->type = type;
     (*out)->count = 0;
-    return has_tagged_type(tag, type) ||
-           fail_at(event->start_mark, err, "a %s is not of type %s", value_type_name(type), tag);
-}
-
-static bool read_list(struct yaml_reader *reader, const yaml_event_t *start, unsigned depth,
-                      struct value **out, struct error *err)
-{
-    if (!enter(reader, start, depth, start->data.sequence_start.tag, VALUE_LIST, out, err))
-        return false;
-    struct anchor *anchor = add_anchor(reader, start->data.sequence_start.anchor);
-    for (;;) {
-        AUTO_EVENT event = {0};
-        struct value *item;
-        if (!next_event(reader, &event, err))
-            return false;
-        if (event.type == YAML_SEQUENCE_END_EVENT)
-            break;
-        if (!read_node(reader, &event, depth + 1, &item, err))
-            return false;
-        value_link(*out, item);
-    }
-    set_anchor(anchor, *out);
+    if (!has_tagged_type(tag, type))
+        return fail_at(event->start_mark, err, "a %s is not of type %s", value_type_name(type),
+                       tag);
+    mem_reserve(&reader->frames, &reader->frame_capacity, reader->depth + 1);
+    reader->frames[reader->depth++] =
+        (struct frame){.into = *out, .anchor = add_anchor(reader, anchor)};
     return true;
 }
-
-struct key {
-    struct text text;
-    yaml_mark_t mark;
-    bool is_merge;
-};
 
 // kubectl turns keys into text: `on: x` has the key "true", `0x50: x` the key "80".
 static bool name_key(struct yaml_reader *reader, const struct value *value, struct key *key,
@@ -361,78 +358,86 @@ static bool read_key(struct yaml_reader *reader, const yaml_event_t *event, stru
     return name_key(reader, value, key, err);
 }
 
-struct entries {
-    struct value *map;
-    struct value *merged; // the value of `<<`
-    yaml_mark_t merge_mark;
-};
-
-static bool take_entry(struct entries *entries, const struct key *key, struct value *item,
-                       struct error *err)
+static bool take_entry(struct frame *frame, struct value *item, struct error *err)
 {
+    const struct key *key = &frame->key;
+    frame->has_key = false;
     item->key = key->text;
     item->key_line = (uint32_t)key->mark.line + 1;
     item->key_column = (uint32_t)key->mark.column + 1;
     if (!key->is_merge) {
-        value_link(entries->map, item);
+        value_link(frame->into, item);
         return true;
     }
-    if (entries->merged)
-        return keys_fail_duplicate(entries->merged, item, err);
-    entries->merged = item;
-    entries->merge_mark = key->mark;
+    if (frame->merged)
+        return keys_fail_duplicate(frame->merged, item, err);
+    frame->merged = item;
+    frame->merge_mark = key->mark;
     return true;
 }
 
-// One key with its value; *is_end behind the last.
-static bool read_entry(struct yaml_reader *reader, unsigned depth, struct entries *entries,
-                       bool *is_end, struct error *err)
+// The list or map that so deep a value stands in; NULL: in none.
+static struct frame *frame_at(const struct yaml_reader *reader, size_t depth)
 {
-    AUTO_EVENT key_event = {0};
-    AUTO_EVENT event = {0};
-    struct key key;
-    struct value *item;
-    if (!next_event(reader, &key_event, err))
-        return false;
-    *is_end = key_event.type == YAML_MAPPING_END_EVENT;
-    if (*is_end)
-        return true;
-    return read_key(reader, &key_event, &key, err) && next_event(reader, &event, err) &&
-           read_node(reader, &event, depth + 1, &item, err) && take_entry(entries, &key, item, err);
+    return depth ? &reader->frames[depth - 1] : NULL;
 }
 
-static bool read_map(struct yaml_reader *reader, const yaml_event_t *start, unsigned depth,
-                     struct value **out, struct error *err)
+static bool place(struct yaml_reader *reader, size_t depth, struct value *item, struct error *err)
 {
-    if (!enter(reader, start, depth, start->data.mapping_start.tag, VALUE_MAP, out, err))
-        return false;
-    struct anchor *anchor = add_anchor(reader, start->data.mapping_start.anchor);
-    struct entries entries = {.map = *out};
-    for (bool is_end = false; !is_end;) {
-        if (!read_entry(reader, depth, &entries, &is_end, err))
-            return false;
-    }
-    if (!keys_check_unique(*out, err))
-        return false;
-    if (entries.merged && !keys_merge(*out, entries.merged))
-        return fail_at(entries.merge_mark, err,
-                       "<< wants a map or a list of maps, of at most %d keys in all",
-                       KEYS_MERGED_MAX);
-    set_anchor(anchor, *out);
+    struct frame *frame = frame_at(reader, depth);
+    if (frame && frame->into->type == VALUE_MAP)
+        return take_entry(frame, item, err);
+    if (frame)
+        value_link(frame->into, item);
+    else
+        reader->root = item;
     return true;
 }
 
-static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, unsigned depth,
-                      struct value **out, struct error *err)
+static bool end_map(const struct frame *frame, struct error *err)
+{
+    if (!keys_check_unique(frame->into, err))
+        return false;
+    if (!frame->merged || keys_merge(frame->into, frame->merged))
+        return true;
+    return fail_at(frame->merge_mark, err,
+                   "<< wants a map or a list of maps, of at most %d keys in all", KEYS_MERGED_MAX);
+}
+
+static bool leave(struct yaml_reader *reader, struct error *err)
+{
+    const struct frame *frame = &reader->frames[--reader->depth];
+    if (frame->into->type == VALUE_MAP && !end_map(frame, err))
+        return false;
+    set_anchor(frame->anchor, frame->into);
+    return true;
+}
+
+static bool read_node(struct yaml_reader *reader, const yaml_event_t *event, struct value **out,
+                      struct error *err)
 {
     if (event->type == YAML_SCALAR_EVENT)
         return read_scalar(reader, event, out, err);
     if (event->type == YAML_SEQUENCE_START_EVENT)
-        return read_list(reader, event, depth, out, err);
+        return enter(reader, event, event->data.sequence_start.tag,
+                     event->data.sequence_start.anchor, VALUE_LIST, out, err);
     if (event->type == YAML_MAPPING_START_EVENT)
-        return read_map(reader, event, depth, out, err);
+        return enter(reader, event, event->data.mapping_start.tag, event->data.mapping_start.anchor,
+                     VALUE_MAP, out, err);
     must(event->type == YAML_ALIAS_EVENT);
-    return read_alias(reader, event, depth, out, err);
+    return read_alias(reader, event, (unsigned)reader->depth, out, err);
+}
+
+static bool take_event(struct yaml_reader *reader, const yaml_event_t *event, struct error *err)
+{
+    struct value *item;
+    size_t depth = reader->depth;
+    struct frame *frame = frame_at(reader, depth);
+    if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
+        return leave(reader, err);
+    if (frame && frame->into->type == VALUE_MAP && !frame->has_key)
+        return frame->has_key = read_key(reader, event, &frame->key, err);
+    return read_node(reader, event, &item, err) && place(reader, depth, item, err);
 }
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" // some editors put it in front of UTF-8
@@ -457,6 +462,7 @@ void yaml_reader_free(struct yaml_reader *reader)
     if (!reader)
         return;
     yaml_parser_delete(&reader->parser);
+    free(reader->frames);
     free(reader);
 }
 
@@ -489,9 +495,11 @@ static bool start(struct yaml_reader *reader, struct error *err)
     return true;
 }
 
-static void begin_document(struct yaml_reader *reader, struct arena *arena)
+static void begin_document(struct yaml_reader *reader)
 {
-    reader->arena = arena;
+    reader->is_within = true;
+    reader->root = NULL;
+    reader->depth = 0;
     reader->anchors = NULL;
     reader->aliases = 0;
     reader->nodes = 0;
@@ -499,43 +507,64 @@ static void begin_document(struct yaml_reader *reader, struct arena *arena)
     reader->copied_octets = 0;
 }
 
-static bool read_root(struct yaml_reader *reader, struct value **root, struct error *err)
-{
-    AUTO_EVENT first = {0};
-    AUTO_EVENT end = {0};
-    return next_event(reader, &first, err) && read_node(reader, &first, 0, root, err) &&
-           next_event(reader, &end, err);
-}
-
-static bool read_document(struct yaml_reader *reader, struct value **root, bool *has,
-                          struct error *err)
+// To the start of a document, or to the end of all.
+static bool find_document(struct yaml_reader *reader, struct error *err)
 {
     AUTO_EVENT event = {0};
-    *has = false;
     if (reader->is_over)
         return true;
     if ((!reader->is_started && !start(reader, err)) || !next_event(reader, &event, err))
         return false;
     reader->is_over = event.type == YAML_STREAM_END_EVENT;
-    *has = !reader->is_over;
-    return reader->is_over || read_root(reader, root, err);
+    if (!reader->is_over)
+        begin_document(reader);
+    return true;
 }
 
-bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
-                      bool *has, struct error *err)
+// On in the document; *is_end behind its end.
+static bool read_some(struct yaml_reader *reader, bool *is_end, struct error *err)
 {
-    struct value *root = NULL;
-    bool found = false;
-    if (!reader->is_broken) {
-        begin_document(reader, arena);
-        reader->is_broken = !read_document(reader, &root, &found, &reader->broken);
+    *is_end = false;
+    for (unsigned i = 0; i < EVENTS_PER_STEP && !*is_end; i++) {
+        AUTO_EVENT event = {0};
+        if (!next_event(reader, &event, err))
+            return false;
+        *is_end = event.type == YAML_DOCUMENT_END_EVENT;
+        if (!*is_end && !take_event(reader, &event, err))
+            return false;
     }
+    reader->is_within = !*is_end;
+    return true;
+}
+
+bool yaml_reader_step(struct yaml_reader *reader, struct arena *arena, struct value **out,
+                      enum yaml_step *step, struct error *err)
+{
+    bool is_end = true;
+    reader->arena = arena;
+    if (!reader->is_broken)
+        reader->is_broken = (!reader->is_within && !find_document(reader, &reader->broken)) ||
+                            (reader->is_within && !read_some(reader, &is_end, &reader->broken));
     if (reader->is_broken) {
         if (err)
             *err = reader->broken;
         return false;
     }
-    *out = root && root->type == VALUE_NULL ? NULL : root;
-    *has = found;
+    bool is_null = is_end && reader->root && reader->root->type == VALUE_NULL;
+    *out = is_end && !is_null && !reader->is_over ? reader->root : NULL;
+    *step = reader->is_over ? YAML_OVER : is_end ? YAML_DOCUMENT : YAML_AGAIN;
+    return true;
+}
+
+bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
+                      bool *has, struct error *err)
+{
+    struct value *root;
+    enum yaml_step step = YAML_AGAIN;
+    while (step == YAML_AGAIN)
+        if (!yaml_reader_step(reader, arena, &root, &step, err))
+            return false;
+    *out = root;
+    *has = step == YAML_DOCUMENT;
     return true;
 }

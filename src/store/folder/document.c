@@ -235,6 +235,7 @@ struct document_reader {
     struct document_source source;
     enum phase phase;
     struct yaml_reader *yaml;
+    bool is_within; // a document that is not read to its end
     struct arena *trees;
     struct arena *arena; // of one call
     struct value *first; // trees that are not called yet
@@ -326,15 +327,16 @@ static void end_text(struct document_reader *reader)
         yaml_reader_free(steal(reader->yaml));
 }
 
-static bool read_tree(struct document_reader *reader, struct error *err)
+static bool read_part(struct document_reader *reader, struct error *err)
 {
-    bool has;
+    enum yaml_step step;
     struct value *tree = NULL;
-    if (reader->phase != PHASE_KEEP)
+    if (reader->phase != PHASE_KEEP && !reader->is_within)
         arena_reset(reader->trees);
-    if (!yaml_reader_next(reader->yaml, reader->trees, &tree, &has, err))
+    if (!yaml_reader_step(reader->yaml, reader->trees, &tree, &step, err))
         return error_prefix(err, "%s:", reader->source.path);
-    if (!has)
+    reader->is_within = step == YAML_AGAIN;
+    if (step == YAML_OVER)
         end_text(reader);
     if (!tree || tree->type == VALUE_NULL || reader->phase == PHASE_LOOK)
         return true;
@@ -347,7 +349,7 @@ bool document_reader_step(struct document_reader *reader, document_call *call, v
                           bool *has_more, struct error *err)
 {
     bool is_reading = reader->yaml && (reader->phase == PHASE_KEEP || !reader->first);
-    if (is_reading && !read_tree(reader, err))
+    if (is_reading && !read_part(reader, err))
         return false;
     if (!is_reading && reader->first)
         take(reader, call, context);

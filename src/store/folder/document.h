@@ -52,8 +52,8 @@ enum { DOCUMENT_OCTETS_MAX = 2 * 1024 * 1024 };
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err);
 
-// The same one document at a time: a step reads one or calls one. The source's text stays where it
-// is until the reader is freed.
+// The same a step at a time, which calls one document or reads a part of one. The source's text
+// stays where it is until the reader is freed.
 struct document_reader;
 struct document_reader *document_reader_new(const struct document_source *source);
 void document_reader_free(struct document_reader *reader);
