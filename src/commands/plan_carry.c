@@ -182,13 +182,21 @@ static void failed(void *context, const struct error *err)
 
 // ---- from beginning to end ----------------------------------------------------------------------
 
+static bool is_of_zones(const struct controller *controller)
+{
+    for (size_t i = 0; zone_controller.companions[i]; i++)
+        if (controller == zone_controller.companions[i])
+            return true;
+    return controller == &zone_controller;
+}
+
 // Those of zones do not run here: a serial that nobody serves would be a change that nobody sees.
 static size_t choose_controllers(struct crew *crew)
 {
     size_t count = 0;
     const struct setup *setup = crew->carry->setup;
     for (size_t i = 0; i < setup->controller_count; i++) {
-        if (setup->controllers[i]->overview == zone_controller.overview)
+        if (is_of_zones(setup->controllers[i]))
             continue;
         crew->controllers[count] = setup->controllers[i];
         crew->settings[count++] = setup->settings[i];
@@ -219,8 +227,11 @@ static bool open_engine(struct crew *crew, struct error *err)
 
 static bool crew_open(struct crew *crew, struct error *err)
 {
-    const struct setup_store how = {
-        .world = &crew->process.world, .log = crew->process.log, .failed = failed, .context = crew};
+    const struct setup_store how = {.world = &crew->process.world,
+                                    .log = crew->process.log,
+                                    .left_out = zone_controller.overview->kinds,
+                                    .failed = failed,
+                                    .context = crew};
     crew->store = setup_open_store(crew->carry->setup, &how, err);
     if (!crew->store || !open_engine(crew, err))
         return false;

@@ -216,11 +216,20 @@ static bool is_served(const struct setup *setup, const struct kind *kind)
     return (!setup->place.is_cluster && !is_of_others) || setup_reads(setup, kind);
 }
 
-static size_t list_kinds(const struct setup *setup, struct store_kind *rows)
+static bool is_left_out(const struct kind *const *left_out, const struct kind *kind)
+{
+    for (; left_out && *left_out; left_out++)
+        if (*left_out == kind)
+            return true;
+    return false;
+}
+
+static size_t list_kinds(const struct setup *setup, const struct kind *const *left_out,
+                         struct store_kind *rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
-        if (!is_served(setup, kinds[i]))
+        if (!is_served(setup, kinds[i]) || is_left_out(left_out, kinds[i]))
             continue;
         rows[count++] = (struct store_kind){.kind = kinds[i],
                                             .finalizer = finalizer_of(setup, kinds[i]),
@@ -331,7 +340,7 @@ struct store *setup_open_store(struct setup *setup, const struct setup_store *ho
                                struct error *err)
 {
     struct store_kind rows[KINDS_MAX];
-    size_t count = list_kinds(setup, rows);
+    size_t count = list_kinds(setup, how->left_out, rows);
     return setup->place.is_cluster ? open_cluster(setup, how, rows, count, err)
                                    : open_folder(setup, how, rows, count, err);
 }
@@ -350,6 +359,7 @@ bool setup_read_folder(const struct setup *setup, struct arena *arena,
 {
     struct store_kind rows[KINDS_MAX];
     struct setup_reader given = *reader;
-    const struct folder_options options = folder_options_of(setup, rows, list_kinds(setup, rows));
+    const struct folder_options options =
+        folder_options_of(setup, rows, list_kinds(setup, NULL, rows));
     return setup->place.is_cluster || folder_read(&options, arena, take_entry, &given, err);
 }

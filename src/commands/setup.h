@@ -53,6 +53,8 @@ struct setup_store {
     bool is_reading;         // nothing is written; the options of writers are not needed
     bool keeps_certificates; // of the admission door, in a cluster: their rights are asked for, too
     bool judges_bearers;     // --metrics-secure: likewise
+    // Kinds, NULL-terminated, whose objects are left to others, with what is kept of them; or NULL.
+    const struct kind *const *left_out;
     // A cluster's: it cannot go on.
     void (*failed)(void *context, const struct error *err);
     void *context;

@@ -387,6 +387,33 @@ def test_zones_are_left_to_a_run_where_none_leads(settled):
     assert settled.changes() == found
 
 
+def kept_in(folder):
+    return {path.name: path.read_text() for path in folder.manifests.glob("*.status")}
+
+
+def test_records_of_ingresses_are_left_to_a_run(settled):
+    made = ["--ingress-record-creation"]
+    settled.put(ingress("app.shop.example"))
+    first = settled.document(*made)
+    assert first["counts"]["create"] == 1
+    assert apply(settled, first["checksum"], *made)[0] == 1
+    assert settled.document(*made) == first
+    assert not list(settled.manifests.glob(".signpost/children/*"))
+
+
+def test_a_deletion_that_is_left_to_a_run_is_not_forgotten(settled):
+    before = kept_in(settled)
+    settled.delete("zone", "shop")
+    settled.delete("record", "txt")
+    settled.put({"apiVersion": API, "kind": "ZoneFile", "metadata": {"name": "file"},
+                 "spec": {"zoneRefs": [{"name": "shop"}]}})
+    first = settled.document()
+    assert settled.changes() == DELETED
+    assert apply(settled, first["checksum"])[0] == 1
+    assert settled.document() == first
+    assert kept_in(settled) == before
+
+
 def test_beside_a_run_that_leads_an_apply_ends_when_the_zone_is_served(settled, programs):
     leader = settled.start()
     wait_until(lambda: leader.log().count("zone is served") == 2, "it leads", 10, [leader])
