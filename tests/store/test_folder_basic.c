@@ -144,10 +144,41 @@ static void file_is_read_over_several_steps_and_is_whole_all_the_same(void **sta
     assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
     virtual_loop_slow_down(rig->loop, 0);
     rig_run(rig, 1000);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/f\nDELETED Thing shop/c\n.\n"
+    assert_string_equal(rig_told(rig), "ADDED Thing shop/f\n.\n"
                                        "MODIFIED Thing shop/a\nDELETED Thing shop/b\n"
                                        "DELETED Thing shop/d\nDELETED Thing shop/e\n"
-                                       "DELETED Thing shop/f\n.\n");
+                                       "DELETED Thing shop/f\nDELETED Thing shop/c\n.\n");
+}
+
+static void ask_to_release(struct rig *rig, const char *name)
+{
+    rig->is_answered = false;
+    store_remove_finalizer(rig->store, rig_thing(rig, name), rig_answered, rig);
+}
+
+// Half a file would be acted upon as if it were all of it.
+static void answer_does_not_end_the_batch_of_a_half_read_file(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "gone.yaml", THING("gone", "value: x"));
+    rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "gone"), "[]"));
+    rig_take_away(rig, "gone.yaml");
+    rig_told(rig);
+    virtual_loop_slow_down(rig->loop, 20);
+    rig_write(rig, "web.yaml",
+              THING("a", "value: y") THING("c", "value: y") THING("d", "value: y"));
+    step_until_told(rig, 1);
+    ask_to_release(rig, "gone");
+    while (!rig->is_answered)
+        assert_true(virtual_loop_step(rig->loop));
+    assert_true(rig->is_ok);
+    virtual_loop_slow_down(rig->loop, 0);
+    rig_run(rig, 1000);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a\nADDED Thing shop/c\n"
+                                       "DELETED Thing shop/gone\nADDED Thing shop/d\n"
+                                       "DELETED Thing shop/b\n.\n");
 }
 
 static void half_read_file_is_read_anew_by_the_next_process(void **state)
@@ -179,6 +210,69 @@ static void steady_changes_are_looked_at_within_a_second(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: c"));
     rig_run(rig, 50);
     assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+}
+
+// It writes on while the folder is looked at, and ends a while later.
+static void what_a_slow_editor_has_not_written_yet_is_not_gone(void **state)
+{
+    struct rig *rig = *state;
+    static const char *const parts[] = {THING("a", "value: x"), THING("b", "value: x"),
+                                        THING("c", "value: x")};
+    AUTO_BUFFER text = {0};
+    rig_write(rig, "web.yaml",
+              THING("a", "value: w") THING("b", "value: x") THING("c", "value: x"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "c"), "[]"));
+    rig_told(rig);
+    for (int i = 0; i < 45; i++) {
+        if (i % 15 == 0)
+            buffer_add_text(&text, parts[i / 15]);
+        buffer_add_text(&text, "# more\n");
+        rig_write(rig, "web.yaml", text.at);
+        rig_run(rig, 90);
+        assert_true(i < 15 || rig_thing(rig, "a")->generation == 2);
+    }
+    rig_run(rig, 1000);
+    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a\n.\n");
+    assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
+    rig_change(rig, "web.yaml", THING("a", "value: x"));
+    assert_null(rig_thing(rig, "b"));
+    assert_true(rig_thing(rig, "c")->deleted_s > 0);
+}
+
+static void what_is_gone_is_believed_after_a_while_however_busy_the_folder_is(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "busy.yaml", THING("busy", "value: x"));
+    rig_write(rig, "web.yaml", THING("www", "value: x"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_remove(rig, "web.yaml");
+    for (int i = 0; i < 70; i++) {
+        rig_write(rig, "busy.yaml", i % 2 ? THING("busy", "value: x") : THING("busy", "value: y"));
+        rig_run(rig, 90);
+        assert_true(i > 50 || rig_thing(rig, "www"));
+    }
+    assert_null(rig_thing(rig, "www"));
+}
+
+// Two files that swap what they hold, and swap it back while the second is being read.
+static void what_moves_back_behind_the_reader_is_not_gone(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "a.yaml", THING("a", "value: x"));
+    rig_write(rig, "b.yaml", THING("b", "value: x") THING("c", "value: x") THING("d", "value: x"));
+    rig_open(rig);
+    rig_told(rig);
+    rig_write(rig, "a.yaml", THING("b", "value: y") THING("c", "value: y"));
+    rig_write(rig, "b.yaml", THING("a", "value: y") THING("d", "value: y"));
+    virtual_loop_slow_down(rig->loop, 20);
+    step_until_told(rig, 2);
+    rig_write(rig, "a.yaml", THING("a", "value: z"));
+    rig_write(rig, "b.yaml", THING("b", "value: z") THING("c", "value: z") THING("d", "value: z"));
+    virtual_loop_slow_down(rig->loop, 0);
+    rig_run(rig, 2000);
+    assert_null(strstr(rig_told(rig), "DELETED"));
 }
 
 static void labels_and_formatting_make_no_generation(void **state)
@@ -668,8 +762,12 @@ int main(void)
         CASE(restart_of_a_settled_folder_writes_nothing),
         CASE(edit_is_told_after_settling_with_a_new_generation),
         CASE(file_is_read_over_several_steps_and_is_whole_all_the_same),
+        CASE(answer_does_not_end_the_batch_of_a_half_read_file),
         CASE(half_read_file_is_read_anew_by_the_next_process),
         CASE(steady_changes_are_looked_at_within_a_second),
+        CASE(what_a_slow_editor_has_not_written_yet_is_not_gone),
+        CASE(what_is_gone_is_believed_after_a_while_however_busy_the_folder_is),
+        CASE(what_moves_back_behind_the_reader_is_not_gone),
         CASE(labels_and_formatting_make_no_generation),
         CASE(document_without_namespace_is_in_default),
         CASE(gone_document_without_finalizer_is_deleted_at_once),

@@ -174,6 +174,8 @@ struct folder {
     struct disk_watch *watch;
     struct loop_timer settle_timer;
     int64_t first_change_ms; // of those not looked at; 0: none
+    int64_t last_edit_ms;    // of those that others made
+    bool has_edits;          // such that were not looked at
     char **changes;          // paths that inotify named
     size_t change_count;
     size_t change_capacity;
@@ -195,6 +197,7 @@ struct folder {
     struct load load;
     struct pass pass;
     struct id_list missing; // entries
+    int64_t doubted_ms;     // since then what is missing is not believed; 0: it is
 
     bool was_synced; // once
     bool is_synced;

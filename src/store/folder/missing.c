@@ -7,6 +7,7 @@
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/pass.h"
+#include "store/folder/settle.h"
 #include "store/folder/trouble.h"
 
 enum { CHUNK = 256 }; // deletions that share one append, at most
@@ -104,6 +105,16 @@ static bool is_missing(const struct folder *folder, uint32_t id)
     return entry->object && (entry->flags & ENTRY_IS_MISSING);
 }
 
+void pass_drop_found(struct folder *folder)
+{
+    size_t kept = 0;
+    struct id_list *missing = &folder->missing;
+    for (size_t i = 0; i < missing->count; i++)
+        if (is_missing(folder, missing->items[i]))
+            missing->items[kept++] = missing->items[i];
+    missing->count = kept;
+}
+
 // The last ones of the list, all or none.
 static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *err)
 {
@@ -130,6 +141,18 @@ static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *e
 }
 
 // ---- what is not believed -----------------------------------------------------------------------
+
+// What is missing amid changes may be about to be written: by a slow editor, or in another file.
+static bool is_doubtful(struct folder *folder)
+{
+    int64_t now_ms = folder_now_ms(folder);
+    bool is_quiet = !folder->has_edits && now_ms - folder->last_edit_ms >= SETTLE_MS;
+    if (is_quiet || !folder->missing.count)
+        folder->doubted_ms = 0;
+    else if (!folder->doubted_ms)
+        folder->doubted_ms = now_ms;
+    return folder->doubted_ms && now_ms - folder->doubted_ms < HALF_WRITTEN_MS;
+}
 
 static size_t count_living(const struct folder *folder)
 {
@@ -186,7 +209,10 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
         folder_end_batch(folder);
         return STEP_DONE;
     }
-    while (folder->missing.count) {
+    bool is_put_off = is_doubtful(folder);
+    if (is_put_off && !folder->has_edits)
+        settle_retry(folder, SETTLE_MS);
+    while (folder->missing.count && !is_put_off) {
         if (!act_on_some(folder, until_ms, &err)) {
             if (!folder->is_lost)
                 trouble_set(folder, TROUBLE_JOURNAL, &err);

@@ -16,6 +16,7 @@ enum { PASS_NUMBER_MAX = (1 << 24) - 1 };
 void pass_begin(struct folder *folder, bool is_load)
 {
     struct pass *pass = &folder->pass;
+    pass_drop_found(folder);
     for (; pass->next < pass->queue.count; pass->next++)
         folder->entries.files[pass->queue.items[pass->next]].flags &= ~(uint32_t)FILE_IS_QUEUED;
     pass->number = pass->number == PASS_NUMBER_MAX ? 1 : pass->number + 1;

@@ -22,8 +22,10 @@ enum step pass_finish(struct folder *folder, int64_t until_ms);
 void pass_done(struct folder *folder);
 // Was seen in this pass.
 void pass_mark(struct folder *folder, uint32_t entry);
-// Its document is gone: pass_finish acts upon it.
+// Its document is gone: pass_finish acts upon it, once the folder is quiet.
 void pass_miss(struct folder *folder, uint32_t entry);
+// Forgets what was missing in an earlier pass and has come back.
+void pass_drop_found(struct folder *folder);
 
 // Says to all kinds whether absence is evidence. `why` may be NULL.
 void folder_set_synced(struct folder *folder, bool is_synced, const char *why);

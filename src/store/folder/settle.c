@@ -19,7 +19,7 @@ static void start_work(struct folder *folder);
 
 // ---- looking again ------------------------------------------------------------------------------
 
-static void retry_in(struct folder *folder, int64_t delay_ms)
+void settle_retry(struct folder *folder, int64_t delay_ms)
 {
     int64_t at_ms = folder_now_ms(folder) + delay_ms;
     if (folder->retry_at_ms && folder->retry_at_ms <= at_ms)
@@ -31,7 +31,7 @@ static void retry_in(struct folder *folder, int64_t delay_ms)
 void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms)
 {
     folder->entries.files[file].flags |= FILE_IS_UNSETTLED;
-    retry_in(folder, delay_ms);
+    settle_retry(folder, delay_ms);
 }
 
 static void retry_fired(void *context)
@@ -41,7 +41,7 @@ static void retry_fired(void *context)
     if (folder->work == WORK_NONE)
         start_work(folder);
     else
-        retry_in(folder, SETTLE_MS);
+        settle_retry(folder, SETTLE_MS);
 }
 
 static void arm_settling(struct folder *folder)
@@ -90,12 +90,19 @@ static bool lies_in_own(const struct folder *folder, const char *path)
     return strcmp(path, folder->own_dir) == 0 || lies_in(folder->own_dir, path);
 }
 
+static void note_edit(struct folder *folder)
+{
+    folder->has_edits = true;
+    folder->last_edit_ms = folder_now_ms(folder);
+}
+
 static void folder_changed(void *context, bool is_lost)
 {
     struct folder *folder = context;
     size_t count = 0;
     bool is_relevant = is_lost;
     bool is_own = is_lost;
+    bool is_edit = is_lost;
     char **paths = disk_watch_take(folder->watch, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_child = lies_in(folder->children.folder, paths[i]);
@@ -106,11 +113,14 @@ static void folder_changed(void *context, bool is_lost)
             continue;
         }
         is_relevant = true;
+        is_edit = is_edit || (!is_child && !name_is_status(name_of(paths[i])));
         mem_reserve(&folder->changes, &folder->change_capacity, folder->change_count + 1);
         folder->changes[folder->change_count++] = paths[i];
     }
     free(paths);
     folder->needs_scan = folder->needs_scan || is_lost;
+    if (is_edit)
+        note_edit(folder);
     if (is_relevant)
         arm_settling(folder);
     if (is_own)
@@ -289,6 +299,7 @@ static enum step take_changes(struct folder *folder, int64_t until_ms)
         free(folder->changes[i]);
     }
     folder->change_count = 0;
+    folder->has_edits = false;
     return STEP_DONE;
 }
 
@@ -322,7 +333,7 @@ static void fail_scan(struct folder *folder, const struct error *err)
 {
     if (folder->scan_error.fault == FAULT_NONE)
         folder->scan_error = *err;
-    retry_in(folder, UNREADABLE_RETRY_MS);
+    settle_retry(folder, UNREADABLE_RETRY_MS);
     folder->needs_scan = true;
 }
 
@@ -579,7 +590,7 @@ static void clear_made(struct folder *folder)
         return;
     bool is_clear = made_clear(&folder->made);
     if (!made_clear(&folder->children) || !is_clear)
-        retry_in(folder, RETRY_MS);
+        settle_retry(folder, RETRY_MS);
 }
 
 static void end_work(struct folder *folder, enum step result)
@@ -588,7 +599,7 @@ static void end_work(struct folder *folder, enum step result)
     folder->work = WORK_NONE;
     if (result == STEP_FAILED) {
         folder->needs_load = folder->needs_load || was_load;
-        retry_in(folder, folder->why ? UNREADABLE_RETRY_MS : RETRY_MS);
+        settle_retry(folder, folder->why ? UNREADABLE_RETRY_MS : RETRY_MS);
         return;
     }
     if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)

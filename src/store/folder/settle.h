@@ -11,6 +11,8 @@ void settle_done(struct folder *folder);
 void settle_start(struct folder *folder);
 // That file is to be read again after so much time.
 void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms);
+// What is not settled is looked at again after so much time.
+void settle_retry(struct folder *folder, int64_t delay_ms);
 // Without a start and at once: finds all manifests (queued for the pass) and what earlier runs
 // left.
 bool settle_gather(struct folder *folder);
