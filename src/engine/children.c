@@ -210,8 +210,6 @@ static void send(struct engine *engine, uint32_t id, const struct child_want *ch
     struct child_write *write = child_write_new(engine, id, child, known);
     key->is_writing = true;
     children_of(key)->left++;
-    if (engine->dry_run)
-        dry_run_child(engine, child);
     if (child->tree)
         store_put_child(store, &(struct store_child){child->key, child->tree, child->seen},
                         child_done, write);

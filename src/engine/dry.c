@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/when.h"
 #include "dns/zone.h"
 #include "engine/state.h"
 
@@ -134,32 +133,6 @@ void dry_run_add(struct dry_run *run, const struct engine_change *change)
         .object = change->object ? object_ref(change->object) : NULL,
         .replaces = change->replaces ? arena_copy_text(run->arena, change->replaces) : NULL,
     };
-}
-
-// ---- children -----------------------------------------------------------------------------------
-
-static struct object *make_child(const struct engine *engine, const struct child_want *child)
-{
-    char now[WHEN_TEXT_MAX];
-    struct arena *arena = engine->arena;
-    struct value *tree = value_copy(arena, child->tree);
-    const struct object_ref_key *key = &child->key;
-    when_write(loop_unix_ms(engine->loop) / 1000, now);
-    value_put(arena, tree, "metadata.name", value_make_text(arena, key->name));
-    value_put(arena, tree, "metadata.namespace", value_make_text(arena, key->namespace_));
-    value_put_text(arena, tree, "metadata.creationTimestamp", now);
-    return object_new(key->kind, NULL, tree);
-}
-
-void dry_run_child(struct engine *engine, const struct child_want *child)
-{
-    if (!child->tree)
-        overview_event(engine, child->seen, true);
-    if (!child->tree || child->seen)
-        return;
-    struct object *made = make_child(engine, child);
-    overview_event(engine, made, false);
-    object_unref(made);
 }
 
 // ---- what is in the way -------------------------------------------------------------------------

@@ -758,8 +758,6 @@ void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
 // What the last verdict of the key tells.
 void dry_run_note(struct dry_run *run, uint32_t key, const struct verdict *verdict);
-// Overviews see a child that would come or go. It has no key: nothing more is written to it.
-void dry_run_child(struct engine *engine, const struct child_want *child);
 // The change of a claim; `set` is borrowed.
 struct engine_change engine_change_of(const struct engine *engine, uint32_t claim,
                                       enum change_op op, const struct record_set *set);

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/table.h"
+#include "base/when.h"
+#include "store/cache.h"
 
 // One write on its way to its reply.
 struct attempt {
@@ -20,6 +23,12 @@ struct attempt {
     void *context;
 };
 
+// A child that is in the cache alone.
+struct made {
+    const struct object *object;
+    const struct value *tree;
+};
+
 struct dry {
     struct store store;
     struct store *below;
@@ -29,6 +38,11 @@ struct dry {
     bool is_leading;
     struct attempt *attempts;
     unsigned writes;
+    struct arena *arena; // of the trees of what is made
+    struct made *made;
+    size_t made_count;
+    size_t made_capacity;
+    struct table by_name; // of those
 };
 
 static struct dry *of(struct store *store)
@@ -168,6 +182,112 @@ static void answer_page(void *context)
     attempt_answer(attempt, &(struct store_reply){.is_ok = true, .version = version});
 }
 
+// ---- children -----------------------------------------------------------------------------------
+
+static uint64_t hash_of(const struct object *object)
+{
+    return object_name_hash(object_namespace(object), object_name(object));
+}
+
+static bool made_matches(const void *context, uint32_t id, const void *key)
+{
+    const struct object *a = ((const struct dry *)context)->made[id].object;
+    const struct object *b = key;
+    return a->kind == b->kind && text_equal(object_name(a), object_name(b)) &&
+           text_equal(object_namespace(a), object_namespace(b));
+}
+
+static uint64_t made_hash(const void *context, uint32_t id)
+{
+    return hash_of(((const struct dry *)context)->made[id].object);
+}
+
+static const struct table_ops made_ops = {made_matches, made_hash};
+
+// NULL: it is no child that was made here.
+static struct made *find_made(const struct dry *dry, const struct object *object)
+{
+    uint32_t id = table_find(&dry->by_name, hash_of(object), object);
+    return id == TABLE_NONE ? NULL : &dry->made[id];
+}
+
+static void remember_made(struct dry *dry, struct object *object, const struct value *tree)
+{
+    struct made *made = find_made(dry, object);
+    if (!made) {
+        mem_reserve(&dry->made, &dry->made_capacity, dry->made_count + 1);
+        dry->made[dry->made_count] = (struct made){.object = object_ref(object)};
+        table_add(&dry->by_name, hash_of(object), (uint32_t)dry->made_count);
+        made = &dry->made[dry->made_count++];
+    }
+    made->tree = tree;
+}
+
+static const char *uid_of(struct arena *arena, const struct store_child *child)
+{
+    char uid[37];
+    if (!child->seen)
+        return arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(child->key.namespace_),
+                            TEXT_ARGS(child->key.name));
+    object_write_uid(child->seen, uid);
+    return arena_copy_text(arena, uid);
+}
+
+static void put_text(struct arena *arena, struct value *tree, const char *path, struct text text)
+{
+    value_put_text(arena, tree, path, arena_copy(arena, text.at, text.len));
+}
+
+static struct object *make_child(struct dry *dry, const struct store_child *child)
+{
+    char when[WHEN_TEXT_MAX];
+    struct arena *arena = dry->arena;
+    const struct object *seen = child->seen;
+    struct value *tree = value_copy(arena, child->tree);
+    when_write(seen ? seen->created_s : loop_unix_ms(dry->loop) / 1000, when);
+    put_text(arena, tree, "metadata.name", child->key.name);
+    put_text(arena, tree, "metadata.namespace", child->key.namespace_);
+    value_put_text(arena, tree, "metadata.uid", uid_of(arena, child));
+    value_put_text(arena, tree, "metadata.resourceVersion",
+                   arena_printf(arena, "dry-%u", ++dry->writes));
+    put_text(arena, tree, "metadata.creationTimestamp", text_of(when));
+    struct object *object = object_new(child->key.kind, NULL, tree);
+    remember_made(dry, object, tree);
+    return object;
+}
+
+static void tell(const struct dry *dry, enum store_event_type type, const struct object *object,
+                 const struct object *old)
+{
+    const struct store_event event = {.type = type, .object = object, .old = old};
+    dry->sink.event(dry->sink.context, &event);
+    dry->sink.batch_end(dry->sink.context);
+}
+
+static void answer_made(void *context)
+{
+    struct attempt *attempt = context;
+    struct dry *dry = attempt->dry;
+    struct object *object = object_ref(attempt->object);
+    const struct object *old = cache_put(dry->store.cache, object);
+    tell(dry, old ? STORE_MODIFIED : STORE_ADDED, object, old);
+    object_unref(old);
+    attempt_answer(attempt, &(struct store_reply){.is_ok = true});
+}
+
+static void answer_dropped(void *context)
+{
+    struct attempt *attempt = context;
+    struct dry *dry = attempt->dry;
+    const struct object *seen = attempt->object;
+    const struct object *old =
+        cache_take(dry->store.cache, seen->kind, object_namespace(seen), object_name(seen));
+    if (old)
+        tell(dry, STORE_DELETED, old, old);
+    object_unref(old);
+    attempt_answer(attempt, &(struct store_reply){.is_ok = true});
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 static void on_event(void *context, const struct store_event *event)
@@ -211,6 +331,12 @@ static void on_room(void *context)
 {
     const struct dry *dry = context;
     dry->sink.room(dry->sink.context);
+}
+
+static void answer_made_applied(void *context)
+{
+    struct attempt *attempt = context;
+    answer_applied(attempt, find_made(attempt->dry, attempt->object)->tree);
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -270,7 +396,10 @@ static void dry_apply(struct store *store, const struct store_apply *apply, stor
                                        object_name(attempt->object)};
     attempt->has_finalizer = object->has_finalizer || apply->add_finalizer;
     copy_marks(attempt, apply);
-    store_get(of(store)->below, &key, applied, attempt);
+    if (find_made(of(store), object))
+        attempt_soon(attempt, answer_made_applied);
+    else
+        store_get(of(store)->below, &key, applied, attempt);
 }
 
 static void dry_patch_status(struct store *store, const struct object *object,
@@ -293,18 +422,25 @@ static void dry_put(struct store *store, const struct store_put *put, store_done
     attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
 }
 
+// Those of others' kinds are not told: they are looked at one by one, where they stand.
 static void dry_put_child(struct store *store, const struct store_child *child, store_done *done,
                           void *context)
 {
-    (void)child;
-    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+    struct dry *dry = of(store);
+    if (child->key.kind->is_foreign) {
+        attempt_soon(attempt_new(dry, NULL, done, context), answer_patched);
+        return;
+    }
+    struct object *object = make_child(dry, child);
+    attempt_soon(attempt_new(dry, object, done, context), answer_made);
+    object_unref(object);
 }
 
 static void dry_drop_child(struct store *store, const struct object *seen, store_done *done,
                            void *context)
 {
-    (void)seen;
-    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+    attempt_soon(attempt_new(of(store), seen, done, context),
+                 seen->kind->is_foreign ? answer_patched : answer_dropped);
 }
 
 static void dry_read_pages(struct store *store, const char *label, const char *prefix,
@@ -372,6 +508,11 @@ static void dry_free(struct store *store)
         next = attempt->next;
         attempt_free(attempt);
     }
+    for (size_t i = 0; i < dry->made_count; i++)
+        object_unref(dry->made[i].object);
+    table_done(&dry->by_name);
+    arena_free(dry->arena);
+    free(dry->made);
     free(dry);
 }
 
@@ -416,5 +557,7 @@ struct store *dry_new(const struct world *world, struct store *below,
     *dry = (struct dry){
         .store = {.ops = &dry_ops, .cache = below->cache}, .below = below, .loop = world->loop};
     dry->waiter = *waiter;
+    dry->arena = arena_new();
+    dry->by_name = (struct table){.ops = &made_ops, .context = dry};
     return &dry->store;
 }

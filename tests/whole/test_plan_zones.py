@@ -250,10 +250,10 @@ def test_a_sub_zone_brings_its_cut_into_the_zone_above(settled):
 
 # ---- records that are made of others ------------------------------------------------------------
 
-def ingress(*hosts):
+def ingress(*hosts, address="192.0.2.9"):
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
             "spec": {"rules": [{"host": host} for host in hosts]},
-            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}}
+            "status": {"loadBalancer": {"ingress": [{"ip": address}]}}}
 
 
 def test_records_that_ingresses_would_have_come_and_go_with_them(settled):
@@ -264,6 +264,12 @@ def test_records_that_ingresses_would_have_come_and_go_with_them(settled):
     assert settled.changes() == {}
     settled.settle(*made)
     assert settled.changes() == {}
+    settled.put(ingress("app.shop.example", "new.shop.example", "web.else.example"))
+    assert settled.changes(*made) == {("create", "new.shop.example", "A"): ["192.0.2.9"],
+                                      ("delete", "web.shop.example", "A"): {}}
+    settled.put(ingress("app.shop.example", "web.shop.example", address="192.0.2.10"))
+    assert settled.changes(*made) == {("update", "app.shop.example", "A"): ["192.0.2.10"],
+                                      ("update", "web.shop.example", "A"): ["192.0.2.10"]}
     settled.put(ingress("app.shop.example"))
     assert settled.changes(*made) == {("delete", "web.shop.example", "A"): {}}
     settled.delete("ingress", "web")
