@@ -482,18 +482,6 @@ static void tell_gone(const struct teller *teller)
         tell_sets(teller, row->old, true);
 }
 
-// A mistake in the Zone itself takes the zone from nobody: what was served last stays.
-static bool is_at_fault(const struct proposal *proposal, const struct holder *holder)
-{
-    for (size_t i = 0; i < proposal->obstacle_count; i++) {
-        const struct proposal_obstacle *obstacle = &proposal->obstacles[i];
-        if (obstacle->kind == &zone_kind && !strcmp(obstacle->object, holder->object) &&
-            !strcmp(obstacle->namespace_, holder->namespace_))
-            return zone_is_own_fault(reason_find(text_of(obstacle->reason)));
-    }
-    return false;
-}
-
 static void tell_row(const struct teller *teller)
 {
     const struct row *row = teller->row;
@@ -503,7 +491,8 @@ static void tell_row(const struct teller *teller)
         tell_gone(teller);
     else if (row->new_)
         tell_new(teller);
-    tell_member(teller);
+    if (row->before.object || row->new_)
+        tell_member(teller);
 }
 
 void plan_zones_tell(const struct plan_zones *zones, struct proposal *proposal)
@@ -513,7 +502,6 @@ void plan_zones_tell(const struct plan_zones *zones, struct proposal *proposal)
         const struct teller teller = {zones, &row, proposal};
         if (!zones->config)
             row.after.group = row.before.group;
-        if (row.after.object || !is_at_fault(proposal, &row.before))
-            tell_row(&teller);
+        tell_row(&teller);
     }
 }

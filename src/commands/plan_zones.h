@@ -21,5 +21,5 @@ size_t plan_zones_look(struct plan_zones *zones, const struct engine *engine, st
                        void (*answered)(void *context), void *context);
 // The last state of a Zone that is gone, with its status.
 void plan_zones_take_gone(struct plan_zones *zones, const struct value *tree);
-// Adds the changes. The proposal has all its obstacles, and is not closed yet.
+// Adds the changes to a proposal that is not closed yet.
 void plan_zones_tell(const struct plan_zones *zones, struct proposal *proposal);

@@ -199,6 +199,11 @@ def test_a_zone_with_a_mistake_that_a_run_has_seen_is_served_all_the_same(settle
     assert settled.changes() == DELETED
 
 
+def test_a_zone_with_another_name_and_a_mistake_is_gone_under_its_first_name(settled):
+    settled.put(zone(domainName="store.example.", servers="nowhere"))
+    assert settled.changes() == DELETED
+
+
 # ---- records ------------------------------------------------------------------------------------
 
 def test_an_edited_record_is_an_update_of_its_set(settled):
