@@ -42,7 +42,10 @@ struct dry {
     struct made *made;
     size_t made_count;
     size_t made_capacity;
-    struct table by_name; // of those
+    struct table by_name;  // of those
+    struct object **taken; // out of the cache: the store below still knows them
+    size_t taken_count;
+    size_t taken_capacity;
 };
 
 static struct dry *of(struct store *store)
@@ -264,6 +267,23 @@ static void tell(const struct dry *dry, enum store_event_type type, const struct
     dry->sink.batch_end(dry->sink.context);
 }
 
+static void keep_taken(struct dry *dry, const struct object *old)
+{
+    if (!old)
+        return;
+    mem_reserve(&dry->taken, &dry->taken_capacity, dry->taken_count + 1);
+    dry->taken[dry->taken_count++] = object_ref(old);
+    object_unref(old);
+}
+
+// The state of before the first change comes last.
+static void put_back(struct dry *dry)
+{
+    for (size_t i = dry->taken_count; i-- > 0;)
+        object_unref(cache_put(dry->store.cache, dry->taken[i]));
+    free(dry->taken);
+}
+
 static void answer_made(void *context)
 {
     struct attempt *attempt = context;
@@ -271,7 +291,7 @@ static void answer_made(void *context)
     struct object *object = object_ref(attempt->object);
     const struct object *old = cache_put(dry->store.cache, object);
     tell(dry, old ? STORE_MODIFIED : STORE_ADDED, object, old);
-    object_unref(old);
+    keep_taken(dry, old);
     attempt_answer(attempt, &(struct store_reply){.is_ok = true});
 }
 
@@ -284,7 +304,7 @@ static void answer_dropped(void *context)
         cache_take(dry->store.cache, seen->kind, object_namespace(seen), object_name(seen));
     if (old)
         tell(dry, STORE_DELETED, old, old);
-    object_unref(old);
+    keep_taken(dry, old);
     attempt_answer(attempt, &(struct store_reply){.is_ok = true});
 }
 
@@ -503,6 +523,7 @@ static void dry_flush(struct store *store)
 static void dry_free(struct store *store)
 {
     struct dry *dry = of(store);
+    put_back(dry);
     store_free(dry->below);
     for (struct attempt *attempt = dry->attempts, *next; attempt; attempt = next) {
         next = attempt->next;
