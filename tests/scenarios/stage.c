@@ -862,7 +862,7 @@ static bool is_ready(const struct value *status)
 // Of an object that goes or failed, what is known of the server depends on what happened last.
 static void blur_applied(const struct value *status)
 {
-    static const char *const known[] = {"hash", NULL};
+    static const char *const known[] = {"hash", "digest", NULL};
     value_each (item, value_find(status, "applied"))
         drop_keys(item, known);
 }

@@ -305,11 +305,12 @@ static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
 
 // Of two edits that no status tells of, one may have been sent and the other have taken it back. A
 // single one is the content at hand: if that was sent, it is what stands there or is sent again. A
-// key that it left may have been deleted for it.
+// key that it left for another may have been deleted for it.
 static bool has_missed_edits(const struct record_turn *turn, const struct record_key *key)
 {
     int64_t missed = (int64_t)turn->object->generation - turn->ours.observed_generation;
-    return missed != 0 && (missed != 1 || key != turn->wanted);
+    bool is_left = turn->wanted && key != turn->wanted;
+    return missed != 0 && (missed != 1 || is_left);
 }
 
 // Is what the status remembers still what stands there? Not if something may have been sent since.
