@@ -550,9 +550,9 @@ bool yaml_reader_step(struct yaml_reader *reader, struct arena *arena, struct va
             *err = reader->broken;
         return false;
     }
-    bool is_null = is_end && reader->root && reader->root->type == VALUE_NULL;
-    *out = is_end && !is_null && !reader->is_over ? reader->root : NULL;
     *step = reader->is_over ? YAML_OVER : is_end ? YAML_DOCUMENT : YAML_AGAIN;
+    bool has_value = *step == YAML_DOCUMENT && reader->root && reader->root->type != VALUE_NULL;
+    *out = has_value ? reader->root : NULL;
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/must.h"
 #include "base/table.h"
 #include "base/when.h"
 #include "store/cache.h"
@@ -219,6 +220,7 @@ static void remember_made(struct dry *dry, struct object *object, const struct v
     struct made *made = find_made(dry, object);
     if (!made) {
         mem_reserve(&dry->made, &dry->made_capacity, dry->made_count + 1);
+        must(dry->made);
         dry->made[dry->made_count] = (struct made){.object = object_ref(object)};
         table_add(&dry->by_name, hash_of(object), (uint32_t)dry->made_count);
         made = &dry->made[dry->made_count++];

@@ -59,8 +59,10 @@ def test_a_file_goes_with_its_zone(folder):
     folder.wait("blog.example.zone")
     folder.write("blog", "news.example.")
     folder.wait("news.example.zone")
-    assert [line["file"].rsplit("/")[-1] for line in folder.program.lines("zone file is removed")
-            ] == ["shop.example.zone", "blog.example.zone"]
+    wait_until(lambda: [line["file"].rsplit("/")[-1]
+                        for line in folder.program.lines("zone file is removed")]
+               == ["shop.example.zone", "blog.example.zone"], "both are told as removed",
+               programs=[folder.program])
 
 
 def test_files_of_zones_that_went_while_nobody_ran_go_at_the_start(folder):
