@@ -17,8 +17,8 @@ void hash_key_set(const uint8_t key[16]);
 // SipHash-1-3, for hash tables: whoever finds something by it compares the content as well.
 uint64_t hash_octets(const void *at, size_t len);
 
-// What stands for content where octets are not kept: SipHash-2-4 with 128 bits. Two that are equal
-// are taken for the same content.
+// A content_id stands for content whose octets are not kept: it is their SipHash-2-4 of 128 bits.
+// Two contents with equal ids are taken for the same.
 struct content_id {
     uint64_t words[2];
 };

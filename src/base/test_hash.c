@@ -24,7 +24,7 @@ static int clear_key(void **state)
     return 0;
 }
 
-// Of the reference implementation's vectors_128 (key 00 01 .. 0f, message 00 01 02 ..).
+// From vectors_128 of the reference implementation (key 00 01 .. 0f, message 00 01 02 ..).
 static void content_ids_are_those_of_siphash_2_4_with_128_bits(void **state)
 {
     static const struct {

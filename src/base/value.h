@@ -122,7 +122,8 @@ void yaml_reader_free(struct yaml_reader *reader);
 bool yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct value **out,
                       bool *has, struct error *err);
 DEFINE_CLEANUP(yaml_reader, yaml_reader_free)
-// The same a part at a time, with the same arena until the document ends: *out is set when it does.
+// Does what yaml_reader_next() does, some events at a time: pass the same arena until the document
+// ends (YAML_DOCUMENT), which is when *out is set; trees are not looked at after that.
 enum yaml_step { YAML_AGAIN, YAML_DOCUMENT, YAML_OVER };
 bool yaml_reader_step(struct yaml_reader *reader, struct arena *arena, struct value **out,
                       enum yaml_step *step, struct error *err);
@@ -131,5 +132,5 @@ bool yaml_reader_step(struct yaml_reader *reader, struct arena *arena, struct va
 void value_write_yaml(struct buffer *out, const struct value *value, unsigned indent);
 void value_write_yaml_text(struct buffer *out, struct text text); // one such string
 
-// Of its content: independent of map order, line and column.
+// The id of a value's content, whatever the order of its maps' keys, its lines and columns.
 struct content_id value_content_id(const struct value *value);

@@ -241,7 +241,7 @@ static void add_record(struct import *import, const struct rrset *set, struct te
     char number[10];
     write_relative(&owner, import, rrset_owner(set));
     rdata_write(&text, set->type, rdata);
-    // What was read has been told of, with its line.
+    // A record that does not fit was told of with its line when it was read.
     if (!zone_input_is_fit(import->apex, rrset_owner(set), set->type, rdata, NULL))
         return;
     write_name(&name, set, rdata);

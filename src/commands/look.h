@@ -27,7 +27,7 @@ DEFINE_CLEANUP(look, look_free)
 bool look_check(const struct look *look, struct error *err);
 // False; err names the rights that are missing.
 bool look_refuse(const struct look *look, struct error *err);
-// Of several namespaces that were named, goes on with those that may be read.
+// Leaves out those of the named namespaces that may not be read.
 void look_skip_unreadable(struct look *look);
 bool look_may_read(const struct look *look, const struct kind *kind); // there and allowed
 bool look_is_forbidden(const struct look *look, const struct kind *kind);
