@@ -192,7 +192,7 @@ class Site:
         document = copy.deepcopy(self.settled)
         del document["metadata"]["resourceVersion"]
         document["metadata"]["uid"] = "5e77ed00-0000-4000-8000-{hex}"
-        document["status"]["applied"][0]["hash"] = "{hash}"
+        document["status"]["applied"][0] |= {"hash": "{hash}", "digest": "{digest}"}
         self.write_body("object", numbered(json.dumps(document, separators=(",", ":"))))
         hashed = json.dumps({"record": {"type": "A", "domain": DOMAIN, "subdomain": "host-{n}",
                                         "values": ["{ip}"], "ttl": 300}, "operation": "upsert"},

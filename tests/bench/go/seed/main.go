@@ -3,7 +3,8 @@
 //	seed SOCKET KEY TEMPLATE HASHED FROM COUNT
 //
 // The file TEMPLATE is the object as the API server stored it: {n} is its number, {hex} the same in
-// twelve digits, {ip} an address made of it, {hash} the first octets of the SHA-256 of HASHED.
+// twelve digits, {ip} an address made of it, {hash} the first 8 octets of
+// the SHA-256 of HASHED, {digest} the first 16.
 package main
 
 import (
@@ -37,7 +38,8 @@ func filled(text, hashed string, n int) string {
 	names := strings.NewReplacer("{n}", strconv.Itoa(n), "{hex}", fmt.Sprintf("%012x", n),
 		"{ip}", fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255))
 	sum := sha256.Sum256([]byte(names.Replace(hashed)))
-	return strings.ReplaceAll(names.Replace(text), "{hash}", hex.EncodeToString(sum[:8]))
+	sums := strings.NewReplacer("{hash}", hex.EncodeToString(sum[:8]), "{digest}", hex.EncodeToString(sum[:16]))
+	return sums.Replace(names.Replace(text))
 }
 
 func main() {
