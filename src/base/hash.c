@@ -5,10 +5,6 @@
 
 enum { BLOCK = 8 };
 
-struct sip {
-    uint64_t v[4];
-};
-
 // The process's own, set once at the start.
 static uint64_t process_key[2];
 
@@ -37,9 +33,9 @@ static void sip_round(struct sip *sip)
     v[2] = rotate(v[2], 32);
 }
 
-static void sip_rounds(struct sip *sip, unsigned count)
+static void sip_end(struct sip *sip, unsigned rounds)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < rounds; i++)
         sip_round(sip);
 }
 
@@ -60,24 +56,26 @@ static uint64_t load_rest(const uint8_t *at, size_t left, size_t len)
     return load(octets);
 }
 
-static void sip_block(struct sip *sip, uint64_t block, unsigned rounds)
+static struct sip sip_new(bool is_wide)
+{
+    return (struct sip){{process_key[0] ^ 0x736f6d6570736575,
+                         process_key[1] ^ 0x646f72616e646f6d ^ (is_wide ? 0xee : 0),
+                         process_key[0] ^ 0x6c7967656e657261, process_key[1] ^ 0x7465646279746573}};
+}
+
+static void sip_block_once(struct sip *sip, uint64_t block)
 {
     sip->v[3] ^= block;
-    sip_rounds(sip, rounds);
+    sip_round(sip);
     sip->v[0] ^= block;
 }
 
-static struct sip sip_of(const void *at, size_t len, unsigned rounds, bool is_wide)
+static void sip_block_twice(struct sip *sip, uint64_t block)
 {
-    struct sip sip = {{process_key[0] ^ 0x736f6d6570736575, process_key[1] ^ 0x646f72616e646f6d,
-                       process_key[0] ^ 0x6c7967656e657261, process_key[1] ^ 0x7465646279746573}};
-    const uint8_t *octets = at;
-    size_t left = len;
-    sip.v[1] ^= is_wide ? 0xee : 0;
-    for (; left >= BLOCK; left -= BLOCK, octets += BLOCK)
-        sip_block(&sip, load(octets), rounds);
-    sip_block(&sip, load_rest(octets, left, len), rounds);
-    return sip;
+    sip->v[3] ^= block;
+    sip_round(sip);
+    sip_round(sip);
+    sip->v[0] ^= block;
 }
 
 static uint64_t sip_word(const struct sip *sip)
@@ -87,21 +85,67 @@ static uint64_t sip_word(const struct sip *sip)
 
 uint64_t hash_octets(const void *at, size_t len)
 {
-    struct sip sip = sip_of(at, len, 1, false);
+    struct sip sip = sip_new(false);
+    const uint8_t *octets = at;
+    size_t left = len;
+    for (; left >= BLOCK; left -= BLOCK, octets += BLOCK)
+        sip_block_once(&sip, load(octets));
+    sip_block_once(&sip, load_rest(octets, left, len));
     sip.v[2] ^= 0xff;
-    sip_rounds(&sip, 3);
+    sip_end(&sip, 3);
     return sip_word(&sip);
+}
+
+static struct content_id content_id_from(struct sip sip)
+{
+    struct content_id id;
+    sip.v[2] ^= 0xee;
+    sip_end(&sip, 4);
+    id.words[0] = sip_word(&sip);
+    sip.v[1] ^= 0xdd;
+    sip_end(&sip, 4);
+    id.words[1] = sip_word(&sip);
+    return id;
+}
+
+static const uint8_t *add_blocks(struct sip *sip, const uint8_t *octets, size_t len)
+{
+    for (; len >= BLOCK; len -= BLOCK, octets += BLOCK)
+        sip_block_twice(sip, load(octets));
+    return octets;
 }
 
 struct content_id content_id_of(const void *at, size_t len)
 {
-    struct content_id id;
-    struct sip sip = sip_of(at, len, 2, true);
-    sip.v[2] ^= 0xee;
-    sip_rounds(&sip, 4);
-    id.words[0] = sip_word(&sip);
-    sip.v[1] ^= 0xdd;
-    sip_rounds(&sip, 4);
-    id.words[1] = sip_word(&sip);
-    return id;
+    struct sip sip = sip_new(true);
+    const uint8_t *rest = add_blocks(&sip, at, len);
+    sip_block_twice(&sip, load_rest(rest, len % BLOCK, len));
+    return content_id_from(sip);
+}
+
+struct content_hash content_hash_new(void)
+{
+    return (struct content_hash){.sip = sip_new(true)};
+}
+
+void content_hash_add(struct content_hash *hash, uint64_t word)
+{
+    hash->count++;
+    sip_block_twice(&hash->sip, word);
+}
+
+void content_hash_add_text(struct content_hash *hash, struct text text)
+{
+    content_hash_add(hash, text.len);
+    hash->count += text.len / BLOCK;
+    const uint8_t *rest = add_blocks(&hash->sip, (const uint8_t *)text.at, text.len);
+    if (text.len % BLOCK)
+        content_hash_add(hash, load_rest(rest, text.len % BLOCK, 0));
+}
+
+struct content_id content_hash_end(const struct content_hash *hash)
+{
+    struct sip sip = hash->sip;
+    sip_block_twice(&sip, hash->count * BLOCK << 56);
+    return content_id_from(sip);
 }

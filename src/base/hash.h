@@ -27,3 +27,20 @@ static inline bool content_id_equal(struct content_id a, struct content_id b)
 {
     return a.words[0] == b.words[0] && a.words[1] == b.words[1];
 }
+
+// The same of content that is no single run of octets: words and texts, one after another. Two
+// sequences have equal ids only if they are the same; a text's length is a part of it.
+//     struct content_hash hash = content_hash_new();
+//     content_hash_add(&hash, 7);
+//     struct content_id id = content_hash_end(&hash);
+struct sip {
+    uint64_t v[4];
+};
+struct content_hash {
+    struct sip sip;
+    uint64_t count; // words so far
+};
+struct content_hash content_hash_new(void);
+void content_hash_add(struct content_hash *hash, uint64_t word);
+void content_hash_add_text(struct content_hash *hash, struct text text);
+struct content_id content_hash_end(const struct content_hash *hash);

@@ -134,10 +134,29 @@ static void equality_and_hash_ignore_the_order_of_maps_only(void **state)
     assert_true(value_equal(NULL, NULL));
 }
 
-static void different_types_are_different_values(void **state)
+static void different_types_and_shapes_are_different_values(void **state)
 {
-    static const char *const all[] = {"null", "true",  "false", "0",  "1",   "1.5",
-                                      "\"\"", "\"1\"", "[]",    "{}", "[0]", "{\"\":0}"};
+    static const char *const all[] = {"null",
+                                      "true",
+                                      "false",
+                                      "0",
+                                      "1",
+                                      "1.5",
+                                      "\"\"",
+                                      "\"1\"",
+                                      "[]",
+                                      "{}",
+                                      "[0]",
+                                      "{\"\":0}",
+                                      "[[1],2]",
+                                      "[[1,2]]",
+                                      "[[1],[2]]",
+                                      "[\"ab\"]",
+                                      "[\"a\",\"b\"]",
+                                      "{\"a\":\"bc\"}",
+                                      "{\"ab\":\"c\"}",
+                                      "{\"a\":{\"b\":1},\"c\":2}",
+                                      "{\"a\":{\"b\":1,\"c\":2}}"};
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         for (size_t k = 0; k < COUNT_OF(all); k++) {
             struct value *a = tree(*state, all[i]);
@@ -198,7 +217,7 @@ int main(void)
         row(put_makes_the_maps_on_the_way),
         row(missing_paths_give_the_fallback_and_the_nearest_ancestor),
         row(equality_and_hash_ignore_the_order_of_maps_only),
-        row(different_types_are_different_values),
+        row(different_types_and_shapes_are_different_values),
         row(whole_floats_are_the_same_number_as_integers),
         row(merge_patch_follows_the_examples_of_rfc_7386),
     };

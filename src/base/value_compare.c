@@ -106,62 +106,70 @@ bool value_equal(const struct value *a, const struct value *b)
     return a->type == VALUE_LIST ? list_equal(a, b) : map_equal(a, b);
 }
 
-// One of a type from two others.
-static struct content_id id_of(enum value_type type, struct content_id a, struct content_id b)
-{
-    const uint64_t words[] = {(uint64_t)type, a.words[0], a.words[1], b.words[0], b.words[1]};
-    return content_id_of(words, sizeof words);
-}
-
-static struct content_id id_of_word(enum value_type type, uint64_t word)
-{
-    return id_of(type, (struct content_id){{word}}, (struct content_id){0});
-}
-
-static struct content_id id_of_number(const struct value *value)
+static void add_number(struct content_hash *hash, const struct value *value)
 {
     struct value number = number_of(value);
-    if (number.type == VALUE_INT)
-        return id_of_word(VALUE_INT, (uint64_t)number.integer);
-    uint64_t bits;
-    memcpy(&bits, &number.real, sizeof bits);
-    return id_of_word(VALUE_FLOAT, bits);
+    uint64_t bits = (uint64_t)number.integer;
+    if (number.type == VALUE_FLOAT)
+        memcpy(&bits, &number.real, sizeof bits);
+    content_hash_add(hash, number.type);
+    content_hash_add(hash, bits);
 }
 
-static struct content_id id_of_text(struct text text)
-{
-    return id_of(VALUE_TEXT, content_id_of(text.at, text.len), (struct content_id){0});
-}
+static void add_value(struct content_hash *hash, const struct value *value);
 
-static struct content_id id_of_list(const struct value *list)
+static struct content_id id_of_member(const struct value *member)
 {
-    struct content_id id = id_of_word(VALUE_LIST, list->count);
-    value_each (item, list)
-        id = id_of(VALUE_LIST, id, value_content_id(item));
-    return id;
+    struct content_hash hash = content_hash_new();
+    content_hash_add_text(&hash, member->key);
+    add_value(&hash, member);
+    return content_hash_end(&hash);
 }
 
 // A sum does not depend on the order.
-static struct content_id id_of_map(const struct value *map)
+static void add_members(struct content_hash *hash, const struct value *map)
 {
     struct content_id sum = {0};
-    value_each (item, map) {
-        struct content_id member = id_of(VALUE_MAP, id_of_text(item->key), value_content_id(item));
-        sum.words[0] += member.words[0];
-        sum.words[1] += member.words[1];
+    value_each (member, map) {
+        struct content_id id = id_of_member(member);
+        sum.words[0] += id.words[0];
+        sum.words[1] += id.words[1];
     }
-    return id_of(VALUE_MAP, (struct content_id){{map->count}}, sum);
+    content_hash_add(hash, sum.words[0]);
+    content_hash_add(hash, sum.words[1]);
+}
+
+static void add_collection(struct content_hash *hash, const struct value *value)
+{
+    content_hash_add(hash, value->type);
+    content_hash_add(hash, value->count);
+    if (value->type == VALUE_MAP) {
+        add_members(hash, value);
+        return;
+    }
+    value_each (item, value)
+        add_value(hash, item);
+}
+
+static void add_value(struct content_hash *hash, const struct value *value)
+{
+    if (is_number(value)) {
+        add_number(hash, value);
+    } else if (value->type == VALUE_LIST || value->type == VALUE_MAP) {
+        add_collection(hash, value);
+    } else {
+        content_hash_add(hash, value->type);
+        if (value->type == VALUE_BOOL)
+            content_hash_add(hash, value->boolean);
+        if (value->type == VALUE_TEXT)
+            content_hash_add_text(hash, value->text);
+    }
 }
 
 struct content_id value_content_id(const struct value *value)
 {
-    if (!value || value->type == VALUE_NULL)
-        return id_of_word(VALUE_NULL, 0);
-    if (is_number(value))
-        return id_of_number(value);
-    if (value->type == VALUE_BOOL)
-        return id_of_word(VALUE_BOOL, value->boolean);
-    if (value->type == VALUE_TEXT)
-        return id_of_text(value->text);
-    return value->type == VALUE_LIST ? id_of_list(value) : id_of_map(value);
+    static const struct value null = {.type = VALUE_NULL};
+    struct content_hash hash = content_hash_new();
+    add_value(&hash, value ? value : &null);
+    return content_hash_end(&hash);
 }
