@@ -83,14 +83,27 @@ static struct table *names(struct engine *engine)
 
 // ---- claims -------------------------------------------------------------------------------------
 
+static void pending_clear(struct pending *pending)
+{
+    content_free(pending->content);
+    free(pending->replaces);
+    free(pending->failure);
+}
+
 static void pending_free(struct pending *pending)
 {
     if (!pending)
         return;
-    content_free(pending->content);
-    free(pending->replaces);
-    free(pending->failure);
+    pending_clear(pending);
     slab_give(pending, sizeof *pending);
+}
+
+static void pending_set_resting(struct pending *pending)
+{
+    struct pending resting = {.is_resting = true};
+    memcpy(resting.wanted_hash, pending->wanted_hash, sizeof resting.wanted_hash);
+    pending_clear(pending);
+    *pending = resting;
 }
 
 static void claim_clear_failure(struct pending *pending)
@@ -107,14 +120,46 @@ static struct pending *claim_pending(struct engine *engine, struct claim *claim)
 {
     if (!claim->pending) {
         claim->pending = slab_take(engine->claim_slab, sizeof *claim->pending);
-        *claim->pending = (struct pending){
-            .next_due = NO_ID,
-            .previous_due = NO_ID,
-            .since_ms = loop_mono_ms(engine->loop),
-            .is_background = !engine->is_first_pass_done,
-        };
+        *claim->pending = (struct pending){.is_resting = true};
+    }
+    if (claim->pending->is_resting) {
+        claim->pending->is_resting = false;
+        claim->pending->next_due = claim->pending->previous_due = NO_ID;
+        claim->pending->since_ms = loop_mono_ms(engine->loop);
+        claim->pending->is_background = !engine->is_first_pass_done;
     }
     return claim->pending;
+}
+
+static const uint8_t *wanted_of(const struct claim *claim)
+{
+    return claim->wants_there ? claim->there_hash : claim->pending->wanted_hash;
+}
+
+bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    return claim->has_wanted && !memcmp(wanted_of(claim), hash, FINGERPRINT_OCTETS);
+}
+
+void claim_set_wanted(struct engine *engine, struct claim *claim,
+                      const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    claim->has_wanted = true;
+    claim->wants_there = !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS);
+    if (!claim->wants_there)
+        memcpy(claim_pending(engine, claim)->wanted_hash, hash, FINGERPRINT_OCTETS);
+}
+
+// What is wanted stays as it is.
+static void claim_set_there(struct engine *engine, struct claim *claim,
+                            const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    uint8_t wanted[FINGERPRINT_OCTETS];
+    if (claim->has_wanted)
+        memcpy(wanted, wanted_of(claim), sizeof wanted);
+    memcpy(claim->there_hash, hash, sizeof claim->there_hash);
+    if (claim->has_wanted)
+        claim_set_wanted(engine, claim, wanted);
 }
 
 static void pending_set_content(struct engine *engine, struct pending *pending,
@@ -165,6 +210,7 @@ static void claim_chain_name(struct engine *engine, uint32_t id)
     struct claim *claim = &engine->claims[id];
     uint32_t first = first_of_name(engine, claim);
     if (first == TABLE_NONE) {
+        claim->is_first = true;
         claim->count_of_name = 1;
         table_add(names(engine), name_hash(claim->book, claim->name), id);
         return;
@@ -188,8 +234,8 @@ static void first_give_way(struct engine *engine, uint32_t id)
     table_remove(names(engine), hash, id);
     if (next == NO_ID)
         return;
+    engine->claims[next].is_first = true;
     engine->claims[next].count_of_name = claim->count_of_name - 1;
-    engine->claims[next].previous_of_name = NO_ID;
     table_add(names(engine), hash, next);
     if (planned_ms != INT64_MAX)
         queue_after(engine->crowded, next, QUEUE_USER, planned_ms);
@@ -198,7 +244,7 @@ static void first_give_way(struct engine *engine, uint32_t id)
 static void claim_unchain_name(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    if (claim->previous_of_name == NO_ID) {
+    if (claim->is_first) {
         first_give_way(engine, id);
         return;
     }
@@ -215,7 +261,6 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
     *claim = (struct claim){.key = key,
                             .next_of_key = engine->keys[key].first_claim,
                             .next_of_name = NO_ID,
-                            .previous_of_name = NO_ID,
                             .book = book_get(engine, want->book),
                             .type = want->set.type,
                             .loser_to = NO_ID};
@@ -231,7 +276,9 @@ static uint32_t claim_make(struct engine *engine, uint32_t key, const struct cla
 static uint32_t neighbour_of_name(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    return claim->next_of_name != NO_ID ? claim->next_of_name : claim->previous_of_name;
+    if (claim->next_of_name != NO_ID || claim->is_first)
+        return claim->next_of_name;
+    return claim->previous_of_name;
 }
 
 // ---- names that many claim ----------------------------------------------------------------------
@@ -337,8 +384,7 @@ static void claim_forget(struct engine *engine, uint32_t id)
 
 static bool is_match(const struct claim *claim)
 {
-    return claim->has_wanted &&
-           !memcmp(claim->wanted_hash, claim->there_hash, sizeof claim->there_hash);
+    return claim->has_wanted && claim->wants_there;
 }
 
 static bool claim_is_satisfied(const struct claim *claim)
@@ -440,7 +486,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
         .want = plan_wants[claim->intent],
         .is_held = claim->is_held,
         .is_satisfied = claim_is_satisfied(claim),
-        .content = shares ? content_of_hash(claim->wanted_hash) : 0,
+        .content = shares ? content_of_hash(wanted_of(claim)) : 0,
     };
 }
 
@@ -475,6 +521,10 @@ static void claim_rest(struct engine *engine, uint32_t id)
     queue_forget(engine->due, id);
     if (claim->intent == CLAIM_LOOK)
         return; // with what was found; and what is sent next stands in line as this did
+    if (claim->has_wanted && !claim->wants_there) {
+        pending_set_resting(claim->pending);
+        return;
+    }
     pending_free(claim->pending);
     claim->pending = NULL;
 }
@@ -601,7 +651,7 @@ static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim_rest(engine, id);
     claim->there = holder->there;
     claim->is_foreign = holder->is_foreign;
-    memcpy(claim->there_hash, holder->there_hash, sizeof claim->there_hash);
+    claim_set_there(engine, claim, holder->there_hash);
     claim_set_state(engine, id, is_there ? RECEIPT_SETTLED : RECEIPT_WAITING, holder_id);
 }
 
@@ -909,10 +959,11 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
     const struct seat *seat = lane ? lane->seat : NULL;
     if (seat)
         seat->provider->fingerprint(seat->at, set, hash);
-    claim->has_wanted = seat != NULL;
-    memcpy(claim->wanted_hash, hash, sizeof hash);
+    claim->has_wanted = false;
     if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
-        memcpy(claim->there_hash, hash, sizeof hash);
+        claim_set_there(engine, claim, hash);
+    if (seat)
+        claim_set_wanted(engine, claim, hash);
     if (claim_is_satisfied(claim))
         return;
     struct pending *pending = claim_pending(engine, claim);
@@ -991,10 +1042,14 @@ static void claim_look_anew(struct claim *claim, int64_t since_s)
         claim->was_looked = false;
 }
 
-static void claim_set_replaces(struct pending *pending, const char *replaces)
+static void pending_update(struct engine *engine, struct pending *pending,
+                           const struct claim_want *want)
 {
+    pending->may_adopt = want->may_adopt;
     free(pending->replaces);
-    pending->replaces = replaces ? mem_copy_text(replaces) : NULL;
+    pending->replaces = want->replaces ? mem_copy_text(want->replaces) : NULL;
+    if (!want->is_held && !pending->let_go_ms)
+        pending->let_go_ms = loop_unix_ms(engine->loop);
 }
 
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
@@ -1006,21 +1061,17 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_lane(engine, id, want->lane);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
         claim->there = THERE_SET;
-        memcpy(claim->there_hash, want->known, sizeof claim->there_hash);
+        claim_set_there(engine, claim, want->known);
     }
     if (claim->there == THERE_UNKNOWN && want->may_stand)
         claim->there = THERE_OPEN;
     claim_set_epoch(engine, id, want->epoch);
     if (want->intent == CLAIM_SET)
         claim_set_content(engine, claim, &want->set);
-    if (claim->pending)
-        claim->pending->may_adopt = want->may_adopt;
     if (want->is_shown && !claim_is_satisfied(claim))
         claim_pending(engine, claim)->is_shown = true;
-    if (claim->pending)
-        claim_set_replaces(claim->pending, want->replaces);
-    if (claim->pending && !claim->is_held && !claim->pending->let_go_ms)
-        claim->pending->let_go_ms = loop_unix_ms(engine->loop);
+    if (claim->pending && !claim->pending->is_resting)
+        pending_update(engine, claim->pending, want);
     if (want->attempts)
         claim_recall(engine, id, want);
 }
@@ -1089,18 +1140,21 @@ static bool is_other(const struct claim *before, bool had_content, const struct 
            before->lane != now->lane || before->epoch != now->epoch ||
            before->there != now->there || before->has_wanted != now->has_wanted ||
            had_content != waits_with_content(now) ||
-           memcmp(before->there_hash, now->there_hash, sizeof now->there_hash) ||
-           memcmp(before->wanted_hash, now->wanted_hash, sizeof now->wanted_hash);
+           memcmp(before->there_hash, now->there_hash, sizeof now->there_hash);
 }
 
 static void claim_renew(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim before = engine->claims[id];
     bool had_content = waits_with_content(&before);
+    uint8_t wanted[FINGERPRINT_OCTETS] = {0};
+    if (before.has_wanted)
+        memcpy(wanted, wanted_of(&before), sizeof wanted);
     claim_update(engine, id, want);
     struct claim *claim = &engine->claims[id];
+    bool wants_other = claim->has_wanted && !claim_wants(claim, wanted);
     if (is_crowded(engine, id) &&
-        (before.state == RECEIPT_NONE || is_other(&before, had_content, claim)))
+        (before.state == RECEIPT_NONE || wants_other || is_other(&before, had_content, claim)))
         claim->is_undecided = true;
 }
 
@@ -1329,8 +1383,8 @@ static bool is_unreadable(const struct error *error)
     return error->fault == FAULT_SPEC || (error->fault == FAULT_AGAIN && !is_passing);
 }
 
-static void claim_done(struct claim *claim, const struct outcome *outcome, enum change_op op,
-                       const uint8_t hash[FINGERPRINT_OCTETS])
+static void claim_done(struct engine *engine, struct claim *claim, const struct outcome *outcome,
+                       enum change_op op, const uint8_t hash[FINGERPRINT_OCTETS])
 {
     claim->was_sent = true;
     claim->is_uncertain = outcome->is_uncertain;
@@ -1341,7 +1395,7 @@ static void claim_done(struct claim *claim, const struct outcome *outcome, enum 
         claim->is_foreign = outcome->is_foreign;
         claim->there = THERE_SET;
         claim->is_doubted = false;
-        memcpy(claim->there_hash, hash, sizeof claim->there_hash);
+        claim_set_there(engine, claim, hash);
     }
     claim_clear_failure(claim->pending);
 }
@@ -1384,7 +1438,7 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
         (change->outcome.is_done || is_unreadable(change->outcome.error))) {
         claim_looked(engine, claim, &change->outcome);
     } else if (change->outcome.is_done) {
-        claim_done(claim, &change->outcome, change->op, hash);
+        claim_done(engine, claim, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
     } else {
         if (change->outcome.error->fault == FAULT_AGAIN)
@@ -1425,7 +1479,7 @@ static bool is_beside(const struct engine *engine, const struct claim *claim)
 
 static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)
 {
-    return hash && claim->has_wanted && !memcmp(claim->wanted_hash, hash, sizeof claim->there_hash);
+    return hash && claim_wants(claim, hash);
 }
 
 static enum claim_there find_there(const struct claim *claim, const uint8_t *ours,
@@ -1461,7 +1515,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
     claim->there = find_there(claim, ours, theirs, is_crowded);
     claim->is_foreign = claim->there == THERE_SET && !ours;
     if (claim->there == THERE_SET)
-        memcpy(claim->there_hash, ours ? ours : theirs, sizeof claim->there_hash);
+        claim_set_there(engine, claim, ours ? ours : theirs);
     if (claim_is_satisfied(claim))
         claim_clear_failure(claim->pending);
     else if (was_satisfied && claim->state == RECEIPT_SETTLED)

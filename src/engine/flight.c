@@ -463,8 +463,8 @@ static void learn_hash(struct flight *flight, size_t at)
     if (change->op != CHANGE_SET || !change->outcome.is_done)
         return;
     flight->seat->provider->fingerprint(flight->seat->at, &change->set, learned);
-    if (!memcmp(claim->wanted_hash, hash, sizeof learned))
-        memcpy(claim->wanted_hash, learned, sizeof learned);
+    if (claim_wants(claim, hash))
+        claim_set_wanted(flight->engine, claim, learned);
     memcpy(hash, learned, sizeof learned);
 }
 
@@ -654,8 +654,7 @@ static bool is_change_outdated(const struct flight *flight, size_t at)
     const struct change *change = &flight->job.changes[at];
     return claim->is_forgotten || claim_lane(flight->engine, claim) != flight->lane ||
            claim_op(claim) != change->op ||
-           (change->op == CHANGE_SET &&
-            memcmp(claim->wanted_hash, flight->hashes[at], sizeof claim->wanted_hash));
+           (change->op == CHANGE_SET && !claim_wants(claim, flight->hashes[at]));
 }
 
 // What a talk was to carry may be edited or deleted while it waits, and where to may change.

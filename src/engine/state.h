@@ -128,10 +128,11 @@ struct failure {
     char octets[];
 };
 
-// What a claim has only while something is to be done.
+// What a claim has only while something is to be done, or while it wants what does not stand there.
 struct pending {
-    struct content *content; // SET: what shall stand there; LOOK: what was found
-    char *replaces;          // SET: what stands there and is not ours, for people; or NULL
+    struct content *content;                 // SET: what shall stand there; LOOK: what was found
+    uint8_t wanted_hash[FINGERPRINT_OCTETS]; // of a SET that wants something else than stands there
+    char *replaces; // SET: what stands there and is not ours, for people; or NULL
     struct failure *failure;
     int64_t next_unix_ms;
     int64_t since_ms;  // mono: when it became due first
@@ -140,7 +141,8 @@ struct pending {
     unsigned attempts;
     uint32_t next_due; // lane's line
     uint32_t previous_due;
-    bool is_due; // stands in the lane's line
+    bool is_resting; // nothing is to be done: only wanted_hash counts
+    bool is_due;     // stands in the lane's line
     bool may_adopt;
     bool is_shown; // LOOK: a dry run asks, too
     bool is_background;
@@ -162,10 +164,12 @@ struct claim {
     uint32_t key;
     uint32_t next_of_key;
     uint32_t next_of_name;
-    uint32_t previous_of_name;
-    uint32_t count_of_name; // of the first alone: how many there are
-    uint32_t settled_s;     // SETTLED: Unix seconds
-    uint32_t loser_to;      // LOST, or shared: the claim that holds the name
+    union {
+        uint32_t previous_of_name;
+        uint32_t count_of_name; // of the first: how many there are
+    };
+    uint32_t settled_s; // SETTLED: Unix seconds
+    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
     uint32_t epoch;
     uint16_t book;
     uint16_t lane; // number, see claim_lane()
@@ -173,6 +177,7 @@ struct claim {
     enum claim_intent intent : 2;
     enum claim_there there : 2;
     enum receipt_state state : 3;
+    bool is_first : 1; // of its name: the table leads to it
     bool is_held : 1;
     bool is_forgotten : 1; // by its key, but in flight, or others wait to hear of it
     bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
@@ -182,15 +187,15 @@ struct claim {
     bool is_inherited : 1;
     bool is_uncertain : 1;
     bool has_wanted : 1;   // the provider told what the wanted content looks like there
+    bool wants_there : 1;  // has_wanted: as there_hash is; else its pending tells
     bool is_foreign : 1;   // SET: what stands there was made by somebody else
     bool is_evicted : 1;   // LOST, and what stands there must go first
     bool is_recalled : 1;  // attempts of before this process were taken over
     bool is_doubted : 1;   // what the status remembers may have gone with another's removal
     uint8_t subdomain_len; // 0: "@"
     uint8_t there_hash[FINGERPRINT_OCTETS];
-    uint8_t wanted_hash[FINGERPRINT_OCTETS]; // has_wanted: of a SET, as it would stand there
 };
-_Static_assert(sizeof(struct claim) <= 88, "a claim grew");
+_Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 
 // ---- wishes -------------------------------------------------------------------------------------
 
@@ -633,6 +638,10 @@ bool book_is_settled(const struct engine *engine, uint32_t key);
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
 enum change_op claim_op(const struct claim *claim);       // of that talk
+// Of a SET, as its content would stand there: unknown, another, or this one.
+bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTETS]);
+void claim_set_wanted(struct engine *engine, struct claim *claim,
+                      const uint8_t hash[FINGERPRINT_OCTETS]);
 struct lane *claim_lane(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
