@@ -162,7 +162,7 @@ static bool has_lost_status(const struct object *old, const struct object *new_)
     return object_has_status(old) && !object_has_status(new_);
 }
 
-static void batch_add(struct engine *engine, uint32_t id)
+void engine_batch_add(struct engine *engine, uint32_t id)
 {
     mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
     engine->batch[engine->batch_count++] = id;
@@ -188,7 +188,7 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         id = key_make(engine, controller, object);
         gather_index_key(engine, id, NULL, object);
         if (!engine->controllers[controller].overview)
-            batch_add(engine, id);
+            engine_batch_add(engine, id);
         return;
     }
     struct key *key = &engine->keys[id];
@@ -206,7 +206,7 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         return;
     key_forget_refusal(key);
     if (is_wanted || !engine->controllers[controller].overview)
-        batch_add(engine, id);
+        engine_batch_add(engine, id);
 }
 
 static void wake_gatherers(struct engine *engine, const struct object *old,
@@ -221,6 +221,7 @@ static void on_event(void *context, const struct store_event *event)
 {
     struct engine *engine = context;
     bool is_gone = event->type == STORE_DELETED;
+    engine->is_batch_open = true;
     arena_reset(engine->arena);
     gather_index_offer(engine, event->old, is_gone ? NULL : event->object);
     if (!event->is_initial)
@@ -305,6 +306,7 @@ static void on_batch_end(void *context)
     enum queue_level level = engine_is_synced(engine) ? QUEUE_USER : QUEUE_BACKGROUND;
     queue_by_age(engine, engine->batch, engine->batch_count, level);
     engine->batch_count = 0;
+    engine->is_batch_open = false;
     mem_relax(&engine->batch, &engine->batch_capacity);
 }
 

@@ -475,6 +475,7 @@ struct engine {
     uint32_t busy_used;
     uint32_t free_busy;
 
+    bool is_batch_open;
     uint32_t *batch; // keys of the event batch under way
     size_t batch_count;
     size_t batch_capacity;
@@ -832,6 +833,8 @@ bool wish_is_void(const struct wish *wish);
 
 // turn.c
 void engine_schedule(struct engine *engine);
+// The key gets its turn when the batch is over.
+void engine_batch_add(struct engine *engine, uint32_t id);
 // All that the store told is decided, and claimed.
 bool engine_is_decided(const struct engine *engine);
 // We lead, by a lease that has not run out: asked before everything that is sent elsewhere.

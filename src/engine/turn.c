@@ -702,6 +702,8 @@ static void take_turns(struct engine *engine)
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
+        else if (engine->is_batch_open && overview_of(engine, id))
+            engine_batch_add(engine, id);
         else
             turn_take(engine, id);
         if (loop_mono_ms(engine->loop) - begun_ms > SLICE_MS)
@@ -746,7 +748,7 @@ static void watch_clock(struct engine *engine)
 
 bool engine_is_decided(const struct engine *engine)
 {
-    return !engine->batch_count && !queue_depth(engine->queue) &&
+    return !engine->is_batch_open && !queue_depth(engine->queue) &&
            queue_next_ms(engine->crowded) == INT64_MAX && overviews_are_settled(engine);
 }
 

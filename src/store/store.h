@@ -22,7 +22,8 @@ struct store_event {
     bool is_inferred;            // DELETED: a pass did not bring it any more; nobody saw it go
 };
 
-// Who listens. Events come in batches; what arrived together is told together.
+// Who listens. Events come in batches, which may last over many steps of the loop; what arrived
+// together is told together. Each event is followed by a batch_end.
 struct store_sink {
     void (*event)(void *context, const struct store_event *event);
     void (*batch_end)(void *context);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "model/virtual_loop.h"
 #include "scenarios/stage.h"
 
 // Thousands of Records came at once, and the API server is slow: their labels and statuses take it
@@ -42,11 +43,11 @@ static void save(struct stage *stage, const char *name, const struct buffer *tex
         fail_msg("%s", err.text);
 }
 
-static void flood(struct stage *stage)
+static void flood(struct stage *stage, const char *address)
 {
     AUTO_BUFFER text = {0};
     for (int i = 0; i < RECORDS; i++)
-        write_record(&text, i, "192.0.2.7");
+        write_record(&text, i, address);
     save(stage, "hosts.yaml", &text);
 }
 
@@ -71,10 +72,10 @@ static void save_zone(struct stage *stage, const char *delegations)
     save(stage, "shop.yaml", &zone);
 }
 
-static struct stage *stage_with_zone(void)
+static struct stage *stage_with_zone(enum stage_store store)
 {
     struct error err;
-    struct stage *stage = stage_new(STAGE_CLUSTER, false);
+    struct stage *stage = stage_new(store, false);
     assert_true(stage_set_zones(stage,
                                 "groups:\n- name: default\n  servers:\n"
                                 "  - {name: ns1, address: 192.0.2.53}\n",
@@ -93,10 +94,10 @@ static uint32_t served(const struct stage *stage)
 static void a_change_overtakes_the_statuses_of_a_flood(void **state)
 {
     (void)state;
-    struct stage *stage = stage_with_zone();
+    struct stage *stage = stage_with_zone(STAGE_CLUSTER);
     advance(stage, MINUTE_MS);
     model_server_set_delays(stage->server, SLOW_MS, 1);
-    flood(stage);
+    flood(stage, "192.0.2.7");
     advance(stage, 2000);
     for (int number = 0; number < 20; number++) {
         uint32_t before = served(stage);
@@ -109,13 +110,42 @@ static void a_change_overtakes_the_statuses_of_a_flood(void **state)
     stage_free(stage);
 }
 
+static void remove_flood(struct stage *stage)
+{
+    struct error err;
+    if (!stage_write_file(stage, "hosts.yaml", NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+// A file is read over many steps of the loop: its zone is numbered once for all that stands in it.
+static void a_large_file_makes_one_serial_with_each_edit(void **state)
+{
+    (void)state;
+    static const char *const addresses[] = {"192.0.2.8", "192.0.2.9", "192.0.2.10"};
+    struct stage *stage = stage_with_zone(STAGE_FOLDER);
+    advance(stage, MINUTE_MS);
+    virtual_loop_slow_down(stage->loop, 1);
+    for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+        uint32_t before = served(stage);
+        flood(stage, addresses[i]);
+        advance(stage, MINUTE_MS);
+        assert_int_equal(served(stage), before + 1);
+    }
+    uint32_t before = served(stage);
+    remove_flood(stage);
+    advance(stage, MINUTE_MS);
+    assert_int_equal(served(stage), before + 1);
+    virtual_loop_slow_down(stage->loop, 0);
+    stage_free(stage);
+}
+
 // All records leave the zone at once, and the first write of its status fails.
 static void a_refused_status_of_a_zone_overtakes_the_flood(void **state)
 {
     (void)state;
-    struct stage *stage = stage_with_zone();
+    struct stage *stage = stage_with_zone(STAGE_CLUSTER);
     advance(stage, MINUTE_MS);
-    flood(stage);
+    flood(stage, "192.0.2.7");
     advance(stage, MINUTE_MS);
     model_server_set_delays(stage->server, SLOW_MS, 1);
     model_server_fault(stage->server, MODEL_PATCH_STATUS, 0, MODEL_FAILS);
@@ -186,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_is_told_however_late_its_turn_comes),
         cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
+        cmocka_unit_test(a_large_file_makes_one_serial_with_each_edit),
         cmocka_unit_test(a_refused_status_of_a_zone_overtakes_the_flood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,11 +309,9 @@ void folder_tell(struct folder *folder, enum store_event_type type, const struct
     folder->sink.event(folder->sink.context, &event);
 }
 
-// Files that are read together are told together, whoever answers amid them.
 void folder_end_batch(struct folder *folder)
 {
-    const struct pass *pass = &folder->pass;
-    if (!pass->has_told || pass->reader || pass->next < pass->queue.count)
+    if (!folder->pass.has_told)
         return;
     folder->pass.has_told = false;
     folder->sink.batch_end(folder->sink.context);

@@ -93,6 +93,7 @@ struct pass {
     uint32_t number; // 24 bits
     bool is_load;    // objects may lie dormant
     bool has_told;   // events since the last end of a batch
+    bool is_open;    // more of this pass may follow
     struct id_list queue;
     size_t next;
     uint32_t file;                  // being read

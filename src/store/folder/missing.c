@@ -216,7 +216,6 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
         if (!act_on_some(folder, until_ms, &err)) {
             if (!folder->is_lost)
                 trouble_set(folder, TROUBLE_JOURNAL, &err);
-            folder_end_batch(folder);
             return STEP_FAILED;
         }
         if (folder->missing.count && folder_now_ms(folder) >= until_ms)

@@ -347,10 +347,8 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
     struct error err = {0};
     const struct orphanage orphanage = {folder, take_orphan, folder};
     if (load->next == 0) {
-        if (is_suspicious(folder)) {
-            folder_end_batch(folder);
+        if (is_suspicious(folder))
             return STEP_FAILED;
-        }
         list_orphaned(load);
     }
     while (load->next < load->files.count) {

@@ -332,6 +332,7 @@ enum step pass_read(struct folder *folder, int64_t until_ms)
 {
     struct pass *pass = &folder->pass;
     size_t sorted = 0;
+    pass->is_open = true;
     while (pass->reader || pass->next < pass->queue.count) {
         if (sorted != pass->queue.count)
             pass_sort(folder);

@@ -597,7 +597,9 @@ static void end_work(struct folder *folder, enum step result)
 {
     bool was_load = folder->work == WORK_LOAD;
     folder->work = WORK_NONE;
+    folder->pass.is_open = false;
     if (result == STEP_FAILED) {
+        folder_end_batch(folder);
         folder->needs_load = folder->needs_load || was_load;
         settle_retry(folder, folder->why ? UNREADABLE_RETRY_MS : RETRY_MS);
         return;

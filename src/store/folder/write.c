@@ -410,7 +410,9 @@ static void write_fired(void *context)
         let_go(folder, &batch[i]);
         request_done(&batch[i]);
     }
-    folder_end_batch(folder);
+    // What a pass reads is told together, whoever answers amid it.
+    if (!folder->pass.is_open)
+        folder_end_batch(folder);
 }
 
 // ---- asking -------------------------------------------------------------------------------------
