@@ -211,11 +211,28 @@ static void a_refusal_is_told_however_late_its_turn_comes(void **state)
     stage_free(stage);
 }
 
+// All get turns meanwhile, also those that are gone while others of their batch are not told yet.
+static void what_goes_with_a_large_file_may_be_forgotten_amid_it(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new(STAGE_FOLDER, false);
+    stage->sync_period_ms = 20000;
+    save_zone(stage, "[]");
+    flood_dns_records(stage);
+    advance(stage, MINUTE_MS);
+    virtual_loop_slow_down(stage->loop, 1);
+    remove_flood(stage);
+    advance(stage, MINUTE_MS);
+    virtual_loop_slow_down(stage->loop, 0);
+    stage_free(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_is_told_however_late_its_turn_comes),
         cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
+        cmocka_unit_test(what_goes_with_a_large_file_may_be_forgotten_amid_it),
         cmocka_unit_test(a_large_file_makes_one_serial_with_each_edit),
         cmocka_unit_test(a_refused_status_of_a_zone_overtakes_the_flood),
     };
