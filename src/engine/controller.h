@@ -201,8 +201,10 @@ struct snapshot {
     // could not be read.
     const struct value *whole;
     bool was_read;
-    // Of this key's publication: what is served now (NULL: nothing), and the servers that follow it
-    // so far, of which group (NULL: of none).
+    // Of this key's publication: under which name (NULL: there is none), what is served now (NULL:
+    // nothing), and the servers that follow it so far, of which group (NULL: of none).
+    const uint8_t *apex;
+    size_t apex_len;
     const struct zone *published;
     const struct zone *known; // the newest that ever was served, be it kept back now
     const char *server_group;

@@ -280,6 +280,8 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
     const struct served *served = served_of(engine, key);
     if (!served)
         return;
+    snapshot->apex = served->apex.at;
+    snapshot->apex_len = served->apex.len;
     snapshot->published = newest(engine, served->apex);
     snapshot->known = newest_known(engine, served->apex);
     snapshot->server_count = followers_views(engine->followers, served->apex, &snapshot->servers);

@@ -199,9 +199,17 @@ def test_a_zone_with_a_mistake_that_a_run_has_seen_is_served_all_the_same(settle
     assert settled.changes() == DELETED
 
 
-def test_a_zone_with_another_name_and_a_mistake_is_gone_under_its_first_name(settled):
-    settled.put(zone(domainName="store.example.", servers="nowhere"))
+@pytest.mark.parametrize("spec", [
+    {"servers": "nowhere"}, {"nameservers": []}, {"nameservers": [{"name": "ns1"}]}])
+def test_a_zone_with_another_name_and_a_mistake_is_gone_under_its_first_name(settled, spec):
+    settled.put(zone(domainName="store.example.", **spec))
     assert settled.changes() == DELETED
+    assert settled.settle().changes() == {}
+    settled.put(zone(domainName="store.example."))
+    found = settled.changes()
+    assert found["create", "store.example", "zone"] == {"records": 5}
+    assert found["create", "store.example", "member"] == MEMBER
+    assert not [key for key in found if key[0] != "create"]
 
 
 # ---- records ------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ void zone_entries_warn(const struct zone_status *status, size_t limit, size_t oc
                        struct forest_zone *view)
 {
     size_t total = (size_t)status->entries_total;
-    if (!status->has_serial)
+    if (!status->hash.len)
         return;
     if (!status->entries_complete && total > limit)
         warn(view, REASON_ENTRIES_TRUNCATED,

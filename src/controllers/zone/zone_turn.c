@@ -91,7 +91,7 @@ static void keep_content(struct turn *turn)
     status->hash = turn->ours.hash;
     status->has_serial = turn->ours.has_serial;
     status->serial = turn->ours.serial;
-    status->keeps_entries = true;
+    status->keeps_entries = turn->ours.keeps_entries;
     status->entries_complete = turn->ours.entries_complete;
     status->entries_total = turn->ours.entries_total;
     status->nameservers = turn->ours.nameservers;
@@ -441,29 +441,56 @@ static const struct zone *published_of(const struct turn *turn)
     return is_old ? NULL : zone;
 }
 
-static bool turn_init(struct turn *turn)
+// A zone that is renamed is another one to servers: what went out under its old name is not served
+// any more, and its serial alone stays. One that has no name for a while comes back as it was.
+static void leave_old_name(struct turn *turn, struct snapshot *in)
 {
-    const struct object *subject = turn->in->subject;
-    zone_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->spec, &turn->ours);
+    struct dname served = {in->apex, in->apex_len};
+    struct zone_status *ours = &turn->ours;
+    bool is_same = text_equal(ours->fqdn, turn->status.fqdn);
+    ours->keeps_entries = is_same || !ours->fqdn.len || !turn->view.has_fqdn;
+    if (!is_same)
+        ours->nameserver_count = ours->server_count = 0;
+    if (!ours->keeps_entries) {
+        ours->hash = (struct text){0};
+        ours->entries_complete = false;
+        ours->entries_total = 0;
+    }
+    if (in->apex && !dname_equal(served, turn->view.fqdn)) {
+        in->published = NULL;
+        in->server_count = 0;
+        in->server_group = NULL;
+    }
+}
+
+static bool turn_init(struct turn *turn, struct snapshot *in)
+{
+    zone_unpack(turn->arena, object_spec(in->subject), object_ours(in->subject), &turn->spec,
+                &turn->ours);
+    turn->life = zones_life(turn->zones, in->subject);
+    turn->group = zones_group_of(turn->zones, &turn->spec, &turn->ours);
+    if (!turn->life ||
+        !forest_zone(zones_forest(turn->zones), turn->arena, in->subject, &turn->view))
+        return false;
+    if (turn->view.has_fqdn)
+        turn->status.fqdn = text_in(turn, zone_name_text(turn->arena, turn->view.fqdn));
+    leave_old_name(turn, in);
     recall_servers(turn);
     turn->published = published_of(turn);
-    turn->life = zones_life(turn->zones, subject);
-    turn->group = zones_group_of(turn->zones, &turn->spec, &turn->ours);
-    return turn->life && forest_zone(zones_forest(turn->zones), turn->arena, subject, &turn->view);
+    return true;
 }
 
 void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
 {
-    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = memo};
-    if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
+    struct snapshot in = *snapshot;
+    struct turn turn = {.in = &in, .out = out, .arena = snapshot->arena, .zones = memo};
+    if (!in.subject || in.subject->is_lost || !turn_init(&turn, &in))
         return;
     turn.status.observed_generation = snapshot->subject->generation;
     if (turn.group)
         turn.status.server_group = text_in(&turn, turn.group->name);
     else if (turn.view.accepted == REASON_UNKNOWN_SERVERS)
         turn.status.server_group = turn.ours.server_group;
-    if (turn.view.has_fqdn)
-        turn.status.fqdn = text_in(&turn, zone_name_text(turn.arena, turn.view.fqdn));
     decide_content(&turn);
     recall(&turn);
     publish(&turn);
