@@ -18,7 +18,7 @@ static uint64_t rotate(uint64_t word, unsigned by)
     return word << by | word >> (64 - by);
 }
 
-static void sip_round(struct sip *sip)
+static inline __attribute__((always_inline)) void sip_round(struct sip *sip)
 {
     uint64_t *v = sip->v;
     v[0] += v[1];
