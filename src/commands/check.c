@@ -464,10 +464,7 @@ const struct command check_command = {
                 "kubectl kustomize | signpost check -f -\n"
                 "signpost check -o json | jq -r '.findings[].text'\n",
     .groups = {{check_rows, COUNT_OF(check_rows), false},
-               {place_options, PLACE_OPTION_COUNT, true},
-               {setup_options, SETUP_OPTION_COUNT, true},
-               {pihole_options, PIHOLE_OPTION_COUNT, true},
-               {lease_options, LEASE_OPTION_COUNT, true},
+               SETUP_OPTION_GROUPS,
                {writer_options, WRITER_OPTION_COUNT, true},
                {webhook_options, WEBHOOK_RIGHTS_OPTION_COUNT, true},
                {&metrics_guard_option, 1, true},

@@ -350,10 +350,7 @@ const struct command import_pihole_command = {
                 "signpost import pihole --apply\n"
                 "signpost import pihole --pihole-targets old.yaml --release upstairs\n",
     .groups = {{import_rows, COUNT_OF(import_rows), false},
-               {place_options, PLACE_OPTION_COUNT, true},
-               {setup_options, SETUP_OPTION_COUNT, true},
-               {pihole_options, PIHOLE_OPTION_COUNT, true},
-               {lease_options, LEASE_OPTION_COUNT, true},
+               SETUP_OPTION_GROUPS,
                {writer_options, WRITER_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,

@@ -145,10 +145,7 @@ const struct command plan_command = {
                 "signpost plan --exit-code --output markdown > plan.md\n"
                 "signpost plan --output json | jq -r .checksum\n",
     .groups = {{zones_options, ZONES_LOOK_OPTION_COUNT, false},
-               {place_options, PLACE_OPTION_COUNT, true},
-               {setup_options, SETUP_OPTION_COUNT, true},
-               {pihole_options, PIHOLE_OPTION_COUNT, true},
-               {lease_options, LEASE_OPTION_COUNT, true},
+               SETUP_OPTION_GROUPS,
                {plan_rows, COUNT_OF(plan_rows), false},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,

@@ -19,6 +19,14 @@ struct pihole_targets;
 enum { SETUP_OPTION_COUNT = 3 };
 extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, owner-id, config
 
+// Groups of what setup_init() looks at, of a command other than `run`. Needs commands/pihole.h.
+#define SETUP_OPTION_GROUPS                                                                        \
+    {place_options, PLACE_OPTION_COUNT, true}, {setup_options, SETUP_OPTION_COUNT, true},          \
+        {pihole_options, PIHOLE_OPTION_COUNT, true},                                               \
+    {                                                                                              \
+        lease_options, LEASE_OPTION_COUNT, true                                                    \
+    }
+
 struct setup {
     const struct invocation *invocation;
     struct place place;

@@ -798,10 +798,7 @@ const struct command status_command = {
                 "signpost status --kubeconfig ~/.kube/config --namespaces web\n"
                 "signpost status --output json | jq '.objects[] | select(.right | not)'\n",
     .groups = {{status_rows, COUNT_OF(status_rows), false},
-               {place_options, PLACE_OPTION_COUNT, true},
-               {setup_options, SETUP_OPTION_COUNT, true},
-               {pihole_options, PIHOLE_OPTION_COUNT, true},
-               {lease_options, LEASE_OPTION_COUNT, true},
+               SETUP_OPTION_GROUPS,
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = status_run,
