@@ -166,6 +166,7 @@ void engine_batch_add(struct engine *engine, uint32_t id)
 {
     mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
     engine->batch[engine->batch_count++] = id;
+    engine->keys[id].is_told = true;
 }
 
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
@@ -283,15 +284,12 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
                          enum queue_level level)
 {
     struct aged *aged = mem_new_array(struct aged, count + 1);
-    size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         const struct key *key = &engine->keys[ids[i]];
-        size_t opener = engine->controllers[key->controller].opener;
-        if (key->object) // else it had its last turn amid the batch
-            aged[known++] = (struct aged){key->object, opener, ids[i]};
+        aged[i] = (struct aged){key->object, engine->controllers[key->controller].opener, ids[i]};
     }
-    qsort(aged, known, sizeof *aged, compare_aged);
-    for (size_t i = 0; i < known; i++) {
+    qsort(aged, count, sizeof *aged, compare_aged);
+    for (size_t i = 0; i < count; i++) {
         struct key *key = &engine->keys[aged[i].id];
         if (key->is_writing)
             key->is_dirty = true;

@@ -326,8 +326,10 @@ static void join_wake(struct engine *engine, struct join *join, size_t controlle
     if (!value)
         return;
     join_sweep(engine, value, controller, wants, &nobody);
-    for (size_t i = 0; i < value->key_count; i++)
+    for (size_t i = 0; i < value->key_count; i++) {
+        engine->keys[value->keys[i]].is_told |= engine->is_batch_open;
         key_wake(engine, value->keys[i], QUEUE_USER);
+    }
 }
 
 static void wake_state(struct engine *engine, const struct object *object, bool is_ours_alone)

@@ -90,6 +90,7 @@ struct key {
     bool is_seen : 1;    // had its first turn
     bool is_gone : 1;    // the object was deleted: forgotten as soon as its verdict is empty
     bool is_missed : 1;  // and nobody saw that
+    bool is_told : 1;    // an event concerns it: no turn before its batch is over
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------

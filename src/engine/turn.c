@@ -629,6 +629,7 @@ void turn_take(struct engine *engine, uint32_t id)
         leave_to_guard(engine, id) || book_awaits_plan(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
+    engine->keys[id].is_told = false;
     engine_trace(engine, trace);
     engine->turns_since_release++;
     engine->keys[id].is_seen = true;
@@ -691,6 +692,12 @@ static bool may_go_on(const struct engine *engine)
            (!is_stalled(engine, true) && queue_has_urgent(engine->queue));
 }
 
+// What it reads is told in part.
+static bool is_awaiting_batch(const struct engine *engine, uint32_t id)
+{
+    return engine->keys[id].is_told || overview_of(engine, id);
+}
+
 static void take_turns(struct engine *engine)
 {
     int64_t begun_ms = loop_mono_ms(engine->loop);
@@ -702,7 +709,7 @@ static void take_turns(struct engine *engine)
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
-        else if (engine->is_batch_open && overview_of(engine, id))
+        else if (engine->is_batch_open && is_awaiting_batch(engine, id))
             engine_batch_add(engine, id);
         else
             turn_take(engine, id);

@@ -16,7 +16,7 @@
 // Thousands of Records came at once, and the API server is slow: their labels and statuses take it
 // half a minute. Who changes one of them meanwhile need not wait for that.
 
-enum { RECORDS = 2000, SLOW_MS = 100, MINUTE_MS = 60000 };
+enum { RECORDS = 2000, DNS_RECORDS = 200, SLOW_MS = 100, MINUTE_MS = 60000 };
 
 static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
 
@@ -165,17 +165,21 @@ static void write_class(struct stage *stage)
     save(stage, "class.yaml", &text);
 }
 
+static void write_dns_record(struct buffer *out, int number, const char *address)
+{
+    buffer_printf(out,
+                  "---\napiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\n"
+                  "metadata: {name: host-%d}\n"
+                  "spec: {type: A, domain: example.com, subdomain: host-%d, values: [%s],"
+                  " dnsClassRef: {name: home}}\n",
+                  number, number, address);
+}
+
 static void flood_dns_records(struct stage *stage)
 {
     AUTO_BUFFER text = {0};
     for (int i = 0; i < RECORDS; i++)
-        buffer_printf(
-            &text,
-            "---\napiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSRecord\n"
-            "metadata: {name: host-%d}\n"
-            "spec: {type: A, domain: example.com, subdomain: host-%d, values: [192.0.2.1],"
-            " dnsClassRef: {name: home}}\n",
-            i, i);
+        write_dns_record(&text, i, "192.0.2.1");
     save(stage, "hosts.yaml", &text);
 }
 
@@ -227,11 +231,43 @@ static void what_goes_with_a_large_file_may_be_forgotten_amid_it(void **state)
     stage_free(stage);
 }
 
+static void write_dns_file(struct stage *stage, int ttl_s, const char *address)
+{
+    AUTO_BUFFER text = {0};
+    buffer_printf(&text,
+                  "apiVersion: dns.homelab.mortenolsen.pro/v1alpha1\nkind: DNSClass\n"
+                  "metadata: {name: home}\n"
+                  "spec: {server: 'http://dns.test', hmacAuth: {secret: abc}, defaultTTL: %d}\n",
+                  ttl_s);
+    for (int i = 0; i < DNS_RECORDS; i++)
+        write_dns_record(&text, i, address);
+    save(stage, "hosts.yaml", &text);
+}
+
+// The class comes first in the file and wakes all its records, whose own changes come later.
+static void a_large_file_sends_each_record_once_with_each_edit(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new(STAGE_FOLDER, false);
+    model_backend_add(stage->backend, "http://dns.test");
+    write_dns_file(stage, 60, "192.0.2.1");
+    advance(stage, MINUTE_MS);
+    size_t before = model_backend_change_count(stage->backend);
+    assert_int_equal(before, DNS_RECORDS);
+    virtual_loop_slow_down(stage->loop, 1);
+    write_dns_file(stage, 90, "192.0.2.2");
+    advance(stage, MINUTE_MS);
+    virtual_loop_slow_down(stage->loop, 0);
+    assert_int_equal(model_backend_change_count(stage->backend), before + DNS_RECORDS);
+    stage_free(stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_is_told_however_late_its_turn_comes),
         cmocka_unit_test(a_change_overtakes_the_statuses_of_a_flood),
+        cmocka_unit_test(a_large_file_sends_each_record_once_with_each_edit),
         cmocka_unit_test(what_goes_with_a_large_file_may_be_forgotten_amid_it),
         cmocka_unit_test(a_large_file_makes_one_serial_with_each_edit),
         cmocka_unit_test(a_refused_status_of_a_zone_overtakes_the_flood),
