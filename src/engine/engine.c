@@ -78,6 +78,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->batch_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
@@ -112,6 +113,7 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     loop_timer_cancel(engine->loop, &engine->timer);
+    loop_timer_cancel(engine->loop, &engine->batch_timer);
     loop_timer_cancel(engine->loop, &engine->due_timer);
     loop_timer_cancel(engine->loop, &engine->ask_timer);
     resync_stop(engine);
@@ -218,11 +220,30 @@ static void wake_gatherers(struct engine *engine, const struct object *old,
         gather_wake(engine, old, new_, is_same);
 }
 
+// What the store tells together, a file or a list, is decided together. Who has nothing to do with
+// it waits for it, too, but not as long as a large folder may take.
+enum { BATCH_WAIT_MS = 2000 };
+
+static void open_batch(struct engine *engine)
+{
+    if (engine->is_batch_open)
+        return;
+    engine->is_batch_open = true;
+    engine->batch_since_ms = loop_mono_ms(engine->loop);
+    loop_timer_set(engine->loop, &engine->batch_timer, BATCH_WAIT_MS);
+}
+
+bool engine_awaits_batch(const struct engine *engine)
+{
+    return engine->is_batch_open &&
+           loop_mono_ms(engine->loop) - engine->batch_since_ms < BATCH_WAIT_MS;
+}
+
 static void on_event(void *context, const struct store_event *event)
 {
     struct engine *engine = context;
     bool is_gone = event->type == STORE_DELETED;
-    engine->is_batch_open = true;
+    open_batch(engine);
     arena_reset(engine->arena);
     gather_index_offer(engine, event->old, is_gone ? NULL : event->object);
     if (!event->is_initial)
@@ -284,12 +305,15 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
                          enum queue_level level)
 {
     struct aged *aged = mem_new_array(struct aged, count + 1);
+    size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         const struct key *key = &engine->keys[ids[i]];
-        aged[i] = (struct aged){key->object, engine->controllers[key->controller].opener, ids[i]};
+        size_t opener = engine->controllers[key->controller].opener;
+        if (key->object) // else it had its last turn amid a late batch
+            aged[known++] = (struct aged){key->object, opener, ids[i]};
     }
-    qsort(aged, count, sizeof *aged, compare_aged);
-    for (size_t i = 0; i < count; i++) {
+    qsort(aged, known, sizeof *aged, compare_aged);
+    for (size_t i = 0; i < known; i++) {
         struct key *key = &engine->keys[aged[i].id];
         if (key->is_writing)
             key->is_dirty = true;
@@ -301,14 +325,26 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
     engine_schedule(engine);
 }
 
-static void on_batch_end(void *context)
+static void queue_batch(struct engine *engine)
 {
-    struct engine *engine = context;
     enum queue_level level = engine_is_synced(engine) ? QUEUE_USER : QUEUE_BACKGROUND;
     queue_by_age(engine, engine->batch, engine->batch_count, level);
     engine->batch_count = 0;
-    engine->is_batch_open = false;
     mem_relax(&engine->batch, &engine->batch_capacity);
+}
+
+static void on_batch_end(void *context)
+{
+    struct engine *engine = context;
+    engine->is_batch_open = false;
+    loop_timer_cancel(engine->loop, &engine->batch_timer);
+    queue_batch(engine);
+}
+
+void engine_give_up_batch(struct engine *engine)
+{
+    if (engine->batch_count && !engine_awaits_batch(engine))
+        queue_batch(engine);
 }
 
 static bool all_kinds_synced(const struct engine *engine)
@@ -534,7 +570,7 @@ static bool is_key_at_rest(const struct key *key)
 static bool is_at_rest(const struct engine *engine)
 {
     if (!engine_is_synced(engine) || engine->flights_in_air || engine->writes_in_flight ||
-        engine->is_turning || queue_depth(engine->queue) ||
+        engine->is_turning || engine->is_batch_open || queue_depth(engine->queue) ||
         queue_next_ms(engine->crowded) != INT64_MAX)
         return false;
     for (const struct lane *lane = engine->lanes; lane; lane = lane->next)

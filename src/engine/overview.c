@@ -163,7 +163,7 @@ void overview_renew(struct engine *engine, struct overview_state *state)
 // Amid a batch what it works out would be of half a file, say.
 void overviews_settle(struct engine *engine)
 {
-    for (size_t i = 0; i < engine->overview_count && !engine->is_batch_open; i++) {
+    for (size_t i = 0; i < engine->overview_count && !engine_awaits_batch(engine); i++) {
         struct overview_state *state = &engine->overviews[i];
         if (!state->is_dirty || !overview_is_synced(engine, state->overview))
             continue;

@@ -90,7 +90,7 @@ struct key {
     bool is_seen : 1;    // had its first turn
     bool is_gone : 1;    // the object was deleted: forgotten as soon as its verdict is empty
     bool is_missed : 1;  // and nobody saw that
-    bool is_told : 1;    // an event concerns it: no turn before its batch is over
+    bool is_told : 1;    // an event concerns it: its turn waits for the end of the batch
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------
@@ -477,7 +477,9 @@ struct engine {
     uint32_t free_busy;
 
     bool is_batch_open;
-    uint32_t *batch; // keys of the event batch under way
+    int64_t batch_since_ms;        // mono: when it was opened
+    struct loop_timer batch_timer; // it is late
+    uint32_t *batch;               // keys of the event batch under way
     size_t batch_count;
     size_t batch_capacity;
 
@@ -834,8 +836,10 @@ bool wish_is_void(const struct wish *wish);
 
 // turn.c
 void engine_schedule(struct engine *engine);
-// The key gets its turn when the batch is over.
+// The key gets its turn when the batch is over, or late.
 void engine_batch_add(struct engine *engine, uint32_t id);
+bool engine_awaits_batch(const struct engine *engine);
+void engine_give_up_batch(struct engine *engine); // if it is late
 // All that the store told is decided, and claimed.
 bool engine_is_decided(const struct engine *engine);
 // We lead, by a lease that has not run out: asked before everything that is sent elsewhere.

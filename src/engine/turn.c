@@ -693,7 +693,7 @@ static bool may_go_on(const struct engine *engine)
 }
 
 // What it reads is told in part.
-static bool is_awaiting_batch(const struct engine *engine, uint32_t id)
+static bool is_part_of_batch(const struct engine *engine, uint32_t id)
 {
     return engine->keys[id].is_told || overview_of(engine, id);
 }
@@ -709,7 +709,7 @@ static void take_turns(struct engine *engine)
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
-        else if (engine->is_batch_open && is_awaiting_batch(engine, id))
+        else if (engine_awaits_batch(engine) && is_part_of_batch(engine, id))
             engine_batch_add(engine, id);
         else
             turn_take(engine, id);
@@ -764,6 +764,7 @@ static void slice(void *context)
     struct engine *engine = context;
     engine->is_turning = false;
     watch_clock(engine);
+    engine_give_up_batch(engine);
     ring_backoffs(engine);
     book_plan_crowded(engine);
     take_turns(engine);

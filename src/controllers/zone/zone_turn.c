@@ -442,21 +442,20 @@ static const struct zone *published_of(const struct turn *turn)
 }
 
 // A zone that is renamed is another one to servers: what went out under its old name is not served
-// any more, and its serial alone stays. One that has no name for a while comes back as it was.
+// any more, and its serial alone stays. One that has no name for a while keeps all that it had.
 static void leave_old_name(struct turn *turn, struct snapshot *in)
 {
     struct dname served = {in->apex, in->apex_len};
     struct zone_status *ours = &turn->ours;
-    bool is_same = text_equal(ours->fqdn, turn->status.fqdn);
-    ours->keeps_entries = is_same || !ours->fqdn.len || !turn->view.has_fqdn;
-    if (!is_same)
-        ours->nameserver_count = ours->server_count = 0;
+    ours->keeps_entries = !turn->view.has_fqdn || !ours->content_fqdn.len ||
+                          text_equal(ours->content_fqdn, turn->status.fqdn);
     if (!ours->keeps_entries) {
+        ours->nameserver_count = ours->server_count = 0;
         ours->hash = (struct text){0};
         ours->entries_complete = false;
         ours->entries_total = 0;
     }
-    if (in->apex && !dname_equal(served, turn->view.fqdn)) {
+    if (in->apex && turn->view.has_fqdn && !dname_equal(served, turn->view.fqdn)) {
         in->published = NULL;
         in->server_count = 0;
         in->server_group = NULL;

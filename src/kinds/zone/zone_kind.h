@@ -93,7 +93,8 @@ struct zone_status {
     // Not kept in the cache: of a whole object's tree only.
     struct zone_status_entry *entries;
     size_t entry_count;
-    bool keeps_entries; // when encoded: those that are stored stay
+    struct text content_fqdn; // whose entries and hash they are, the first entry's; absent: none
+    bool keeps_entries;       // when encoded: those that are stored stay
     bool entries_complete;
     int64_t entries_total; // entryCount
     int64_t excluded_count;

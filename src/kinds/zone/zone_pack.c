@@ -159,6 +159,7 @@ void zone_pack_ours(const struct value *object, struct pack_writer *out)
     struct zone_status status;
     zone_status_decode(arena, object, &status);
     pack_text(out, status.fqdn);
+    pack_text(out, status.content_fqdn);
     pack_text(out, status.hash);
     pack_serial(out, status.has_serial, status.serial);
     pack_number(out, status.entries_complete);
@@ -180,6 +181,7 @@ static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     out->fqdn = unpack_text(&in);
+    out->content_fqdn = unpack_text(&in);
     out->hash = unpack_text(&in);
     out->has_serial = unpack_serial(&in, &out->serial);
     out->entries_complete = unpack_number(&in);

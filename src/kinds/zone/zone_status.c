@@ -166,6 +166,8 @@ void zone_status_decode(struct arena *arena, const struct value *object, struct 
     };
     out->has_serial = uint32_at(status, "serial", &out->serial);
     entries_decode(arena, value_list_at(status, "entries"), out);
+    if (out->entry_count)
+        out->content_fqdn = out->entries[0].fqdn;
     nameservers_decode(arena, value_list_at(status, "nameservers"), out);
     out->server_group = value_text_at(status, "serverGroup");
     servers_decode(arena, value_list_at(status, "servers"), out);
