@@ -1237,6 +1237,15 @@ static bool is_heir(struct engine *engine, const struct claim *claim)
     return false;
 }
 
+enum { LINE_MOVES_MS = 1000 };
+
+// Some are under way, and one of them ended a moment ago.
+static bool is_line_moving(const struct lane *lane)
+{
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    return lane->in_flight > 0 && now_ms - lane->idle_since_ms < LINE_MOVES_MS;
+}
+
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     const struct pending *pending = pending_shown(engine, claim);
@@ -1262,6 +1271,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (pending)
         receipt_add_pending(engine, &receipt, pending);
+    receipt.is_in_line = pending && pending->is_due && is_line_moving(claim_lane(engine, claim));
     receipt.found = found_of(engine->arena, claim);
     if (claim->state == RECEIPT_LOST && holder_of(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);

@@ -167,6 +167,7 @@ struct receipt {
     const struct record_set *found;
     int64_t settled_s;
     int64_t since_ms;        // Unix ms: when it could be sent first; 0: not known
+    bool is_in_line;         // it is to be sent, and those before it get through
     unsigned attempts;       // failed ones in a row; of one that shares: its holder's
     bool is_recalled;        // they failed before this process began: without error and trace
     int64_t next_attempt_ms; // Unix ms; 0: not scheduled
