@@ -1239,11 +1239,11 @@ static bool is_heir(struct engine *engine, const struct claim *claim)
 
 enum { LINE_MOVES_MS = 1000 };
 
-// Some are under way, and one of them ended a moment ago.
+// One has ended a moment ago, and the backend is reached.
 static bool is_line_moving(const struct lane *lane)
 {
     int64_t now_ms = loop_mono_ms(lane->engine->loop);
-    return lane->in_flight > 0 && now_ms - lane->idle_since_ms < LINE_MOVES_MS;
+    return !lane->transport_failures && now_ms - lane->idle_since_ms < LINE_MOVES_MS;
 }
 
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)

@@ -252,6 +252,8 @@ static void on_event(void *context, const struct store_event *event)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
     overview_event(engine, event->object, is_gone);
+    if (!engine_awaits_batch(engine))
+        engine_schedule(engine);
 }
 
 static void key_file_written(struct engine *engine, size_t controller, const struct object *object,
@@ -343,7 +345,8 @@ static void on_batch_end(void *context)
 
 void engine_give_up_batch(struct engine *engine)
 {
-    if (engine->batch_count && !engine_awaits_batch(engine))
+    // What is not read yet is decided later, all of it by age.
+    if (engine->batch_count && engine_is_synced(engine) && !engine_awaits_batch(engine))
         queue_batch(engine);
 }
 

@@ -190,6 +190,14 @@ static int64_t waiting_since_ms(const struct record_turn *turn, const struct rec
     return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
 }
 
+// The longer it took so far, the later: 1 s, 2 s, 4 s ...
+static int64_t next_look_ms(int64_t waited_ms)
+{
+    if (waited_ms < PENDING_MS)
+        return PENDING_MS;
+    return 2 * waited_ms < IN_LINE_MS ? 2 * waited_ms : IN_LINE_MS;
+}
+
 static void tell_waiting(struct record_turn *turn, const struct record_key *key)
 {
     int64_t since_ms = waiting_since_ms(turn, key);
@@ -203,7 +211,7 @@ static void tell_waiting(struct record_turn *turn, const struct record_key *key)
             turn, REASON_PENDING,
             arena_printf(turn->arena, "%s has not answered yet", record_text(turn, turn->server)));
     else
-        record_wake_at(turn, since_ms + (waited_ms < PENDING_MS ? PENDING_MS : IN_LINE_MS));
+        record_wake_at(turn, since_ms + next_look_ms(waited_ms));
 }
 
 // ---- what stood at an old key before a change that deletes first --------------------------------

@@ -447,15 +447,15 @@ static void leave_old_name(struct turn *turn, struct snapshot *in)
 {
     struct dname served = {in->apex, in->apex_len};
     struct zone_status *ours = &turn->ours;
-    ours->keeps_entries = !turn->view.has_fqdn || !ours->content_fqdn.len ||
-                          text_equal(ours->content_fqdn, turn->status.fqdn);
+    struct text left = ours->content_fqdn.len ? ours->content_fqdn : ours->fqdn;
+    ours->keeps_entries = !turn->view.has_fqdn || !left.len || text_equal(left, turn->status.fqdn);
     if (!ours->keeps_entries) {
         ours->nameserver_count = ours->server_count = 0;
         ours->hash = (struct text){0};
         ours->entries_complete = false;
         ours->entries_total = 0;
     }
-    if (in->apex && turn->view.has_fqdn && !dname_equal(served, turn->view.fqdn)) {
+    if (in->apex && !(turn->view.has_fqdn && dname_equal(served, turn->view.fqdn))) {
         in->published = NULL;
         in->server_count = 0;
         in->server_group = NULL;
