@@ -275,6 +275,17 @@ class CatalogKnot(Knot):
 
 class CatalogPowerDns(PowerDns):
     kind = "catalog-pdns"
+    locks = 0
+
+    def ask(self, *words):
+        """What the page says of a database that was locked is done here, too."""
+        locks = self.program.log().count("database is locked")
+        if locks > self.locks:
+            self.locks = locks
+            subprocess.run(["pdns_control", "--config-dir=.", "retrieve", CATALOG],
+                           cwd=self.folder, check=True, capture_output=True,
+                           env={**os.environ, "PATH": PATH})
+        return super().ask(*words)
 
     def prepare(self):
         self.write("pdns.conf", self.configuration())
