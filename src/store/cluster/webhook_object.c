@@ -134,6 +134,8 @@ void webhook_keys_write_patch(struct buffer *out, const char *version,
     buffer_reserve(out, BODY_OCTETS);
     buffer_add_text(out, "{\"metadata\":{\"resourceVersion\":");
     value_write_json_text(out, text_of(version));
+    // One that was prepared for us has no label yet: without it we would not know it again.
+    buffer_add_text(out, ",\"labels\":{\"" MANAGED_BY "\":\"signpost\"}");
     write_annotations(out, keys);
     buffer_add_text(out, "},");
     write_data(out, keys, true);
