@@ -28,8 +28,9 @@ static inline bool content_id_equal(struct content_id a, struct content_id b)
     return a.words[0] == b.words[0] && a.words[1] == b.words[1];
 }
 
-// The same of content that is no single run of octets: words and texts, one after another. Two
-// sequences have equal ids only if they are the same; a text's length is a part of it.
+// A content_hash makes the id of content that is no single run of octets, from words and texts that
+// are added one after another. The length of a text is hashed with it, so that two sequences of
+// additions that differ are told apart as reliably as two texts.
 //     struct content_hash hash = content_hash_new();
 //     content_hash_add(&hash, 7);
 //     struct content_id id = content_hash_end(&hash);

@@ -150,7 +150,7 @@ void claim_set_wanted(struct engine *engine, struct claim *claim,
         memcpy(claim_pending(engine, claim)->wanted_hash, hash, FINGERPRINT_OCTETS);
 }
 
-// What is wanted stays as it is.
+// Notes what stands at the backend; the claim goes on wanting what it wanted.
 static void claim_set_there(struct engine *engine, struct claim *claim,
                             const uint8_t hash[FINGERPRINT_OCTETS])
 {

@@ -202,8 +202,9 @@ struct snapshot {
     // could not be read.
     const struct value *whole;
     bool was_read;
-    // Of this key's publication: under which name (NULL: there is none), what is served now (NULL:
-    // nothing), and the servers that follow it so far, of which group (NULL: of none).
+    // The zone that this key publishes: its name (apex; NULL: there is none), what is served now
+    // (published; NULL: nothing), and the servers that follow it so far, with their group (NULL:
+    // none).
     const uint8_t *apex;
     size_t apex_len;
     const struct zone *published;

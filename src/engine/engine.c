@@ -220,8 +220,9 @@ static void wake_gatherers(struct engine *engine, const struct object *old,
         gather_wake(engine, old, new_, is_same);
 }
 
-// What the store tells together, a file or a list, is decided together. Who has nothing to do with
-// it waits for it, too, but not as long as a large folder may take.
+// Keys that a batch of the store (a pass over a folder, a piece of a list) concerns get their turns
+// when it ends, and keys that read an overview wait for it, too. Reading a large folder takes long:
+// after so many milliseconds nobody waits any more.
 enum { BATCH_WAIT_MS = 2000 };
 
 static void open_batch(struct engine *engine)
@@ -345,7 +346,7 @@ static void on_batch_end(void *context)
 
 void engine_give_up_batch(struct engine *engine)
 {
-    // What is not read yet is decided later, all of it by age.
+    // Before all kinds are read nothing is decided, and then the oldest objects come first.
     if (engine->batch_count && engine_is_synced(engine) && !engine_awaits_batch(engine))
         queue_batch(engine);
 }

@@ -129,7 +129,8 @@ struct failure {
     char octets[];
 };
 
-// What a claim has only while something is to be done, or while it wants what does not stand there.
+// The part of a claim that exists only while something is to be done for it, or while the content
+// that it wants differs from what stands at the backend.
 struct pending {
     struct content *content;                 // SET: what shall stand there; LOOK: what was found
     uint8_t wanted_hash[FINGERPRINT_OCTETS]; // of a SET that wants something else than stands there
