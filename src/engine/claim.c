@@ -1,0 +1,248 @@
+#include "engine/claim_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lane *claim_lane(const struct engine *engine, const struct claim *claim)
+{
+    return claim->lane ? engine->lanes_by_number[claim->lane - 1] : NULL;
+}
+
+struct text claim_domain(const struct claim *claim)
+{
+    size_t skip = claim->subdomain_len ? (size_t)claim->subdomain_len + 1 : 0;
+    return text_of(claim->name + skip);
+}
+
+struct text claim_subdomain(const struct claim *claim)
+{
+    if (!claim->subdomain_len)
+        return TEXT("@");
+    return (struct text){claim->name, claim->subdomain_len};
+}
+
+const struct object *claim_object(const struct engine *engine, const struct claim *claim)
+{
+    return engine->keys[claim->key].object;
+}
+
+// ---- the part that waits ------------------------------------------------------------------------
+
+static void pending_clear(struct pending *pending)
+{
+    content_free(pending->content);
+    free(pending->replaces);
+    free(pending->failure);
+}
+
+void pending_free(struct pending *pending)
+{
+    if (!pending)
+        return;
+    pending_clear(pending);
+    slab_give(pending, sizeof *pending);
+}
+
+static void pending_set_resting(struct pending *pending)
+{
+    struct pending resting = {.is_resting = true};
+    memcpy(resting.wanted_hash, pending->wanted_hash, sizeof resting.wanted_hash);
+    pending_clear(pending);
+    *pending = resting;
+}
+
+void claim_clear_failure(struct pending *pending)
+{
+    if (!pending)
+        return;
+    pending->attempts = 0;
+    pending->next_unix_ms = 0;
+    free(pending->failure);
+    pending->failure = NULL;
+}
+
+struct pending *claim_pending(struct engine *engine, struct claim *claim)
+{
+    if (!claim->pending) {
+        claim->pending = slab_take(engine->claim_slab, sizeof *claim->pending);
+        *claim->pending = (struct pending){.is_resting = true};
+    }
+    if (claim->pending->is_resting) {
+        claim->pending->is_resting = false;
+        claim->pending->next_due = claim->pending->previous_due = NO_ID;
+        claim->pending->since_ms = loop_mono_ms(engine->loop);
+        claim->pending->is_background = !engine->is_first_pass_done;
+    }
+    return claim->pending;
+}
+
+void pending_set_content(struct engine *engine, struct pending *pending,
+                         const struct record_set *set)
+{
+    content_free(pending->content);
+    pending->content = set ? content_new(engine->claim_slab, set) : NULL;
+}
+
+// ---- what is wanted and what stands there -------------------------------------------------------
+
+const uint8_t *claim_wanted_hash(const struct claim *claim)
+{
+    return claim->wants_there ? claim->there_hash : claim->pending->wanted_hash;
+}
+
+bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    return claim->has_wanted && !memcmp(claim_wanted_hash(claim), hash, FINGERPRINT_OCTETS);
+}
+
+void claim_set_wanted(struct engine *engine, struct claim *claim,
+                      const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    claim->has_wanted = true;
+    claim->wants_there = !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS);
+    if (!claim->wants_there)
+        memcpy(claim_pending(engine, claim)->wanted_hash, hash, FINGERPRINT_OCTETS);
+}
+
+void claim_set_there(struct engine *engine, struct claim *claim,
+                     const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    uint8_t wanted[FINGERPRINT_OCTETS];
+    if (claim->has_wanted)
+        memcpy(wanted, claim_wanted_hash(claim), sizeof wanted);
+    memcpy(claim->there_hash, hash, sizeof claim->there_hash);
+    if (claim->has_wanted)
+        claim_set_wanted(engine, claim, wanted);
+}
+
+bool claim_is_match(const struct claim *claim)
+{
+    return claim->has_wanted && claim->wants_there;
+}
+
+bool claim_is_satisfied(const struct claim *claim)
+{
+    switch (claim->intent) {
+    case CLAIM_KEEP:
+        return true;
+    case CLAIM_REMOVE:
+        return claim->there == THERE_NOTHING;
+    case CLAIM_SET:
+        return claim->there == THERE_SET && claim_is_match(claim);
+    case CLAIM_LOOK:
+        return claim->was_looked;
+    }
+    return false;
+}
+
+bool claim_may_stand(const struct claim *claim)
+{
+    return claim->there == THERE_SET || claim->there == THERE_OPEN;
+}
+
+bool claim_is_same_key(const struct claim *a, const struct claim *b)
+{
+    return a->type == b->type && a->subdomain_len == b->subdomain_len;
+}
+
+void claim_doubt(struct claim *claim)
+{
+    if (claim->intent != CLAIM_SET || claim->there == THERE_OPEN)
+        return;
+    claim->there = THERE_UNKNOWN;
+    claim->is_doubted = true;
+}
+
+// ---- what it sends ------------------------------------------------------------------------------
+
+// Content of a settled or lost claim is not kept: its key is asked for it again when needed.
+enum claim_intent claim_sends(const struct claim *claim)
+{
+    return claim->is_evicted ? CLAIM_REMOVE : claim->intent;
+}
+
+bool claim_has_content(const struct claim *claim)
+{
+    return claim_sends(claim) != CLAIM_SET || (claim->pending && claim->pending->content);
+}
+
+static const enum change_op ops[] = {
+    [CLAIM_SET] = CHANGE_SET,
+    [CLAIM_REMOVE] = CHANGE_REMOVE,
+    [CLAIM_LOOK] = CHANGE_READ,
+};
+
+enum change_op claim_op(const struct claim *claim)
+{
+    return ops[claim_sends(claim)];
+}
+
+// ---- what its key sees --------------------------------------------------------------------------
+
+uint32_t claim_face(const struct claim *claim)
+{
+    bool is_open = claim->there == THERE_OPEN || (claim->pending && claim->pending->flight);
+    return (uint32_t)claim->state | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
+           (uint32_t)claim->is_evicted << 9 | (uint32_t)claim->is_foreign << 10;
+}
+
+void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim_face(claim) != face)
+        key_wake(engine, claim->key, QUEUE_USER);
+}
+
+void claim_set_state(struct engine *engine, uint32_t id, enum receipt_state state,
+                     uint32_t loser_to)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->state == state && claim->loser_to == loser_to)
+        return;
+    claim->state = state;
+    claim->loser_to = loser_to;
+    if (state == RECEIPT_SETTLED)
+        claim->settled_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
+    key_wake(engine, claim->key, QUEUE_USER);
+}
+
+uint32_t claim_holder(const struct engine *engine, const struct claim *claim)
+{
+    uint32_t holder = claim->loser_to;
+    return holder != NO_ID && engine->claims[holder].is_forgotten ? NO_ID : holder;
+}
+
+// ---- rest ---------------------------------------------------------------------------------------
+
+void claim_unqueue(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim_lane(engine, claim), id);
+}
+
+void claim_rest(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    if (!claim->pending || claim->pending->flight)
+        return;
+    if (claim->pending->is_due)
+        lane_unqueue(claim_lane(engine, claim), id);
+    queue_forget(engine->due, id);
+    if (claim->intent == CLAIM_LOOK)
+        return; // with what was found; and what is sent next stands in line as this did
+    if (claim->has_wanted && !claim->wants_there) {
+        pending_set_resting(claim->pending);
+        return;
+    }
+    pending_free(claim->pending);
+    claim->pending = NULL;
+}
+
+void claim_leave_lane(struct engine *engine, struct claim *claim)
+{
+    struct lane *lane = claim_lane(engine, claim);
+    if (lane)
+        lane->claim_count--;
+    claim->lane = 0;
+}

@@ -1,0 +1,228 @@
+#include "engine/claim_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- what came of an exchange -------------------------------------------------------------------
+
+static struct failure *failure_new(const struct error *error, int64_t now_ms, const char *trace)
+{
+    size_t reason = strlen(error->reason) + 1;
+    size_t code = strlen(error->code) + 1;
+    size_t text = strlen(error->text) + 1;
+    struct failure *failure = mem_new(1, sizeof *failure + reason + code + text);
+    char *at = failure->octets;
+    *failure = (struct failure){.fault = error->fault, .status = error->status, .at_ms = now_ms};
+    failure->reason = memcpy(at, error->reason, reason);
+    failure->code = memcpy(at + reason, error->code, code);
+    failure->text = memcpy(at + reason + code, error->text, text);
+    snprintf(failure->trace, sizeof failure->trace, "%s", trace);
+    return failure;
+}
+
+static int64_t retry_delay(const struct lane *lane, unsigned attempts, const struct error *error)
+{
+    if (error->retry_ms > 0)
+        return error->retry_ms;
+    if (attempts > lane->retry_attempts || error->fault == FAULT_SPEC)
+        return lane->retry_slow_ms;
+    int64_t delay = lane->retry_base_ms;
+    for (unsigned i = 1; i < attempts && delay < lane->retry_max_ms; i++)
+        delay *= 2;
+    return delay < lane->retry_max_ms ? delay : lane->retry_max_ms;
+}
+
+// Those that share with it, too.
+static void wake_sharers(struct engine *engine, uint32_t id)
+{
+    uint32_t at = claim_first_of_name(engine, &engine->claims[id]);
+    for (; at != NO_ID; at = engine->claims[at].next_of_name) {
+        const struct claim *claim = &engine->claims[at];
+        if (claim->loser_to == id && !claim->is_forgotten)
+            key_wake(engine, claim->key, QUEUE_USER);
+    }
+}
+
+void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace)
+{
+    struct claim *claim = &engine->claims[id];
+    struct lane *lane = claim_lane(engine, claim);
+    struct pending *pending = claim_pending(engine, claim);
+    int64_t delay;
+    pending->attempts++;
+    free(pending->failure);
+    pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
+    delay = lane ? retry_delay(lane, pending->attempts, error) : 0;
+    pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
+    queue_forget(engine->due, id);
+    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay);
+    if (pending->is_due)
+        lane_unqueue(claim_lane(engine, claim), id);
+    key_wake(engine, claim->key, QUEUE_USER);
+    wake_sharers(engine, id);
+    engine_schedule(engine);
+}
+
+void claim_retry(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    if (!claim->name || claim->is_forgotten || !claim->pending)
+        return;
+    claim->pending->next_unix_ms = 0;
+    book_replan(engine, id);
+}
+
+// Not of a look that was called off meanwhile.
+static void claim_looked(struct engine *engine, struct claim *claim, const struct outcome *outcome)
+{
+    claim_clear_failure(claim->pending);
+    if (claim->intent != CLAIM_LOOK)
+        return;
+    claim->was_looked = true;
+    claim->is_uncertain = !outcome->is_done || outcome->is_uncertain;
+    pending_set_content(engine, claim->pending, outcome->found);
+}
+
+// The backend answered, but not with what stands there: asking again would give the same.
+static bool is_unreadable(const struct error *error)
+{
+    bool is_passing = error->status == 0 || error->status == 408 ||
+                      (error->status >= 502 && error->status <= 504);
+    return error->fault == FAULT_SPEC || (error->fault == FAULT_AGAIN && !is_passing);
+}
+
+static void claim_done(struct engine *engine, struct claim *claim, const struct outcome *outcome,
+                       enum change_op op, const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    claim->was_sent = true;
+    claim->is_uncertain = outcome->is_uncertain;
+    if (op == CHANGE_REMOVE) {
+        claim->there = THERE_NOTHING;
+    } else {
+        claim->was_created = claim->there != THERE_SET;
+        claim->is_foreign = outcome->is_foreign;
+        claim->there = THERE_SET;
+        claim->is_doubted = false;
+        claim_set_there(engine, claim, hash);
+    }
+    claim_clear_failure(claim->pending);
+}
+
+// How long the content was wanted before it stood there.
+static void count_programmed(struct engine *engine, const struct claim *claim)
+{
+    struct controller_state *state = &engine->controllers[engine->keys[claim->key].controller];
+    if (claim->there == THERE_SET && claim_is_match(claim))
+        histogram_add(&state->programmed_seconds,
+                      loop_mono_ms(engine->loop) - claim->pending->since_ms);
+}
+
+static void claim_is_unanswered(struct engine *engine, uint32_t id, enum change_op op)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim->pending)
+        claim->pending->flight = NULL;
+    if (op != CHANGE_READ)
+        claim->there = THERE_OPEN;
+}
+
+void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
+{
+    claim_is_unanswered(engine, id, op);
+    if (engine->claims[id].is_forgotten)
+        claim_drop(engine, id);
+}
+
+void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
+                  const uint8_t hash[FINGERPRINT_OCTETS], const char *trace)
+{
+    struct claim *claim = &engine->claims[id];
+    claim->pending->flight = NULL;
+    if (claim->is_forgotten) {
+        claim_bury(engine, id);
+        return;
+    }
+    if (change->op == CHANGE_READ &&
+        (change->outcome.is_done || is_unreadable(change->outcome.error))) {
+        claim_looked(engine, claim, &change->outcome);
+    } else if (change->outcome.is_done) {
+        claim_done(engine, claim, &change->outcome, change->op, hash);
+        count_programmed(engine, claim);
+    } else {
+        if (change->outcome.error->fault == FAULT_AGAIN)
+            claim_unanswered(engine, id, change->op);
+        else if (change->outcome.replaced)
+            claim->there = THERE_NOTHING;
+        claim_fail(engine, id, change->outcome.error, trace);
+    }
+    key_wake(engine, claim->key, QUEUE_USER);
+    book_replan(engine, id);
+}
+
+void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
+{
+    if (engine->claims[id].is_forgotten) {
+        claim_bury(engine, id);
+        return;
+    }
+    claim_is_unanswered(engine, id, op);
+    book_replan(engine, id);
+}
+
+// ---- what a list shows --------------------------------------------------------------------------
+
+// One that lost against the same key has nothing there: what stands is the holder's.
+static bool is_beside(const struct engine *engine, const struct claim *claim)
+{
+    return claim->state == RECEIPT_LOST && claim->loser_to != NO_ID &&
+           claim_is_same_key(claim, &engine->claims[claim->loser_to]);
+}
+
+static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)
+{
+    return hash && claim_wants(claim, hash);
+}
+
+static enum claim_there find_there(const struct claim *claim, const uint8_t *ours,
+                                   const uint8_t *theirs, bool is_crowded)
+{
+    bool is_quarrel = ours && (is_crowded || (theirs && !is_wanted_hash(claim, theirs)));
+    bool is_adoptable = theirs && claim->pending && claim->pending->may_adopt;
+    if (is_quarrel || (is_adoptable && !ours))
+        return THERE_OPEN; // the talk settles it
+    if (ours || (claim->intent == CLAIM_SET && is_wanted_hash(claim, theirs)))
+        return THERE_SET;
+    return THERE_NOTHING;
+}
+
+// It waited for somebody else's to go.
+static bool has_way(const struct claim *claim, const uint8_t *theirs, bool is_crowded)
+{
+    const struct pending *pending = claim->pending;
+    return !theirs && !is_crowded && pending && pending->failure &&
+           pending->failure->fault == FAULT_WAIT;
+}
+
+void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,
+                 bool is_crowded)
+{
+    struct claim *claim = &engine->claims[id];
+    if (is_beside(engine, claim))
+        return;
+    if (has_way(claim, theirs, is_crowded))
+        claim->pending->next_unix_ms = 0;
+    uint32_t face = claim_face(claim);
+    bool was_satisfied = claim_is_satisfied(claim);
+    claim->there = find_there(claim, ours, theirs, is_crowded);
+    claim->is_foreign = claim->there == THERE_SET && !ours;
+    if (claim->there == THERE_SET)
+        claim_set_there(engine, claim, ours ? ours : theirs);
+    if (claim_is_satisfied(claim))
+        claim_clear_failure(claim->pending);
+    else if (was_satisfied && claim->state == RECEIPT_SETTLED)
+        claim_lane(engine, claim)->repaired++;
+    if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
+        book_replan(engine, id);
+    claim_wake_if_other(engine, id, face);
+}

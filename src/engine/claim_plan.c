@@ -1,0 +1,439 @@
+#include "engine/claim_state.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+// ---- names that many claim ----------------------------------------------------------------------
+
+// Each plan of a name looks at all its claims. Where there are many, one plan serves all that
+// changed within a while, which grows with what a plan costs.
+enum { CROWD_DEFAULT = 64, CLAIMS_PER_MS = 64 };
+
+bool claim_is_crowded(struct engine *engine, uint32_t id)
+{
+    size_t limit = engine->options.crowd ? engine->options.crowd : CROWD_DEFAULT;
+    uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
+    return first != TABLE_NONE && engine->claims[first].count_of_name > limit;
+}
+
+static void set_crowded_timer(struct engine *engine)
+{
+    int64_t now_ms = loop_mono_ms(engine->loop);
+    int64_t next_ms = queue_next_ms(engine->crowded);
+    if (next_ms != INT64_MAX)
+        loop_timer_set(engine->loop, &engine->crowded_timer,
+                       next_ms > now_ms ? next_ms - now_ms : 0);
+}
+
+static void plan_later(struct engine *engine, uint32_t id)
+{
+    uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
+    int64_t delay_ms = engine->claims[first].count_of_name / CLAIMS_PER_MS;
+    queue_after(engine->crowded, first, QUEUE_USER, loop_mono_ms(engine->loop) + delay_ms);
+    set_crowded_timer(engine);
+}
+
+// ---- claims that go -----------------------------------------------------------------------------
+
+uint32_t claim_drop(struct engine *engine, uint32_t id)
+{
+    uint32_t other = claim_neighbour(engine, id);
+    if (!claim_is_crowded(engine, id)) {
+        claim_release(engine, id);
+        return other;
+    }
+    queue_forget(engine->due, id);
+    claim_leave_lane(engine, &engine->claims[id]);
+    plan_later(engine, id);
+    return NO_ID;
+}
+
+void claim_bury(struct engine *engine, uint32_t id)
+{
+    uint32_t other = claim_drop(engine, id);
+    if (other != NO_ID)
+        book_replan(engine, other);
+}
+
+void claim_forget(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    claim_unchain_key(engine, id);
+    claim->is_forgotten = true;
+    claim->key = NO_ID;
+    if (claim->pending && claim->pending->is_due)
+        lane_unqueue(claim_lane(engine, claim), id);
+    if (claim->pending && claim->pending->flight)
+        book_replan(engine, id);
+    else
+        claim_bury(engine, id);
+}
+
+// ---- who claims a name --------------------------------------------------------------------------
+
+struct named {
+    uint32_t id;
+    const struct object *object;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *left = a;
+    const struct named *right = b;
+    int order = object_compare_age(left->object, right->object);
+    return order ? order : (left->id > right->id) - (left->id < right->id);
+}
+
+static bool is_known(const struct engine *engine, const struct claim *claim)
+{
+    (void)engine;
+    return !claim->is_forgotten;
+}
+
+// One that lost beats nobody, whoever else comes.
+static bool may_beat(const struct engine *engine, const struct claim *claim)
+{
+    return !claim->is_forgotten && (claim->is_undecided || claim_holder(engine, claim) == NO_ID);
+}
+
+// Oldest first.
+static struct named *claims_of_name(struct engine *engine, uint32_t first,
+                                    bool (*is_meant)(const struct engine *, const struct claim *),
+                                    size_t *count)
+{
+    *count = 0;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
+        *count += is_meant(engine, &engine->claims[id]);
+    struct named *all = arena_new_array(engine->scratch, struct named, *count + 1);
+    struct named *next = all;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
+        if (is_meant(engine, &engine->claims[id]))
+            *next++ = (struct named){id, claim_object(engine, &engine->claims[id])};
+    if (*count > 1)
+        qsort(all, *count, sizeof *all, compare_named);
+    return all;
+}
+
+// ---- the plan of one name -----------------------------------------------------------------------
+
+static const enum plan_want plan_wants[] = {
+    [CLAIM_KEEP] = PLAN_KEEP,
+    [CLAIM_SET] = PLAN_SET,
+    [CLAIM_REMOVE] = PLAN_REMOVE,
+    [CLAIM_LOOK] = PLAN_LOOK,
+};
+
+static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
+{
+    return hash_octets(hash, FINGERPRINT_OCTETS) | 1;
+}
+
+static bool lane_shares(const struct lane *lane)
+{
+    return lane && lane->seat && lane->provider->shares;
+}
+
+static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    bool shares = claim->has_wanted && lane_shares(claim_lane(engine, claim));
+    return (struct plan_claim){
+        .holder = claim_object(engine, claim),
+        .type = claim->type,
+        .domain = claim_domain(claim),
+        .subdomain = claim_subdomain(claim),
+        .want = plan_wants[claim->intent],
+        .is_held = claim->is_held,
+        .is_satisfied = claim_is_satisfied(claim),
+        .content = shares ? content_of_hash(claim_wanted_hash(claim)) : 0,
+    };
+}
+
+static bool claim_may_go(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    enum change_op op = claim_op(claim);
+    struct record_set bare = {
+        .type = claim->type, .domain = claim_domain(claim), .subdomain = claim_subdomain(claim)};
+    if (!engine->options.may_send || op == CHANGE_READ)
+        return true;
+    const struct record_set *set = op == CHANGE_SET
+                                       ? content_make_set(engine->scratch, claim->pending->content,
+                                                          bare.domain, bare.subdomain)
+                                       : &bare;
+    const struct engine_change change = engine_change_of(engine, id, op, set);
+    return engine->options.may_send(engine->options.context, &change);
+}
+
+// Held, and it still is: to wait in between would be news to its key, which would ask again.
+static bool claim_stays_held(struct engine *engine, uint32_t id)
+{
+    const struct claim *claim = &engine->claims[id];
+    return claim->state == RECEIPT_HELD && engine->options.may_send && claim_has_content(claim) &&
+           !claim_may_go(engine, id);
+}
+
+static void claim_send(struct engine *engine, uint32_t id)
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim_stays_held(engine, id))
+        return;
+    if (claim->is_evicted)
+        claim_set_state(engine, id, RECEIPT_LOST, claim->loser_to);
+    else
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+    if (!claim_has_content(claim)) {
+        key_wake(engine, claim->key, QUEUE_USER);
+        return;
+    }
+    struct pending *pending = claim_pending(engine, claim);
+    if (pending->flight || pending->is_due || !claim->lane)
+        return;
+    if (pending->next_unix_ms)
+        return;
+    if (!claim_may_go(engine, id)) {
+        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
+        return;
+    }
+    lane_queue(claim_lane(engine, claim), id);
+}
+
+// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
+// goes first. The loser stays a loser; what it removes, it removes for the holder.
+static bool stands_in_way(const struct claim *loser, const struct claim *holder)
+{
+    return claim_may_stand(loser) && !claim_is_same_key(loser, holder);
+}
+
+// Where the holder's content stands under the very same key, the loser's is no more.
+static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
+{
+    struct claim *claim = &engine->claims[id];
+    const struct claim *holder = &engine->claims[holder_id];
+    bool is_in_flight = claim->pending && claim->pending->flight;
+    if (claim_may_stand(claim) && claim_is_same_key(claim, holder) && !is_in_flight &&
+        holder->intent == CLAIM_SET && claim_is_satisfied(holder)) {
+        claim->there = THERE_NOTHING;
+        key_wake(engine, claim->key, QUEUE_USER);
+    }
+    claim_rest(engine, id);
+    claim_set_state(engine, id, RECEIPT_LOST, holder_id);
+}
+
+// It stands as long as the holder's does, and stays when the holder goes.
+static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
+{
+    struct claim *claim = &engine->claims[id];
+    const struct claim *holder = &engine->claims[holder_id];
+    bool is_there = claim_is_satisfied(holder);
+    claim_rest(engine, id);
+    claim->there = holder->there;
+    claim->is_foreign = holder->is_foreign;
+    claim_set_there(engine, claim, holder->there_hash);
+    claim_set_state(engine, id, is_there ? RECEIPT_SETTLED : RECEIPT_WAITING, holder_id);
+}
+
+static void claim_step(struct engine *engine, const struct named *all, size_t at,
+                       const struct plan_step *step)
+{
+    uint32_t id = all[at].id;
+    struct claim *claim = &engine->claims[id];
+    switch (step->act) {
+    case PLAN_SETTLED:
+        claim_rest(engine, id);
+        claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+        return;
+    case PLAN_SEND:
+        claim_send(engine, id);
+        return;
+    case PLAN_HOLD:
+        claim_unqueue(engine, id);
+        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
+        return;
+    case PLAN_WAIT:
+        claim_unqueue(engine, id);
+        claim_doubt(claim);
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        return;
+    case PLAN_LOST:
+        claim_lose(engine, id, all[step->other].id);
+        return;
+    case PLAN_SHARED:
+        claim_share(engine, id, all[step->other].id);
+        return;
+    case PLAN_INHERITED:
+        if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
+            claim->there = THERE_NOTHING;
+            claim->is_inherited = true;
+            claim_rest(engine, id);
+            claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+            return;
+        }
+        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        return;
+    }
+}
+
+static bool mark_evictions(struct engine *engine, const struct named *all, size_t count,
+                           struct plan_claim *claims, const struct plan_step *steps)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < count; i++) {
+        struct claim *claim = &engine->claims[all[i].id];
+        uint32_t holder = steps[i].act == PLAN_LOST ? all[steps[i].other].id : NO_ID;
+        claim->is_evicted = holder != NO_ID && stands_in_way(claim, &engine->claims[holder]);
+        if (!claim->is_evicted)
+            continue;
+        claim->loser_to = holder;
+        claims[i].want = PLAN_REMOVE;
+        claims[i].is_held = false;
+        claims[i].is_satisfied = false;
+        has_any = true;
+    }
+    return has_any;
+}
+
+static void replan_from(struct engine *engine, uint32_t first)
+{
+    size_t count;
+    arena_reset(engine->scratch);
+    struct named *all = claims_of_name(engine, first, is_known, &count);
+    struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
+    struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);
+    uint32_t *faces = arena_new_array(engine->scratch, uint32_t, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        claims[i] = plan_claim_of(engine, all[i].id);
+        faces[i] = claim_face(&engine->claims[all[i].id]);
+    }
+    plan_name(claims, count, steps);
+    if (mark_evictions(engine, all, count, claims, steps))
+        plan_name(claims, count, steps);
+    for (size_t i = 0; i < count; i++)
+        claim_step(engine, all, i, &steps[i]);
+    for (size_t i = 0; i < count; i++)
+        claim_wake_if_other(engine, all[i].id, faces[i]);
+}
+
+// Those that stayed for others to hear of them. Returns the first that is left, or NO_ID.
+static uint32_t release_forgotten(struct engine *engine, uint32_t first)
+{
+    uint32_t left = NO_ID;
+    for (uint32_t id = first, next; id != NO_ID; id = next) {
+        const struct claim *claim = &engine->claims[id];
+        next = claim->next_of_name;
+        if (claim->is_forgotten && !(claim->pending && claim->pending->flight))
+            claim_release(engine, id);
+        else if (left == NO_ID)
+            left = id;
+    }
+    return left;
+}
+
+static void decide_claims(struct engine *engine, uint32_t first)
+{
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name) {
+        struct claim *claim = &engine->claims[id];
+        if (claim->is_undecided && !claim->is_forgotten)
+            key_wake(engine, claim->key, QUEUE_USER);
+        claim->is_undecided = false;
+    }
+}
+
+static void plan_now(struct engine *engine, uint32_t first)
+{
+    uint32_t left = release_forgotten(engine, first);
+    if (left == NO_ID)
+        return;
+    replan_from(engine, left);
+    decide_claims(engine, left);
+    queue_forget(engine->crowded, left);
+}
+
+void book_replan(struct engine *engine, uint32_t id)
+{
+    uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
+    if (first == TABLE_NONE)
+        return;
+    if (claim_is_crowded(engine, id))
+        plan_later(engine, id);
+    else
+        plan_now(engine, first);
+}
+
+void book_plan_crowded(struct engine *engine)
+{
+    uint32_t first;
+    if (queue_pop(engine->crowded, loop_mono_ms(engine->loop), &first))
+        plan_now(engine, first);
+    set_crowded_timer(engine);
+}
+
+bool book_awaits_plan(const struct engine *engine, uint32_t key)
+{
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->is_undecided || claim->loser_to != claim_holder(engine, claim))
+            return true;
+    }
+    return false;
+}
+
+// ---- what a claim would come to -----------------------------------------------------------------
+
+// The subject takes the place of what its key claims now. There is room for one more.
+static size_t swap_in(const struct engine *engine, uint32_t key, const struct object *subject,
+                      struct named *all, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (engine->claims[all[i].id].key != key)
+            all[kept++] = all[i];
+    all[kept++] = (struct named){NO_ID, subject};
+    qsort(all, kept, sizeof *all, compare_named);
+    return kept;
+}
+
+static struct plan_claim plan_claim_wanted(const struct engine *engine,
+                                           const struct object *subject,
+                                           const struct claim_want *want)
+{
+    uint8_t hash[FINGERPRINT_OCTETS] = {0};
+    const struct lane *lane = lane_find(engine, want->lane);
+    bool shares = want->intent == CLAIM_SET && lane_shares(lane);
+    if (shares)
+        lane->seat->provider->fingerprint(lane->seat->at, &want->set, hash);
+    return (struct plan_claim){
+        .holder = subject,
+        .type = want->set.type,
+        .domain = want->set.domain,
+        .subdomain = want->set.subdomain,
+        .want = plan_wants[want->intent],
+        .is_held = want->is_held,
+        .content = shares ? content_of_hash(hash) : 0,
+    };
+}
+
+const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
+                                 const struct claim_want *want)
+{
+    size_t count;
+    size_t own = 0;
+    uint32_t first = claim_first_of_want(engine, want);
+    if (first == NO_ID)
+        return NULL;
+    arena_reset(engine->scratch);
+    struct named *all = claims_of_name(engine, first, may_beat, &count);
+    count = swap_in(engine, key, subject, all, count);
+    struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count);
+    struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_own = all[i].id == NO_ID;
+        claims[i] =
+            is_own ? plan_claim_wanted(engine, subject, want) : plan_claim_of(engine, all[i].id);
+        own = is_own ? i : own;
+    }
+    plan_name(claims, count, steps);
+    return steps[own].act == PLAN_LOST ? all[steps[own].other].object : NULL;
+}

@@ -1,0 +1,144 @@
+#include "engine/claim_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct pending *claim_shown_pending(const struct engine *engine, const struct claim *claim)
+{
+    uint32_t holder = claim->state == RECEIPT_LOST ? NO_ID : claim_holder(engine, claim);
+    return holder == NO_ID ? claim->pending : engine->claims[holder].pending;
+}
+
+static void receipt_add_pending(struct engine *engine, struct receipt *receipt,
+                                const struct pending *pending)
+{
+    const struct failure *failure = pending->failure;
+    receipt->since_ms = pending->let_go_ms;
+    receipt->attempts = pending->attempts;
+    receipt->next_attempt_ms = pending->next_unix_ms;
+    receipt->is_recalled = pending->attempts && !failure;
+    if (!failure)
+        return;
+    error_set(&receipt->error, failure->fault, failure->reason, "%s", failure->text);
+    snprintf(receipt->error.code, sizeof receipt->error.code, "%s", failure->code);
+    receipt->error.status = failure->status;
+    receipt->failed_ms = failure->at_ms;
+    receipt->trace = arena_copy_text(engine->arena, failure->trace);
+}
+
+static void receipt_add_holder(struct engine *engine, struct receipt *receipt, uint32_t winner)
+{
+    const struct object *object = claim_object(engine, &engine->claims[winner]);
+    AUTO_BUFFER out = {0};
+    buffer_printf(&out, "%s ", object->kind->name);
+    object_write_name(&out, object);
+    receipt->holder = text_of(arena_copy_text(engine->arena, out.at));
+    struct text namespace_ = object_namespace(object);
+    receipt->holder_namespace = text_of(arena_copy(engine->arena, namespace_.at, namespace_.len));
+}
+
+// What a verdict points to must outlive the claims that the verdict itself brings down.
+static struct text copy_text(struct arena *arena, struct text text)
+{
+    return (struct text){arena_copy(arena, text.at, text.len), text.len};
+}
+
+static const struct record_set *found_of(struct arena *arena, const struct claim *claim)
+{
+    if (!claim->pending || !claim->pending->content || claim->intent != CLAIM_LOOK)
+        return NULL;
+    return content_make_set(arena, claim->pending->content, claim_domain(claim),
+                            claim_subdomain(claim));
+}
+
+// Only of one that holds its name: there is one such for each type.
+static bool is_heir(struct engine *engine, const struct claim *claim)
+{
+    if (claim->state == RECEIPT_LOST || claim->state == RECEIPT_SETTLED)
+        return false;
+    uint32_t id = claim_first_of_name(engine, claim);
+    for (; id != NO_ID; id = engine->claims[id].next_of_name) {
+        const struct claim *other = &engine->claims[id];
+        if (other->key != claim->key && claim_may_stand(other) &&
+            plan_excludes(other->type, claim->type))
+            return true;
+    }
+    return false;
+}
+
+enum { LINE_MOVES_MS = 1000 };
+
+// One has ended a moment ago, and the backend is reached.
+static bool is_line_moving(const struct lane *lane)
+{
+    int64_t now_ms = loop_mono_ms(lane->engine->loop);
+    return !lane->transport_failures && now_ms - lane->idle_since_ms < LINE_MOVES_MS;
+}
+
+static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
+{
+    const struct pending *pending = claim_shown_pending(engine, claim);
+    struct receipt receipt = {
+        .book = engine->books[claim->book].url,
+        .type = claim->type,
+        .domain = copy_text(engine->arena, claim_domain(claim)),
+        .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
+        .intent = claim->intent,
+        .state = claim->state,
+        .was_created = claim->was_created,
+        .is_open = claim->there == THERE_OPEN ||
+                   (claim->pending && claim->pending->flight && claim->intent != CLAIM_LOOK),
+        .was_sent = claim->was_sent,
+        .is_in_way = claim->is_evicted,
+        .is_inherited = claim->is_inherited,
+        .is_uncertain = claim->is_uncertain,
+        .is_heir = is_heir(engine, claim),
+        .is_foreign = claim->is_foreign,
+        .is_shared = claim->state == RECEIPT_SETTLED && claim->loser_to != NO_ID,
+        .settled_s = claim->settled_s,
+    };
+    memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
+    if (pending)
+        receipt_add_pending(engine, &receipt, pending);
+    receipt.is_in_line = pending && pending->is_due && is_line_moving(claim_lane(engine, claim));
+    receipt.found = found_of(engine->arena, claim);
+    if (claim->state == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
+        receipt_add_holder(engine, &receipt, claim->loser_to);
+    return receipt;
+}
+
+void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key)
+        count++;
+    struct receipt *receipts = arena_new_array(engine->arena, struct receipt, count + 1);
+    snapshot->receipts = receipts;
+    snapshot->receipt_count = count;
+    for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
+         id = engine->claims[id].next_of_key)
+        *receipts++ = receipt_of(engine, &engine->claims[id]);
+}
+
+const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *book,
+                                       enum record_type type, struct text domain,
+                                       struct text subdomain)
+{
+    for (size_t i = 0; i < snapshot->receipt_count; i++) {
+        const struct receipt *receipt = &snapshot->receipts[i];
+        if (receipt->type == type && !strcmp(receipt->book, book) &&
+            text_equal(receipt->domain, domain) && text_equal(receipt->subdomain, subdomain))
+            return receipt;
+    }
+    return NULL;
+}
+
+bool book_is_settled(const struct engine *engine, uint32_t key)
+{
+    uint32_t first = engine->keys[key].first_claim;
+    for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_key)
+        if (engine->claims[id].state != RECEIPT_SETTLED)
+            return false;
+    return first != NO_ID;
+}
