@@ -13,19 +13,16 @@
 #include "commands/setup.h"
 #include "commands/status_piholes.h"
 #include "commands/status_text.h"
+#include "commands/status_watch.h"
 #include "io/disk.h"
 #include "kinds/kinds.h"
 #include "store/cluster/read.h"
-#include "store/folder/name.h"
-#include "store/folder/scan.h"
 
 enum {
     KINDS_MAX = 64,
     SETTLE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,  // without inotify
-    OLD_MS = 2000,  // a file that was moved here was saved before
     ASK_MS = 2000,  // between two rounds of questions
-    NS_PER_MS = 1000000,
     DNS_PORT = 53,
 };
 
@@ -53,8 +50,7 @@ struct status {
     struct view *shown;
     struct ask *ask;
     struct follow *follow; // --watch --ask
-    char *root;            // real path of the folder
-    struct disk_watch *watch;
+    struct status_watch *watch;
     struct loop_timer timer;
     struct loop_timer next_timer;
     bool is_busy;
@@ -315,47 +311,11 @@ static void find_folder(struct status *status)
     tell_folder(status, &line);
 }
 
-static void watch_folder(void *context, const char *path)
-{
-    struct status *status = context;
-    struct error err;
-    status->is_folder_watched =
-        disk_watch_add(status->watch, path, &err) && status->is_folder_watched;
-}
-
-static void ignore_unreadable(void *context, const char *path, const struct error *err)
-{
-    (void)context;
-    (void)path;
-    (void)err;
-}
-
-static void watch_below(struct status *status, const char *path)
-{
-    static const struct scan_calls calls = {.folder = watch_folder,
-                                            .unreadable = ignore_unreadable};
-    struct scan scan;
-    autofree char *real = disk_real_path(path, NULL);
-    if (!real) {
-        status->is_folder_watched = false;
-        return;
-    }
-    scan_begin(&scan, real, &calls, status);
-    scan_step(&scan, NULL, 0);
-    scan_end(&scan);
-}
-
 // Before the folder is read: what changes from here on is heard of.
 static void watch_folders(struct status *status)
 {
-    if (!status->is_watching)
-        return;
-    status->is_folder_watched = status->watch != NULL;
-    if (!status->watch)
-        return;
-    watch_below(status, status->folder.dir);
-    if (status->folder.state_dir)
-        watch_below(status, status->folder.state_dir);
+    if (status->is_watching)
+        status->is_folder_watched = status_watch_folders(status->watch, &status->folder);
 }
 
 static struct ask_options ask_options(struct status *status)
@@ -535,8 +495,9 @@ static void due_again(void *context)
         ask_all(status);
 }
 
-static bool is_folder_of_rows(const struct status *status, const char *path)
+static bool is_folder_of_rows(void *context, const char *path)
 {
+    const struct status *status = context;
     const struct save save = {.path = path};
     for (size_t i = 0; status->shown && i < status->shown->count; i++)
         if (strcmp(path, status->shown->rows[i].path) != 0 &&
@@ -545,81 +506,15 @@ static bool is_folder_of_rows(const struct status *status, const char *path)
     return false;
 }
 
-// The moment of a save is the file's own time, unless it came from elsewhere.
-static int64_t save_time(struct status *status, const struct disk_stat *found)
+static void note_save(void *context, const struct save *save)
 {
-    int64_t now_ms = loop_unix_ms(status->loop);
-    int64_t saved_ms = found->mtime_ns / NS_PER_MS;
-    return saved_ms <= now_ms && saved_ms > now_ms - OLD_MS ? saved_ms : now_ms;
+    const struct status *status = context;
+    follow_saved(status->follow, save);
 }
 
-static void note_save(struct status *status, const char *path, const struct disk_stat *found)
-{
-    const struct save save = {.path = path, .at_ms = save_time(status, found)};
-    follow_saved(status->follow, &save);
-}
-
-struct new_folder {
-    struct status *status;
-    const char *path; // relative to the root
-};
-
-static void note_manifest(void *context, const char *path, const struct disk_stat *found)
-{
-    const struct new_folder *folder = context;
-    AUTO_BUFFER full = {0};
-    buffer_printf(&full, "%s/%s", folder->path, path);
-    note_save(folder->status, full.at, found);
-}
-
-static void watch_new_folder(void *context, const char *path)
-{
-    const struct new_folder *folder = context;
-    watch_folder(folder->status, path);
-}
-
-// Files may have come into it before it was watched.
-static void note_folder(struct status *status, const char *full, const char *path)
-{
-    static const struct scan_calls calls = {
-        .folder = watch_new_folder, .manifest = note_manifest, .unreadable = ignore_unreadable};
-    struct new_folder folder = {status, path};
-    struct scan scan;
-    scan_begin(&scan, full, &calls, &folder);
-    scan_step(&scan, NULL, 0);
-    scan_end(&scan);
-}
-
-static void note_change(struct status *status, const char *full)
-{
-    struct disk_stat found = {0};
-    size_t root = strlen(status->root);
-    bool is_there = disk_stat(full, &found, NULL);
-    if (strncmp(full, status->root, root) != 0 || full[root] != '/')
-        return;
-    const char *path = full + root + 1;
-    const char *name = strrchr(full, '/') + 1;
-    const struct save gone = {path, loop_unix_ms(status->loop), true, false};
-    if (found.is_folder && !name_is_skipped(name))
-        note_folder(status, full, path);
-    else if (found.is_file && name_is_manifest(name))
-        note_save(status, path, &found);
-    else if (!is_there && (name_is_manifest(name) || is_folder_of_rows(status, path)))
-        follow_saved(status->follow, &gone);
-}
-
-static void changed(void *context, bool is_lost)
+static void changed(void *context)
 {
     struct status *status = context;
-    size_t count;
-    char **paths = disk_watch_take(status->watch, &count);
-    (void)is_lost;
-    for (size_t i = 0; i < count; i++) {
-        if (status->follow)
-            note_change(status, paths[i]);
-        free(paths[i]);
-    }
-    free(paths);
     loop_timer_set(status->loop, &status->timer, SETTLE_MS);
 }
 
@@ -661,10 +556,13 @@ static bool read_options(struct status *status, struct error *err)
 static void open_watch(struct status *status)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
-    struct error err;
+    const struct status_watch_calls calls = {.changed = changed,
+                                             .saved = note_save,
+                                             .has_rows_below = is_folder_of_rows,
+                                             .context = status};
     if (!status->is_watching)
         return;
-    status->watch = disk_watch_new(status->loop, changed, status, &err);
+    status->watch = status_watch_new(status->loop, &calls);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         loop_watch_signal(status->loop, numbers[i], leave, status);
 }
@@ -674,8 +572,7 @@ static void open_follow(struct status *status)
     const struct ask_options options = ask_options(status);
     if (!status->is_watching || status->is_json || !status->look.has_answers)
         return;
-    status->root = disk_real_path(status->folder.dir, NULL);
-    if (status->root)
+    if (status_watch_saves(status->watch, status->folder.dir))
         status->follow = follow_new(&options, tell_line, status);
 }
 
@@ -716,10 +613,9 @@ static void status_close(struct status *status)
     follow_free(status->follow);
     cluster_read_free(status->reader);
     http_free(status->http);
-    free(status->root);
     loop_timer_cancel(status->loop, &status->timer);
     loop_timer_cancel(status->loop, &status->next_timer);
-    disk_watch_free(status->watch);
+    status_watch_free(status->watch);
     for (size_t i = 0; i < COUNT_OF(status->views); i++) {
         view_done(&status->views[i]);
         arena_free(status->views[i].arena);
@@ -782,12 +678,10 @@ const struct command status_command = {
         "themselves.\n"
         "\n"
         "Of a cluster it reads what you may list, in the namespaces that --namespaces (-n) names "
-        "or "
-        "in all; where you may not list all, in that of the kubeconfig's context. What is left out "
-        "for want of a right of yours is told on stderr. Exit code 0: all objects are Ready, "
-        "nothing is refused, and with --ask every answer "
-        "is as declared and each zone is served: by a group of servers, through a ZoneFile, or by "
-        "the server that is asked.\n"
+        "or in all; where you may not list all, in that of the kubeconfig's context. What is left "
+        "out for want of a right of yours is told on stderr. Exit code 0: all objects are Ready, "
+        "nothing is refused, and with --ask every answer is as declared and each zone is served: "
+        "by a group of servers, through a ZoneFile, or by the server that is asked.\n"
         "\n"
         "--output json prints one document: \"objects\", a list of maps with \"kind\", "
         "\"namespace\", \"name\", \"file\", \"what\", \"ready\", \"reason\", \"message\" (null "

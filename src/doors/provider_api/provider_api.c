@@ -9,16 +9,13 @@
 #include "base/when.h"
 #include "doors/provider_api/refusals.h"
 #include "doors/provider_api/request.h"
+#include "doors/provider_api/request_counts.h"
 #include "doors/provider_api/state_log.h"
 #include "doors/provider_api/verify.h"
 #include "io/http_server.h"
 #include "providers/webhook/body.h"
 
 enum { NONCES_MAX = 1000000, WISH_MS = 28000, PATH_MAX_OCTETS = 2048, PATH_SHOWN_OCTETS = 300 };
-
-enum operation { OP_HEALTH, OP_UPSERT, OP_DELETE, OP_GET, OP_OTHER, OPS };
-static const char *const operation_names[OPS] = {"health", "upsert", "delete", "get", "other"};
-enum { CODES = 6 };
 
 struct provider_api {
     struct provider_api_options options;
@@ -27,9 +24,7 @@ struct provider_api {
     struct verifier verifier;
     struct state_log *state;
     struct refusals *refusals;
-    uint64_t requests[OPS][CODES];
-    struct histogram seconds[OPS];
-    size_t *records; // of each zone, or of all; NULL: they don't live here
+    struct request_counts counts;
     int64_t rate_second;
     unsigned rate_used;
     size_t wishes;
@@ -54,9 +49,8 @@ static void answer(struct ask_state *ask, int status, struct text body,
                    const struct http_header *headers, size_t header_count)
 {
     struct provider_api *api = ask->api;
-    api->requests[ask->operation][status / 100 < CODES ? status / 100 : 0]++;
-    histogram_add(&api->seconds[ask->operation],
-                  loop_mono_ms(api->options.world->loop) - ask->begun_ms);
+    request_counts_add(&api->counts, ask->operation, status,
+                       loop_mono_ms(api->options.world->loop) - ask->begun_ms);
     if (ask->exchange) {
         http_exchange_set_data(ask->exchange, NULL);
         http_answer(ask->exchange, status, "application/json", body, headers, header_count);
@@ -194,23 +188,6 @@ static void log_change(const struct ask_state *ask, const char *message)
              LOG_TEXT("type", record_type_name(set->type)), LOG_TEXT("turn", ask->trace), LOG_END);
 }
 
-// Of memory records: they are told one by one, from the state at the start and from then on.
-static void count_record(struct provider_api *api, const struct record_set *set, bool is_removed)
-{
-    struct text name;
-    CLEANUP(arena) struct arena *arena = arena_new();
-    const struct request_scope *scope = &api->scope;
-    if (!api->records || !record_name_join(arena, set->domain, set->subdomain, &name, NULL))
-        return;
-    struct text zone = request_zone(scope->zones, scope->zone_count, name);
-    size_t at = 0;
-    while (at < scope->zone_count && scope->zones[at].at != zone.at)
-        at++;
-    if (scope->zone_count && at == scope->zone_count)
-        return;
-    api->records[at] += is_removed ? -(size_t)1 : 1;
-}
-
 static bool remember_record(struct ask_state *ask, bool is_removed)
 {
     struct provider_api *api = ask->api;
@@ -229,7 +206,7 @@ static void upserted(struct ask_state *ask, const struct outcome *outcome)
 {
     bool was_created = outcome->was_created;
     if (was_created)
-        count_record(ask->api, &ask->change.set, false);
+        request_counts_record(&ask->api->counts, &ask->change.set, false);
     if (!remember_record(ask, false))
         return;
     log_change(ask, was_created ? "record created" : "record updated");
@@ -243,7 +220,7 @@ static void deleted(struct ask_state *ask, const struct outcome *outcome)
         refuse_with(ask, 404, "RECORD_NOT_FOUND", "Record does not exist");
         return;
     }
-    count_record(ask->api, &ask->change.set, true);
+    request_counts_record(&ask->api->counts, &ask->change.set, true);
     if (!remember_record(ask, true))
         return;
     log_change(ask, "record deleted");
@@ -564,7 +541,7 @@ static void restore_record(void *context, const struct record_set *set)
     const struct change change = {.op = CHANGE_SET, .set = *set};
     if (!api->options.keeps_records)
         return;
-    count_record(api, set, false);
+    request_counts_record(&api->counts, set, false);
     api->wishes++;
     engine_wish(api->options.engine, api->options.lane_of(api->options.context, TEXT("")), &change,
                 "", WISH_MS, restored, api);
@@ -630,8 +607,7 @@ struct provider_api *provider_api_new(const struct provider_api_options *options
                                       .base_path = options->base_path,
                                       .nonces = nonces_new(NONCES_MAX)};
     api->refusals = refusals_new();
-    if (options->keeps_records)
-        api->records = mem_new_array(size_t, options->zone_count + 1);
+    request_counts_init(&api->counts, &api->scope, options->keeps_records);
     if (!open_state(api, err) || !listen_on(api, err)) {
         provider_api_free(api);
         return NULL;
@@ -657,7 +633,7 @@ void provider_api_free(struct provider_api *api)
     drop_keys(api);
     nonces_free(api->verifier.nonces);
     refusals_free(api->refusals);
-    free(api->records);
+    request_counts_done(&api->counts);
     free(api);
 }
 
@@ -685,48 +661,9 @@ void provider_api_drain(struct provider_api *api)
     http_server_drain(api->server);
 }
 
-static void write_requests(const struct provider_api *api, struct buffer *out)
-{
-    static const char *const classes[CODES] = {"0", "1xx", "2xx", "3xx", "4xx", "5xx"};
-    const char *name = "signpost_provider_requests_total";
-    metric_write_head(out, name, "counter", "Requests by operation and code.");
-    for (size_t i = 0; i < OPS; i++)
-        for (size_t j = 0; j < CODES; j++)
-            if (api->requests[i][j])
-                buffer_printf(out, "%s{op=\"%s\",code=\"%s\"} %llu\n", name, operation_names[i],
-                              classes[j], (unsigned long long)api->requests[i][j]);
-}
-
-static void write_seconds(const struct provider_api *api, struct buffer *out)
-{
-    char labels[32];
-    const char *name = "signpost_provider_request_seconds";
-    metric_write_head(out, name, "histogram", "From a request to its answer.");
-    for (size_t i = 0; i < OPS; i++) {
-        snprintf(labels, sizeof labels, "op=\"%s\"", operation_names[i]);
-        if (api->seconds[i].count)
-            metric_write_histogram(out, name, labels, &api->seconds[i]);
-    }
-}
-
-static void write_records(const struct provider_api *api, struct buffer *out)
-{
-    const char *name = "signpost_provider_records";
-    if (!api->records)
-        return;
-    metric_write_head(out, name, "gauge", "Record sets that are kept, by zone; . without zones.");
-    for (size_t i = 0; i < api->scope.zone_count; i++)
-        buffer_printf(out, "%s{zone=\"%.*s\"} %zu\n", name, TEXT_ARGS(api->scope.zones[i]),
-                      api->records[i]);
-    if (!api->scope.zone_count)
-        buffer_printf(out, "%s{zone=\".\"} %zu\n", name, api->records[0]);
-}
-
 void provider_api_write_metrics(const struct provider_api *api, struct buffer *out)
 {
-    write_requests(api, out);
-    write_seconds(api, out);
-    write_records(api, out);
+    request_counts_write(&api->counts, out);
     metric_write_head(out, "signpost_provider_nonces", "gauge", "Nonces that are remembered.");
     buffer_printf(out, "signpost_provider_nonces %zu\n", nonces_count(api->verifier.nonces));
 }
