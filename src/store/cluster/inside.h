@@ -10,7 +10,8 @@
 //     cluster.c   opening, the operations, checks, metrics
 //     feed.c      what a watch brings: into the cache, and told
 //     held.c      objects that are held by name
-//     write.c     apply, remove_finalizer, patch_status, put, children, get: a queue and a window
+//     write.c, write_window.c, write_body.c, write_exchange.c   apply, remove_finalizer,
+//                 patch_status, put, children, get: a queue and a window
 //     pages.c     pages of ledgers: reading them, and what a write of one sends
 //     api.c, watch.c, lease.c, notes.c   the talks, each without the store
 
@@ -139,7 +140,7 @@ void held_start(struct cluster *cluster);
 void held_sweep(void *context);
 void held_done(struct cluster *cluster);
 
-// write.c
+// write.c, write_window.c
 void writes_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
                   void *context);
 void writes_patch_status(struct cluster *cluster, const struct object *object,

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "store/folder/behind.h"
+#include "store/folder/changes.h"
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/settle.h"
@@ -303,7 +304,7 @@ static void open_parts(struct folder *folder)
     secrets_init(&folder->secrets, disk, secrets);
     made_init(&folder->made, disk, made);
     made_init(&folder->children, disk, children);
-    folder->children.changed = settle_child;
+    folder->children.changed = changes_tell_child;
     folder->children.context = folder;
     events_init(&folder->events, disk, events);
 }

@@ -25,7 +25,9 @@
 //
 //     folder.c   opening, the operations, checks
 //     lead.c     the locks: who may write
-//     settle.c   when to look: inotify, timers, work in slices
+//     settle.c   when to look: timers, work in slices
+//     changes.c  what inotify names, and what it comes to
+//     full_scan.c    what a look at everything finds
 //     load.c     what earlier runs left: status files, checkpoints, journal
 //     orphans.c  what of it no manifest claims
 //     pass.c     changed manifests, file by file

@@ -38,6 +38,13 @@ bool name_is_status(const char *name)
     return !name_is_skipped(name) && ends_in_one_of(name, ends, COUNT_OF(ends));
 }
 
+char *name_copy_manifest(const char *status)
+{
+    char *manifest = mem_copy_text(status);
+    manifest[strlen(manifest) - (sizeof ".status" - 1)] = '\0';
+    return manifest;
+}
+
 bool name_is_child(const char *path)
 {
     return text_starts(text_of(path), NAME_CHILDREN "/");

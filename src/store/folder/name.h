@@ -13,6 +13,8 @@ bool name_is_skipped(const char *name);
 bool name_is_manifest(const char *name);
 // "web.yaml.status", the status file of "web.yaml".
 bool name_is_status(const char *name);
+// The path of the manifest whose status file that is. The caller frees it.
+char *name_copy_manifest(const char *status);
 
 // Where those of our own objects lie that are read like manifests of users: their paths among the
 // others. They lie below the state folder.

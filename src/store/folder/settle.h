@@ -9,6 +9,8 @@ void settle_init(struct folder *folder);
 void settle_done(struct folder *folder);
 // Begins with everything that earlier runs left.
 void settle_start(struct folder *folder);
+// Paths were named: they are looked at once the folder is quiet.
+void settle_soon(struct folder *folder);
 // That file is to be read again after so much time.
 void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms);
 // What is not settled is looked at again after so much time.
@@ -18,7 +20,5 @@ void settle_retry(struct folder *folder, int64_t delay_ms);
 bool settle_gather(struct folder *folder);
 // All that is known is to be read again: what lies on the disk became ours to write.
 void settle_reload(struct folder *folder);
-// One of our own files that are read like manifests was written or removed.
-void settle_child(void *context, const char *path, bool is_there);
 // Looks at everything again.
 void settle_scan(struct folder *folder);
