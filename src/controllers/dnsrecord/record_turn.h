@@ -120,6 +120,32 @@ void record_wake_at(struct record_turn *turn, int64_t unix_ms);
 
 void record_live(struct record_turn *turn);
 void record_gone(struct record_turn *turn);
+// Can't both stand at one server at the same time? Servers ignore a CNAME beside other data, and
+// by-name servers hold one record under all splits of a name.
+bool record_excludes(const struct record_turn *turn, const struct record_key *old,
+                     const struct record_key *wanted);
+
+// ---- record_found.c -----------------------------------------------------------------------------
+
+// The status says so once the server has been waited for too long; until then the turn comes again.
+void record_tell_waiting(struct record_turn *turn, const struct record_key *key);
+// What stood at an old key before a change that deletes it first: for certain, or as certain as it
+// will get. False until the server has answered.
+bool record_learn_was(struct record_turn *turn, struct record_key *old);
+// False: what stands there keeps us from our first write, or is still to be read. A key is written
+// ahead only after that: what is not ours is not ours to delete either.
+bool record_is_clear_to_write(struct record_turn *turn, struct record_key *wanted);
+
+// ---- record_stand_in.c --------------------------------------------------------------------------
+
+// The server refused the change itself, and would again.
+bool record_is_refusal(const struct receipt *receipt);
+// Marks the refusal in the annotation, which turns the change around where the old data is known;
+// the status follows when that is done.
+void record_tell_refusal(struct record_turn *turn, struct record_key *wanted);
+// The old key whose data stands in, as this very spec was refused before; NULL: none.
+struct record_key *record_find_stand_in(struct record_turn *turn, const struct record_key *wanted);
+void record_stand_in(struct record_turn *turn, struct record_key *old, struct record_key *wanted);
 
 // ---- record_told.c ------------------------------------------------------------------------------
 

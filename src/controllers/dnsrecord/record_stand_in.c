@@ -1,0 +1,112 @@
+#include "base/digest.h"
+#include "controllers/dnsrecord/record_turn.h"
+
+// A change that the server refused after the old data was deleted: the old data stands in for it,
+// as long as the spec is the one that was refused.
+
+enum { EPOCH_DIGITS = 32 };
+
+static struct text epoch_text(struct record_turn *turn)
+{
+    uint8_t digest[DIGEST_MAX];
+    char *text = arena_alloc(turn->arena, EPOCH_DIGITS + 1, 1);
+    digest_of(DIGEST_SHA256, object_spec(turn->object), digest);
+    hex_encode(digest, EPOCH_DIGITS / 2, text);
+    return text_of(text);
+}
+
+bool record_is_refusal(const struct receipt *receipt)
+{
+    if (!receipt || receipt->state != RECEIPT_WAITING || receipt->attempts == 0)
+        return false;
+    enum reason reason = reason_find(text_of(receipt->error.reason));
+    return reason == REASON_VALIDATION_FAILED || reason == REASON_CONFLICT;
+}
+
+// The old key whose data can be put back, or NULL.
+static struct record_key *find_restorable(struct record_turn *turn, const struct record_key *wanted)
+{
+    for (size_t i = 0; i < turn->key_count; i++) {
+        struct record_key *key = &turn->keys[i];
+        if (key != wanted && key->claim.was && record_excludes(turn, key, wanted))
+            return key;
+    }
+    return NULL;
+}
+
+// An exclusive change is under way whose old data nobody knows.
+static bool has_lost_data(const struct record_turn *turn, const struct record_key *wanted)
+{
+    for (size_t i = 0; i < turn->key_count; i++) {
+        const struct record_key *key = &turn->keys[i];
+        if (key != wanted && !key->claim.was && record_excludes(turn, key, wanted))
+            return true;
+    }
+    return false;
+}
+
+struct record_key *record_find_stand_in(struct record_turn *turn, const struct record_key *wanted)
+{
+    struct text epoch = epoch_text(turn);
+    for (size_t i = 0; i < turn->key_count; i++) {
+        struct record_key *key = &turn->keys[i];
+        const struct dnsrecord_refusal *refusal = key->claim.refusal;
+        if (key != wanted && !key->is_leaving && key->claim.was && refusal &&
+            text_equal(refusal->spec, epoch) && record_excludes(turn, key, wanted))
+            return key;
+    }
+    return NULL;
+}
+
+// What the refusal was, behind what became of the old data.
+static void tell_stand_in(struct record_turn *turn, const struct dnsrecord_refusal *refusal)
+{
+    enum reason reason = reason_find(refusal->reason);
+    record_tell(
+        turn, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
+        arena_printf(turn->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
+    if (refusal->code.len)
+        turn->told.code = record_text(turn, refusal->code);
+}
+
+void record_stand_in(struct record_turn *turn, struct record_key *old, struct record_key *wanted)
+{
+    wanted->is_claimed = false;
+    wanted->is_leaving = true;
+    old->intent = CLAIM_SET;
+    old->content = old->claim.was;
+    old->is_held = !record_may_send(turn, old);
+    if (record_is_settled(old))
+        tell_stand_in(turn, old->claim.refusal);
+    else if (record_has_failed(old))
+        record_tell_failure(turn, old->receipt, "previous data could not be restored yet: ");
+}
+
+static const struct dnsrecord_refusal *refusal_make(struct record_turn *turn,
+                                                    const struct receipt *receipt)
+{
+    struct dnsrecord_refusal *refusal = arena_new_of(turn->arena, struct dnsrecord_refusal);
+    record_tell_failure(turn, receipt, "");
+    *refusal = (struct dnsrecord_refusal){
+        .spec = epoch_text(turn),
+        .reason = text_of(reason_name(turn->told.reason)),
+        .code = text_of(turn->told.code),
+        .text = text_of(turn->told.message),
+    };
+    return refusal;
+}
+
+void record_tell_refusal(struct record_turn *turn, struct record_key *wanted)
+{
+    struct record_key *old = find_restorable(turn, wanted);
+    if (old) {
+        old->claim.refusal = refusal_make(turn, wanted->receipt);
+        wanted->is_leaving = true;
+        turn->told = (struct record_told){0};
+    } else {
+        record_tell_failure(turn, wanted->receipt,
+                            has_lost_data(turn, wanted) ? "what stood there before is not known, "
+                                                          "nothing could be put back: "
+                                                        : "");
+    }
+}
