@@ -7,16 +7,6 @@
 #include "base/must.h"
 #include "base/text.h"
 
-const char *fault_name(enum fault fault)
-{
-    static const char *const names[] = {
-        [FAULT_NONE] = "none",   [FAULT_SPEC] = "spec", [FAULT_WAIT] = "wait",
-        [FAULT_AGAIN] = "again", [FAULT_AUTH] = "auth", [FAULT_LIMIT] = "limit",
-        [FAULT_RACE] = "race"};
-    must((size_t)fault < COUNT_OF(names));
-    return names[fault];
-}
-
 // Formats into `raw` and returns what fits without a cut character.
 static struct text format_raw(char *raw, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));

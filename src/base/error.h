@@ -40,8 +40,6 @@ struct error {
     char text[ERROR_TEXT_MAX];     // one line, cut at the end on a character boundary
 };
 
-const char *fault_name(enum fault fault); // "spec", "wait", ...
-
 // Fills err and returns false, so that `return error_set(...)` reads well. err may be NULL. Long
 // texts are cut; control characters become blanks.
 bool error_set(struct error *err, enum fault fault, const char *reason, const char *format, ...)

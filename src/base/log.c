@@ -43,12 +43,6 @@ void log_free(struct log *log)
     free(log);
 }
 
-void log_set_level(struct log *log, enum log_level level)
-{
-    if (log)
-        log->level = level;
-}
-
 bool log_has(const struct log *log, enum log_level level)
 {
     return log && level >= log->level;

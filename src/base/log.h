@@ -44,7 +44,6 @@ struct log_sink {
 struct log *log_new(const struct log_sink *sink, enum log_format format, enum log_level level);
 void log_free(struct log *log); // accepts NULL
 DEFINE_CLEANUP(log, log_free)
-void log_set_level(struct log *log, enum log_level level);
 bool log_has(const struct log *log, enum log_level level); // NULL log: false
 // Attributes end with LOG_END. An absent text attribute is left out. A NULL log swallows lines.
 void log_line(struct log *log, enum log_level level, const char *message, ...);

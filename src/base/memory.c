@@ -33,7 +33,6 @@ struct arena {
     struct block *open;  // the one that is filled now
     struct block *spare; // small and empty
     size_t spare_count;
-    size_t used;
 };
 
 static _Noreturn void out_of_memory(void)
@@ -203,7 +202,6 @@ void arena_reset(struct arena *arena)
         keep_or_free(arena, arena->open);
     arena->full = NULL;
     arena->open = NULL;
-    arena->used = 0;
 }
 
 static void push_full(struct arena *arena, struct block *block)
@@ -250,7 +248,6 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     void *made = block->octets + block->used;
     ASAN_UNPOISON_MEMORY_REGION(made, asked);
     block->used += need;
-    arena->used += need;
     return memset(made, 0, asked);
 }
 
@@ -277,9 +274,4 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     buffer_vprintf(&made, format, args);
     va_end(args);
     return arena_copy(arena, made.at, made.len);
-}
-
-size_t arena_used(const struct arena *arena)
-{
-    return arena->used;
 }

@@ -76,8 +76,6 @@ char *arena_copy_text(struct arena *arena, const char *text);
 char *arena_copy(struct arena *arena, const void *at, size_t len); // adds a NUL
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Octets handed out since the last reset.
-size_t arena_used(const struct arena *arena);
 
 #define arena_new_of(arena, type) ((type *)arena_alloc((arena), 1, sizeof(type)))
 #define arena_new_array(arena, type, count) ((type *)arena_alloc((arena), (count), sizeof(type)))

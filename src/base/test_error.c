@@ -106,14 +106,6 @@ static void error_may_be_wrapped_into_itself(void **state)
     assert_string_equal(err.reason, "R");
 }
 
-static void every_fault_has_a_name(void **state)
-{
-    (void)state;
-    assert_string_equal(fault_name(FAULT_NONE), "none");
-    assert_string_equal(fault_name(FAULT_AGAIN), "again");
-    assert_string_equal(fault_name(FAULT_RACE), "race");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,7 +117,6 @@ int main(void)
         cmocka_unit_test(long_text_is_cut_between_characters),
         cmocka_unit_test(control_characters_become_blanks),
         cmocka_unit_test(error_may_be_wrapped_into_itself),
-        cmocka_unit_test(every_fault_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,17 +130,6 @@ static void arena_memory_is_zeroed_and_aligned(void **state)
     }
 }
 
-static void arena_counts_until_reset(void **state)
-{
-    (void)state;
-    CLEANUP(arena) struct arena *arena = arena_new();
-    assert_int_equal(arena_used(arena), 0);
-    arena_alloc(arena, 3, 100);
-    assert_in_range(arena_used(arena), 300, 320);
-    arena_reset(arena);
-    assert_int_equal(arena_used(arena), 0);
-}
-
 static void reset_arena_hands_out_its_blocks_again(void **state)
 {
     (void)state;
@@ -226,7 +215,6 @@ int main(void)
         cmocka_unit_test(stolen_owner_is_left_null),
         cmocka_unit_test(copy_holds_the_same_octets),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
-        cmocka_unit_test(arena_counts_until_reset),
         cmocka_unit_test(reset_arena_hands_out_its_blocks_again),
         cmocka_unit_test(many_small_pieces_do_not_overlap),
         cmocka_unit_test(big_piece_leaves_the_open_block_in_use),

@@ -36,12 +36,8 @@ static bool find_controller(const struct engine *engine, const struct kind *kind
 
 static void trial_drop(struct trial *trial)
 {
-    const struct verdict *verdict = &trial->verdict;
-    const struct controller *controller = controller_of(trial);
-    if (verdict->lane)
-        secret_unref(verdict->lane->secret);
-    if (verdict->is_memo_set && verdict->memo && controller->memo_free)
-        controller->memo_free(verdict->memo);
+    if (trial->verdict.lane)
+        secret_unref(trial->verdict.lane->secret);
     trial->verdict = (struct verdict){0};
 }
 

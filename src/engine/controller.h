@@ -36,7 +36,6 @@ void strings_add(struct strings *strings, const char *format, ...)
 // identity ("ns/name", "name"). A prefix or suffix search is a join over all prefixes or suffixes.
 
 struct gather {
-    const char *name;
     const struct kind *kind;
     void (*offers)(const struct object *object, struct strings *out);
     void (*wants)(const struct object *subject, struct strings *out);
@@ -85,9 +84,9 @@ struct overview_calls {
 
 // What an object comes to may depend on many others at once: which of several zones with one name
 // is live, which record of many wins. An overview is told of all objects of some kinds, as they
-// come, change and go, and says whose outcome may be another; those keys get turns. It stands in
-// for the memos of all these keys, and decide() gets it as that: the engine may drop it at any
-// time, and a new one that is given all objects says the same.
+// come, change and go, and says whose outcome may be another; those keys get turns. decide() gets
+// it with each snapshot. The engine may drop it at any time, and a new one that is given all
+// objects says the same.
 struct overview {
     const struct kind *const *kinds; // NULL-terminated
     void *(*make)(const void *settings);
@@ -161,7 +160,6 @@ struct receipt {
     // Another claim of ours at that name has something there, or may, that this one will replace.
     bool is_heir;
     bool is_foreign; // SETTLED SET: it stands there as wanted, made by somebody else
-    bool is_shared;  // SETTLED SET: an older claim of another key holds it with the same content
     uint8_t hash[FINGERPRINT_OCTETS]; // SETTLED SET
     // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
     const struct record_set *found;
@@ -387,8 +385,6 @@ struct verdict {
     // long as the arena.
     const char *class_label;
     const char *reason_label;
-    void *memo; // replaces the key's memo when is_memo_set; the old one is freed if it is another
-    bool is_memo_set;
 };
 // Zeroed, in the arena of the turn; good until the next one is added.
 struct claim_want *verdict_add_claim(struct verdict *verdict, struct arena *arena);
@@ -468,7 +464,7 @@ struct controller {
     // for want of an object before all who share them have heard of theirs. Or NULL.
     const struct controller *shares;
     const struct change_words *words; // or NULL: changes make no lines of their own
-    const struct overview *overview;  // then it has no memos of its own; or NULL
+    const struct overview *overview;  // or NULL
     // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
     const char *switched_by;
     // Controllers of other kinds that run with it, under its name in --controllers;
@@ -487,8 +483,8 @@ struct controller {
     // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
     // nor a lane. Nothing of this outlives the process: who must remove for certain has a
     // finalizer.
-    void (*decide)(const struct snapshot *snapshot, void *memo, struct verdict *out);
-    void (*memo_free)(void *memo); // or NULL
+    // `model` is the state of the overview, or NULL.
+    void (*decide)(const struct snapshot *snapshot, void *model, struct verdict *out);
     // What the conditions of an object would say of it by itself, beyond the checks of its kind,
     // which it has passed: errors and warnings for an admission review. May be NULL.
     void (*admit)(const struct value *object, struct findings *findings);

@@ -37,7 +37,7 @@ struct engine_options {
     const struct provider *const *providers;
     size_t provider_count;
     int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
-    bool drops_memos;       // forget memos after each turn (tests)
+    bool renews_models;     // make shared models anew before each use (tests)
     size_t crowd;           // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
     // A dry run: the same turns and claims, but talks are taken as done without being held, and

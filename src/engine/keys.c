@@ -79,16 +79,6 @@ const struct object *key_subject(const struct key *key)
     return key->is_gone && !key->object->is_lost ? NULL : key->object;
 }
 
-void key_drop_memo(struct engine *engine, struct key *key)
-{
-    const struct controller *controller = engine->controllers[key->controller].controller;
-    if (!key->extra || !key->extra->memo)
-        return;
-    if (controller->memo_free)
-        controller->memo_free(key->extra->memo);
-    key->extra->memo = NULL;
-}
-
 void key_forget_refusal(struct key *key)
 {
     if (!key->extra || !key->extra->refused)
@@ -97,10 +87,9 @@ void key_forget_refusal(struct key *key)
     key->extra->refused = NULL;
 }
 
-static void key_release(struct engine *engine, struct key *key)
+static void key_release(struct key *key)
 {
     object_unref(key->object);
-    key_drop_memo(engine, key);
     key_forget_refusal(key);
     if (key->extra) {
         object_unref(key->extra->previous);
@@ -118,7 +107,7 @@ void key_forget(struct engine *engine, uint32_t id)
     tally_forget(engine, id);
     table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
     queue_forget(engine->queue, id);
-    key_release(engine, key);
+    key_release(key);
     key->first_claim = engine->free_key;
     engine->free_key = id;
 }
@@ -168,7 +157,7 @@ void keys_free(struct engine *engine)
 {
     for (uint32_t id = 0; id < engine->key_used; id++)
         if (engine->keys[id].object)
-            key_release(engine, &engine->keys[id]);
+            key_release(&engine->keys[id]);
     free(engine->keys);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         table_done(&engine->controllers[i].keys);

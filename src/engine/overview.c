@@ -167,7 +167,7 @@ void overviews_settle(struct engine *engine)
         struct overview_state *state = &engine->overviews[i];
         if (!state->is_dirty || !overview_is_synced(engine, state->overview))
             continue;
-        if (engine->options.drops_memos && state->is_stale)
+        if (engine->options.renews_models && state->is_stale)
             overview_renew(engine, state);
         settle(engine, state);
     }

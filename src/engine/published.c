@@ -181,11 +181,6 @@ const struct published_zone *published_find(const struct published *published, s
     return entry ? &entry->zone : NULL;
 }
 
-size_t published_count(const struct published *published)
-{
-    return published->count;
-}
-
 const struct published_zone *published_next(const struct published *published, size_t *cursor)
 {
     return *cursor < published->count ? &published->entries[(*cursor)++]->zone : NULL;

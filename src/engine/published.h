@@ -66,7 +66,6 @@ bool published_is_complete(const struct published *published);
 
 // Borrowed until the next change of that zone. NULL: not known.
 const struct published_zone *published_find(const struct published *published, struct dname apex);
-size_t published_count(const struct published *published);
 // All of them in no order that means anything; *cursor starts at 0. NULL: that was the last.
 const struct published_zone *published_next(const struct published *published, size_t *cursor);
 

@@ -94,7 +94,6 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .is_uncertain = claim->is_uncertain,
         .is_heir = is_heir(engine, claim),
         .is_foreign = claim->is_foreign,
-        .is_shared = claim->state == RECEIPT_SETTLED && claim->loser_to != NO_ID,
         .settled_s = claim->settled_s,
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);

@@ -69,14 +69,13 @@ struct key_extra {
     char *whole;                   // the object as JSON, for the next turn
     bool was_read;                 // it was asked for
     const struct object *previous; // when its claims were settled last, if it differs now
-    void *memo;
-    struct lane *lane;           // that this key keeps open
-    unsigned write_failures;     // in a row, of one kind:
-    enum fault write_failure;    // this one
-    int64_t write_not_before_ms; // mono: the store told us to slow down
-    struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
-    int64_t refused_until_ms;    // mono: it is tried again then
-    bool is_refusal_untold;      // the next turn tells it, and tries nothing else
+    struct lane *lane;             // that this key keeps open
+    unsigned write_failures;       // in a row, of one kind:
+    enum fault write_failure;      // this one
+    int64_t write_not_before_ms;   // mono: the store told us to slow down
+    struct error *refused;         // the last write-ahead, for a reason that waiting does not mend
+    int64_t refused_until_ms;      // mono: it is tried again then
+    bool is_refusal_untold;        // the next turn tells it, and tries nothing else
 };
 
 struct key {
@@ -525,7 +524,6 @@ struct key_extra *key_extra(struct key *key);
 void key_forget_refusal(struct key *key);
 // What a turn sees of the object: NULL when it is gone, unless its finalizer was lost.
 const struct object *key_subject(const struct key *key);
-void key_drop_memo(struct engine *engine, struct key *key);
 // Of an urgent controller's key better than that of others.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);

@@ -78,17 +78,6 @@ static void forget_whole(struct engine *engine, uint32_t id)
     extra->was_read = false;
 }
 
-static void keep_memo(struct engine *engine, struct key *key, const struct verdict *verdict)
-{
-    void *old = key->extra ? key->extra->memo : NULL;
-    if (verdict->is_memo_set && verdict->memo != old) {
-        key_drop_memo(engine, key);
-        key_extra(key)->memo = verdict->memo;
-    }
-    if (engine->options.drops_memos)
-        key_drop_memo(engine, key);
-}
-
 static void drop_lane_secret(struct verdict *verdict)
 {
     if (verdict->lane)
@@ -109,14 +98,6 @@ static void keep_lane(struct engine *engine, uint32_t id, const struct verdict *
         key_extra(key)->lane = lane;
 }
 
-static void *memo_of(const struct engine *engine, uint32_t id)
-{
-    const struct key *key = &engine->keys[id];
-    if (engine->controllers[key->controller].overview)
-        return overview_of(engine, id);
-    return key->extra ? key->extra->memo : NULL;
-}
-
 // Decides until the receipts that the claims bring about have been seen.
 static void decide(struct engine *engine, uint32_t id, const char *trace, struct verdict *verdict)
 {
@@ -129,8 +110,7 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         arena_reset(engine->arena);
         fill_snapshot(engine, id, trace, &snapshot);
         *verdict = (struct verdict){0};
-        controller->decide(&snapshot, memo_of(engine, id), verdict);
-        keep_memo(engine, &engine->keys[id], verdict);
+        controller->decide(&snapshot, overview_of(engine, id), verdict);
         keep_lane(engine, id, verdict);
         if (!book_submit(engine, id, verdict->claims, verdict->claim_count) ||
             book_awaits_plan(engine, id))

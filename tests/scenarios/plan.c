@@ -146,7 +146,7 @@ bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
                                                      .controller_count = stage->controller_count,
                                                      .providers = providers,
                                                      .provider_count = provider_count,
-                                                     .drops_memos = stage->drops_memos,
+                                                     .renews_models = stage->renews_models,
                                                      .is_dry = true,
                                                      .rested = rested,
                                                      .context = &dry});

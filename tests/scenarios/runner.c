@@ -5,8 +5,9 @@
 #include "model/faulty_disk.h"
 #include "scenarios/play.h"
 
-// scenario FILE...            each on cluster and folder, with memos and without, and on a folder
-//                             where each name that two claim is a crowded one
+// scenario FILE...            each on cluster and folder; if a shared model hears of its objects,
+//                             again with models that are made anew before each use; and on a
+//                             folder where each name that two claim is a crowded one
 // scenario --torture FILE...  each again with every outside call failing, and a death at each step;
 //                             it has to end as without
 //
@@ -25,14 +26,14 @@ enum {
 
 struct variant {
     enum stage_store store;
-    bool drops_memos;
+    bool renews_models;
     const char *name;
 };
 static const struct variant variants[] = {
-    {STAGE_CLUSTER, false, "memos"},
-    {STAGE_CLUSTER, true, "no memos"},
-    {STAGE_FOLDER, false, "memos"},
-    {STAGE_FOLDER, true, "no memos"},
+    {STAGE_CLUSTER, false, "kept models"},
+    {STAGE_CLUSTER, true, "renewed models"},
+    {STAGE_FOLDER, false, "kept models"},
+    {STAGE_FOLDER, true, "renewed models"},
 };
 
 // Two claims at a name are many, and planned later.
@@ -63,6 +64,30 @@ static bool says(const struct script *script, const char *first, const char *sec
 static bool is_for(const struct script *script, enum stage_store store)
 {
     return !says(script, "only", NULL) || says(script, "only", store_name(store));
+}
+
+static bool has_object_of(const struct script *script, const struct kind *kind)
+{
+    char line[64];
+    snprintf(line, sizeof line, "kind: %s\n", kind->name);
+    for (size_t i = 0; i < script->count; i++)
+        if (script->steps[i].text && strstr(script->steps[i].text, line))
+            return true;
+    return false;
+}
+
+static bool has_model(const struct script *script)
+{
+    for (size_t i = 0; i < controller_count; i++)
+        for (size_t j = 0; controllers[i]->overview && controllers[i]->overview->kinds[j]; j++)
+            if (has_object_of(script, controllers[i]->overview->kinds[j]))
+                return true;
+    return false;
+}
+
+static bool is_wanted(const struct script *script, const struct variant *variant)
+{
+    return is_for(script, variant->store) && (!variant->renews_models || has_model(script));
 }
 
 static const char *compared(const struct script *script)
@@ -150,7 +175,7 @@ static char *run_plain(struct tally *tally, const struct script *script,
 {
     struct error err = {0};
     struct buffer seen = {0};
-    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    struct stage *stage = stage_new(variant->store, variant->renews_models);
     stage->crowd = variant == &crowded;
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
@@ -169,13 +194,13 @@ static char *run_plain(struct tally *tally, const struct script *script,
     return NULL;
 }
 
-static void compare_memos(struct tally *tally, const struct script *script, enum stage_store store,
-                          const char *with, const char *without)
+static void compare_models(struct tally *tally, const struct script *script, enum stage_store store,
+                           const char *kept, const char *renewed)
 {
-    if (!with || !without || !strcmp(with, without))
+    if (!kept || !renewed || !strcmp(kept, renewed))
         return;
-    tell(tally, false, "%s (%s) differs without memos", script->name, store_name(store));
-    show_difference(with, without);
+    tell(tally, false, "%s (%s) differs with renewed models", script->name, store_name(store));
+    show_difference(kept, renewed);
 }
 
 static void run_all_plain(struct tally *tally, const struct script *script)
@@ -183,9 +208,11 @@ static void run_all_plain(struct tally *tally, const struct script *script)
     for (size_t i = 0; i < COUNT_OF(variants); i += 2) {
         if (!is_for(script, variants[i].store))
             continue;
-        autofree char *with = run_plain(tally, script, &variants[i], true);
-        autofree char *without = run_plain(tally, script, &variants[i + 1], true);
-        compare_memos(tally, script, variants[i].store, with, without);
+        autofree char *kept = run_plain(tally, script, &variants[i], true);
+        if (!has_model(script))
+            continue;
+        autofree char *renewed = run_plain(tally, script, &variants[i + 1], true);
+        compare_models(tally, script, variants[i].store, kept, renewed);
     }
     if (is_for(script, crowded.store))
         free(run_plain(tally, script, &crowded, true));
@@ -211,7 +238,7 @@ static void run_compared(struct tally *tally, const struct script *script,
     struct error err = {0};
     bool is_ok = true;
     for (int i = 0; i < 2 && is_ok; i++) {
-        struct stage *stage = stage_new(variant->store, variant->drops_memos);
+        struct stage *stage = stage_new(variant->store, variant->renews_models);
         struct play play = {
             .stage = stage, .script = script, .with_extras = i, .strike_at = SIZE_MAX};
         is_ok = play_run(&play, &err);
@@ -420,7 +447,7 @@ static bool run_point(struct tally *tally, const struct script *script,
 {
     AUTO_BUFFER got = {0};
     struct error err = {0};
-    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    struct stage *stage = stage_new(variant->store, variant->renews_models);
     bool is_ok = run_torture(stage, script, torment, at, NULL, &got, &err);
     bool is_same = is_ok && is_same_end(script, torment, wanted, buffer_text(&got).at);
     tally->runs++;
@@ -435,14 +462,14 @@ static bool run_point(struct tally *tally, const struct script *script,
     return is_same;
 }
 
-// What no memo changes is tortured in a third as many places without them; so is what happens to
-// all watches at once.
+// What no model changes is tortured in a third as many places with renewed ones; so is what happens
+// to all watches at once.
 static size_t points_limit(const struct totals *totals, const struct variant *variant)
 {
     size_t calls = totals->requests + totals->writes + totals->disk + totals->dns;
     size_t limit = CALLS_OF_ALL_POINTS / (calls + 1);
     limit = limit < POINTS_MIN ? POINTS_MIN : limit > POINTS_MAX ? POINTS_MAX : limit;
-    return variant->drops_memos ? (limit + 2) / 3 : limit;
+    return variant->renews_models ? (limit + 2) / 3 : limit;
 }
 
 static bool run_torment(struct tally *tally, const struct script *script,
@@ -464,7 +491,7 @@ static void torture(struct tally *tally, const struct script *script, const stru
 {
     AUTO_BUFFER wanted = {0};
     struct error err = {0};
-    struct stage *stage = stage_new(variant->store, variant->drops_memos);
+    struct stage *stage = stage_new(variant->store, variant->renews_models);
     struct totals totals;
     bool is_ok = run_torture(stage, script, NULL, 0, &totals, &wanted, &err);
     if (!is_ok)
@@ -487,7 +514,7 @@ static void run_script(struct tally *tally, const struct script *script, bool is
         return;
     }
     for (size_t i = 0; i < COUNT_OF(variants); i++) {
-        if (!is_for(script, variants[i].store))
+        if (!is_wanted(script, &variants[i]))
             continue;
         if (is_torture)
             torture(tally, script, &variants[i]);

@@ -143,11 +143,11 @@ static void open_cluster(struct stage *stage)
     model_api_set_pieces(stage->api, 1, PIECE_OCTETS);
 }
 
-struct stage *stage_new(enum stage_store store_kind, bool drops_memos)
+struct stage *stage_new(enum stage_store store_kind, bool renews_models)
 {
     struct stage *stage = mem_new_of(struct stage);
     stage->store_kind = store_kind;
-    stage->drops_memos = drops_memos;
+    stage->renews_models = renews_models;
     stage->loop = virtual_loop_new(1000LL * START_UNIX_MS);
     stage->backend = model_backend_new(stage->loop);
     stage->dns = model_dns_new(stage->loop);
@@ -301,7 +301,7 @@ struct engine *stage_engine_new(const struct stage *stage, const struct world *w
                                                .providers = providers,
                                                .provider_count = provider_count,
                                                .sync_period_ms = stage->sync_period_ms,
-                                               .drops_memos = stage->drops_memos,
+                                               .renews_models = stage->renews_models,
                                                .crowd = stage->crowd});
 }
 

@@ -59,7 +59,7 @@ struct stage_piholes {
 
 struct stage {
     enum stage_store store_kind;
-    bool drops_memos;
+    bool renews_models;
     size_t crowd; // see struct engine_options
     struct loop *loop;
     struct model_backend *backend;
@@ -109,7 +109,7 @@ struct stage {
     int64_t last_sample; // of the metric that was looked at last
 };
 
-struct stage *stage_new(enum stage_store store_kind, bool drops_memos);
+struct stage *stage_new(enum stage_store store_kind, bool renews_models);
 void stage_free(struct stage *stage);
 
 // The process starts, dies, and starts again.
@@ -174,5 +174,5 @@ bool stage_key(const struct stage *stage, struct arena *arena, const char *text,
 // Everything that shall be the same at the end of every run: records at the servers and what the
 // objects say, without times, counts of attempts, uids and versions.
 void stage_dump(struct stage *stage, struct buffer *out);
-// Every request with its time: the same with memos and without.
+// Every request with its time: the same whether models are renewed or not.
 void stage_dump_requests(const struct stage *stage, struct buffer *out);

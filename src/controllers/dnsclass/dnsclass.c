@@ -461,9 +461,9 @@ static enum reason old_reason(const struct turn *turn)
     return ready && ready->reason ? ready->reason : REASON_HEALTH_CHECK_PENDING;
 }
 
-static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
-    (void)memo;
+    (void)model;
     struct turn turn;
     struct told told = {0};
     if (!snapshot->subject)
@@ -504,7 +504,7 @@ static void want_lane(const struct object *subject, struct strings *out)
 }
 
 static const struct gather gathers[] = {
-    {.name = "secret", .kind = &secret_kind, .wants = want_secret},
+    {.kind = &secret_kind, .wants = want_secret},
 };
 static const struct lane_gather lanes = {.wants = want_lane};
 

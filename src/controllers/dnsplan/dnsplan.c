@@ -226,10 +226,10 @@ static void drop(const struct turn *turn, struct verdict *out)
     out->child_count = 1;
 }
 
-static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
     struct turn turn;
-    (void)memo;
+    (void)model;
     if (!snapshot->subject)
         return;
     turn_open(&turn, snapshot);
@@ -257,7 +257,7 @@ static void lane_of(const struct object *object, struct strings *out)
 }
 
 static const struct gather gathers[] = {
-    {.name = "plans", .kind = &dnsplan_kind, .offers = lane_of, .wants = lane_of},
+    {.kind = &dnsplan_kind, .offers = lane_of, .wants = lane_of},
 };
 static const struct lane_gather lanes = {.wants = lane_of};
 

@@ -455,9 +455,9 @@ static void turn_close(struct record_turn *turn)
     record_tell_verdict(turn);
 }
 
-static void decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
-    (void)memo;
+    (void)model;
     struct record_turn turn;
     if (!snapshot->subject || !snapshot->gathers[0].is_synced)
         return;
@@ -504,7 +504,7 @@ static void want_lanes(const struct object *subject, struct strings *out)
 }
 
 static const struct gather gathers[] = {
-    {.name = "class", .kind = &dnsclass_kind, .wants = want_classes},
+    {.kind = &dnsclass_kind, .wants = want_classes},
 };
 static const struct lane_gather lanes = {.wants = want_lanes};
 

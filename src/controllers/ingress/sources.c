@@ -36,8 +36,7 @@ static void wants_gateways(const struct object *subject, struct strings *out)
         strings_add(out, "%.*s", TEXT_ARGS(spec.gateways[i]));
 }
 
-const struct gather sources_gateways = {
-    .name = "gateways", .kind = &gateway_kind, .wants = wants_gateways};
+const struct gather sources_gateways = {.kind = &gateway_kind, .wants = wants_gateways};
 
 static size_t count_addresses(struct arena *arena, const struct gathered *gateways)
 {
@@ -125,12 +124,12 @@ static void gather(struct arena *arena, const struct row *row, struct text body,
     row->gather(arena, body, gathers, out);
 }
 
-void sources_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+void sources_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
     struct source source;
     const struct object *subject = snapshot->subject;
     const struct row *row = subject ? row_of(text_of(subject->kind->name)) : NULL;
-    (void)memo;
+    (void)model;
     if (row) {
         gather(snapshot->arena, row, object_spec(subject), snapshot->gathers, &source);
         pihole_ours_unpack(snapshot->arena, object_spec(subject), object_ours(subject),

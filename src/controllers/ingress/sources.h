@@ -18,5 +18,5 @@ extern const struct gather sources_gateways;
         .prefix = "pihole-"                                                                        \
     }
 // decide() and admit() of their controllers, whatever the kind.
-void sources_decide(const struct snapshot *snapshot, void *memo, struct verdict *out);
+void sources_decide(const struct snapshot *snapshot, void *model, struct verdict *out);
 void sources_admit(const struct value *object, struct findings *findings);

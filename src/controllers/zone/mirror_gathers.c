@@ -49,9 +49,9 @@ static void want_apexes(const struct object *ingress, struct strings *out)
 }
 
 const struct gather mirror_gathers[MIRROR_GATHERS] = {
-    [MIRROR_OWNED] = {"owned", &record_kind, offer_ingress, want_own, true},
-    [MIRROR_NAMED] = {"named", &record_kind, NULL, want_names, false},
-    [MIRROR_ZONES] = {"zones", &zone_kind, offer_fqdn, want_apexes, true},
+    [MIRROR_OWNED] = {&record_kind, offer_ingress, want_own, true},
+    [MIRROR_NAMED] = {&record_kind, NULL, want_names, false},
+    [MIRROR_ZONES] = {&zone_kind, offer_fqdn, want_apexes, true},
 };
 
 bool mirror_zone_is(struct arena *arena, const struct object *zone, const char *fqdn)

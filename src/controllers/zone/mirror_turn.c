@@ -337,10 +337,10 @@ static void decide(struct turn *turn)
     tell(turn);
 }
 
-void mirror_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+void mirror_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
     struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena};
-    (void)memo;
+    (void)model;
     // Who deletes it deletes what it owns.
     if (snapshot->subject && !snapshot->subject->is_lost && !snapshot->subject->deleted_s)
         decide(&turn);

@@ -154,9 +154,9 @@ static bool turn_init(struct turn *turn)
     return forest_record(zones_forest(turn->zones), turn->arena, subject, &turn->view);
 }
 
-void record_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+void record_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
-    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = memo};
+    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = model};
     if (!snapshot->subject || snapshot->subject->is_lost || !turn_init(&turn))
         return;
     struct programmed programmed = programmed_of(&turn);

@@ -479,10 +479,10 @@ static bool turn_init(struct turn *turn, struct snapshot *in)
     return true;
 }
 
-void zone_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+void zone_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
     struct snapshot in = *snapshot;
-    struct turn turn = {.in = &in, .out = out, .arena = snapshot->arena, .zones = memo};
+    struct turn turn = {.in = &in, .out = out, .arena = snapshot->arena, .zones = model};
     if (!in.subject || in.subject->is_lost || !turn_init(&turn, &in))
         return;
     turn.status.observed_generation = snapshot->subject->generation;

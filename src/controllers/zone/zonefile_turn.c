@@ -376,9 +376,9 @@ static void decide(struct turn *turn)
     turn->out->status = zonefile_status_encode(turn->arena, &turn->status);
 }
 
-void zonefile_decide(const struct snapshot *snapshot, void *memo, struct verdict *out)
+void zonefile_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
-    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = memo};
+    struct turn turn = {.in = snapshot, .out = out, .arena = snapshot->arena, .zones = model};
     if (!snapshot->subject || snapshot->subject->is_lost || snapshot->subject->deleted_s)
         return;
     decide(&turn);

@@ -1,8 +1,6 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/pack.h"
-#include "base/table.h"
 #include "engine/controller.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/namespace/namespace_kind.h"
@@ -13,120 +11,14 @@
 
 enum { TTL_S = 300, SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS };
 
-// ---- the memo: records that were counted before, by uid -----------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
-struct counted {
-    uint8_t uid[16];
-    uint64_t spec_hash;
-    uint32_t round; // in which it was seen last
-    uint8_t type;   // RECORD_TYPES: none that we know
-};
-
-struct memo {
-    struct counted *items;
-    size_t count;
-    size_t capacity;
-    uint32_t round;
-    struct table by_uid;
-    unsigned sums[RECORD_TYPES + 1];
-};
-
-static uint64_t uid_hash(const uint8_t uid[16])
-{
-    uint64_t hash;
-    memcpy(&hash, uid, sizeof hash);
-    return hash * 0x9e3779b97f4a7c15ULL;
-}
-
-static bool counted_matches(const void *context, uint32_t id, const void *uid)
-{
-    const struct memo *memo = context;
-    return memcmp(memo->items[id].uid, uid, 16) == 0;
-}
-
-static uint64_t counted_hash(const void *context, uint32_t id)
-{
-    const struct memo *memo = context;
-    return uid_hash(memo->items[id].uid);
-}
-
-static const struct table_ops counted_ops = {counted_matches, counted_hash};
-
-static struct memo *memo_new(void)
-{
-    struct memo *memo = mem_new_of(struct memo);
-    memo->by_uid.ops = &counted_ops;
-    memo->by_uid.context = memo;
-    return memo;
-}
-
-static void memo_free(void *at)
-{
-    struct memo *memo = at;
-    table_done(&memo->by_uid);
-    free(memo->items);
-    free(memo);
-}
-
-static uint8_t type_of(struct arena *arena, const struct object *object)
+static int type_of(struct arena *arena, const struct object *object)
 {
     struct dnsrecord record;
     enum record_type type;
     dnsrecord_unpack(arena, object_spec(object), object_ours(object), &record, NULL);
-    return (uint8_t)(record_type_parse(record.type, &type) ? type : RECORD_TYPES);
-}
-
-static struct counted *memo_get(struct memo *memo, const struct object *object)
-{
-    uint64_t hash = uid_hash(object->uid);
-    uint32_t id = table_find(&memo->by_uid, hash, object->uid);
-    if (id != TABLE_NONE)
-        return &memo->items[id];
-    mem_reserve(&memo->items, &memo->capacity, memo->count + 1);
-    struct counted *item = &memo->items[memo->count];
-    *item = (struct counted){.type = RECORD_TYPES};
-    memcpy(item->uid, object->uid, sizeof item->uid);
-    table_add(&memo->by_uid, hash, (uint32_t)memo->count++);
-    memo->sums[item->type]++;
-    return item;
-}
-
-static void memo_count(struct memo *memo, struct arena *arena, const struct object *object)
-{
-    struct counted *item = memo_get(memo, object);
-    item->round = memo->round;
-    if (item->spec_hash == object_spec_hash(object))
-        return;
-    memo->sums[item->type]--;
-    item->spec_hash = object_spec_hash(object);
-    item->type = type_of(arena, object);
-    memo->sums[item->type]++;
-}
-
-static void memo_drop(struct memo *memo, uint32_t id)
-{
-    uint32_t last = (uint32_t)memo->count - 1;
-    memo->sums[memo->items[id].type]--;
-    table_remove(&memo->by_uid, counted_hash(memo, id), id);
-    if (id != last) {
-        table_remove(&memo->by_uid, counted_hash(memo, last), last);
-        memo->items[id] = memo->items[last];
-        table_add(&memo->by_uid, counted_hash(memo, id), id);
-    }
-    memo->count--;
-}
-
-static void memo_follow(struct memo *memo, struct arena *arena, const struct gathered *records)
-{
-    memo->round++;
-    for (size_t i = 0; i < records->count; i++)
-        if (!records->objects[i]->deleted_s)
-            memo_count(memo, arena, records->objects[i]);
-    for (uint32_t id = 0; id < memo->count;)
-        if (memo->items[id].round == memo->round)
-            id++;
-        else
-            memo_drop(memo, id);
+    return record_type_parse(record.type, &type) ? (int)type : RECORD_TYPES;
 }
 
 // ---- deciding -----------------------------------------------------------------------------------
@@ -218,21 +110,27 @@ static void decide_gone(const struct snapshot *snapshot, struct verdict *out)
         open_lane(snapshot, out);
 }
 
-static void decide(const struct snapshot *snapshot, void *at, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
 {
+    (void)model;
     if (!snapshot->subject || snapshot->subject->deleted_s) {
         decide_gone(snapshot, out);
         return;
     }
-    struct memo *memo = at ? at : memo_new();
-    out->memo = memo;
-    out->is_memo_set = true;
-    memo_follow(memo, snapshot->arena, &snapshot->gathers[0]);
+    const struct gathered *records = &snapshot->gathers[0];
+    size_t sums[RECORD_TYPES + 1] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        if (records->objects[i]->deleted_s)
+            continue;
+        sums[type_of(snapshot->arena, records->objects[i])]++;
+        count++;
+    }
     open_lane(snapshot, out);
-    claim_count(snapshot, out, RECORD_TYPES, memo->count);
+    claim_count(snapshot, out, RECORD_TYPES, count);
     for (int type = 0; type < RECORD_TYPES; type++)
-        if (memo->sums[type])
-            claim_count(snapshot, out, type, memo->sums[type]);
+        if (sums[type])
+            claim_count(snapshot, out, type, sums[type]);
         else
             claim_nothing(snapshot, out, type);
 }
@@ -265,7 +163,7 @@ static void want_prefix(const struct object *namespace_, struct strings *out)
 }
 
 static const struct gather gathers[] = {
-    {.name = "records", .kind = &dnsrecord_kind, .offers = offer_prefixes, .wants = want_prefix},
+    {.kind = &dnsrecord_kind, .offers = offer_prefixes, .wants = want_prefix},
 };
 
 extern const struct controller census_controller;
@@ -275,5 +173,4 @@ const struct controller census_controller = {
     .gathers = gathers,
     .gather_count = COUNT_OF(gathers),
     .decide = decide,
-    .memo_free = memo_free,
 };

@@ -133,7 +133,7 @@ static void run(int64_t ms)
     virtual_loop_run_until(bench.loop, loop_mono_ms(bench.loop) + ms);
 }
 
-static void start(bool drops_memos)
+static void start(void)
 {
     must(controller_count <= CONTROLLERS_MAX);
     bench.store = model_cluster_new(&bench.world, bench.kinds, kind_count, "census", NULL);
@@ -143,8 +143,7 @@ static void start(bool drops_memos)
                                                        .settings = bench.settings,
                                                        .controller_count = controller_count,
                                                        .providers = bench.providers,
-                                                       .provider_count = provider_count,
-                                                       .drops_memos = drops_memos});
+                                                       .provider_count = provider_count});
     must(engine_start(bench.engine, NULL));
     run(5 * SECOND);
 }
@@ -264,7 +263,7 @@ static void counts_follow_records_that_come_and_go(void **state)
     add_namespace("shop", "");
     add_record("shop", "web", "A");
     add_record("shop", "mail", "A");
-    start(false);
+    start();
     assert_string_equal(told(), "shop=2 a.shop=2\n");
     add_record("shop", "note", "TXT");
     AFTER(SECOND, "shop=3 txt.shop=1\n");
@@ -282,7 +281,7 @@ static void a_changed_type_moves_a_record_between_counts(void **state)
     (void)state;
     add_namespace("shop", "");
     add_record("shop", "web", "A");
-    start(false);
+    start();
     assert_string_equal(told(), "shop=1 a.shop=1\n");
     add_record("shop", "web", "TXT");
     AFTER(SECOND, "-a.shop txt.shop=1\n");
@@ -296,7 +295,7 @@ static void namespaces_count_their_own(void **state)
     add_record("shop", "web", "A");
     add_record("shop-2", "web", "A");
     add_record("shop-2", "mail", "MX");
-    start(false);
+    start();
     assert_string_equal(told(), "shop=1 a.shop=1\nshop-2=2 a.shop-2=1 mx.shop-2=1\n");
     add_record("shop-2", "more", "A");
     AFTER(SECOND, "shop-2=3 a.shop-2=2\n");
@@ -314,7 +313,7 @@ static void a_label_narrows_the_count(void **state)
     add_record("shop", "web-2", "A");
     add_record("shop", "website", "A");
     add_record("shop", "mail-1", "MX");
-    start(false);
+    start();
     assert_string_equal(told(), "shop=2 a.shop=2\n");
     add_record("shop", "mail-2", "MX");
     AFTER(SECOND, "");
@@ -333,7 +332,7 @@ static void nine_names_go_as_eight_and_one(void **state)
     add_namespace("shop", "");
     for (size_t i = 0; i < COUNT_OF(types); i++)
         add_record("shop", arena_printf(bench.arena, "r%zu", i), types[i]);
-    start(false);
+    start();
     assert_string_equal(told(), "shop=8 a.shop=1 aaaa.shop=1 cname.shop=1 txt.shop=1 mx.shop=1 "
                                 "srv.shop=1 ns.shop=1\nptr.shop=1\n");
 }
@@ -343,7 +342,7 @@ static void a_namespace_that_goes_takes_its_names_along(void **state)
     (void)state;
     add_namespace("shop", "");
     add_record("shop", "web", "A");
-    start(false);
+    start();
     assert_string_equal(told(), "shop=1 a.shop=1\n");
     drop_namespace("shop");
     AFTER(HOUR, "-a.shop -shop\n");
@@ -357,7 +356,7 @@ static void a_namespace_that_comes_back_at_once_keeps_its_names(void **state)
     (void)state;
     add_namespace("shop", "");
     add_record("shop", "web", "A");
-    start(false);
+    start();
     told();
     drop_namespace("shop");
     add_namespace("shop", "");
@@ -370,10 +369,10 @@ static void a_restart_states_each_name_once(void **state)
     add_class();
     add_namespace("shop", "");
     add_record("shop", "web", "A");
-    start(false);
+    start();
     told();
     crash();
-    start(false);
+    start();
     assert_string_equal(told(), "shop=1 a.shop=1\n");
     AFTER(HOUR, "");
 }
@@ -384,7 +383,7 @@ static void names_wait_for_the_series(void **state)
     model_webhook_clear_rules(bench.ledger);
     model_webhook_add_rule(bench.ledger, &(struct webhook_rule){.behaviour = WEBHOOK_DOWN});
     add_namespace("shop", "");
-    start(false);
+    start();
     AFTER(HOUR, "");
     model_webhook_clear_rules(bench.ledger);
     model_webhook_add_rule(
@@ -398,44 +397,8 @@ static void a_series_that_comes_late_sends_no_name_twice(void **state)
     (void)state;
     model_webhook_set_delay(bench.ledger, 3 * SECOND);
     add_namespace("shop", "");
-    start(false);
+    start();
     AFTER(HOUR, "shop=0\n");
-}
-
-static const char *a_long_story(bool drops_memos)
-{
-    void *state = NULL;
-    set_up(&state);
-    add_class();
-    add_namespace("shop", "");
-    add_namespace("play", "census.example/counts: web");
-    start(drops_memos);
-    for (int i = 0; i < 40; i++) {
-        static const char *const types[] = {"A", "TXT", "A", "AAAA", "MX"};
-        const char *name = arena_printf(bench.arena, "%s-%d", i % 3 ? "web" : "mail", i % 11);
-        const char *namespace_ = i % 2 ? "shop" : "play";
-        if (i % 7 == 6 && i > 12)
-            model_server_delete(
-                bench.server,
-                &(struct object_ref_key){&dnsrecord_kind, text_of(namespace_), text_of(name)});
-        else
-            add_record(namespace_, name, types[i % COUNT_OF(types)]);
-        run(i % 4 ? SECOND : 0);
-    }
-    drop_namespace("play");
-    run(HOUR);
-    char *copy = mem_copy_text(told());
-    tear_down(&state);
-    return copy;
-}
-
-static void without_memos_the_same_is_told(void **state)
-{
-    (void)state;
-    autofree const char *kept = a_long_story(false);
-    autofree const char *dropped = a_long_story(true);
-    assert_in_range(strlen(kept), 300, 10000);
-    assert_string_equal(kept, dropped);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -453,7 +416,6 @@ int main(void)
         TEST(a_restart_states_each_name_once),
         TEST(names_wait_for_the_series),
         TEST(a_series_that_comes_late_sends_no_name_twice),
-        cmocka_unit_test(without_memos_the_same_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
