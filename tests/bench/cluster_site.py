@@ -29,9 +29,10 @@ REGISTRY = "/registry"
 class Load:
     """The program `load`: commands as lines, each answered with figures."""
 
-    def __init__(self, kubeconfig, namespace, port, folder):
+    def __init__(self, kubeconfig, kind, prefix, namespace, folder, port=None):
         self.process = subprocess.Popen(
-            [peers.path("load"), kubeconfig, namespace, str(port), folder], text=True,
+            [peers.path("load"), kubeconfig, api.path(kind, namespace), prefix,
+             str(port or harness.free_port()), folder], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def tell(self, *words):
@@ -95,9 +96,9 @@ class Site:
             clusters.rule("dnsrecords", "get", "list", "watch", "create", "patch"),
             clusters.rule("dnsrecords/status", "patch")])
         self.write_body("record", json.dumps(self.record()))
-        self.load = Load(self.loader.kubeconfig, self.namespace, self.port, self.folder)
-        self.bare = Load(self.loader.kubeconfig, cluster.new_namespace(), harness.free_port(),
-                         self.folder)  # in a namespace that nobody watches
+        self.load, self.bare = (  # the latter in a namespace that nobody watches
+            Load(self.loader.kubeconfig, "DNSRecord", "record-", namespace, self.folder, port)
+            for namespace, port in ((self.namespace, self.port), (cluster.new_namespace(), None)))
         cluster.api.apply(secret(self.namespace, KEY))
         cluster.api.apply(dns_class(self.namespace, self.url, self.namespace))
         self.replica = None
@@ -219,13 +220,16 @@ class Site:
         return int(found["posts"] + found["deletes"])
 
     def writes(self):
-        """What it wrote to the API server so far, by resource; questions are not writes."""
-        found = {}
-        for call in self.cluster.calls(self.account):
-            if call.verb in ("create", "update", "patch", "delete") and "review" not in \
-                    call.resource:
-                found[call.resource] = found.get(call.resource, 0) + 1
-        return found
+        return writes(self.cluster, self.account)
+
+
+def writes(cluster, account):
+    """What it wrote to the API server so far, by resource; questions are not writes."""
+    found = {}
+    for call in cluster.calls(account):
+        if call.verb in ("create", "update", "patch", "delete") and "review" not in call.resource:
+            found[call.resource] = found.get(call.resource, 0) + 1
+    return found
 
 
 def numbered(text):

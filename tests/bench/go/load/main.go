@@ -2,9 +2,10 @@
 // the DNS provider, the bare client that the time is held against, and the API server's calls of the
 // admission door. Commands come as lines; each is answered with one line of key=value.
 //
-//	load KUBECONFIG NAMESPACE PROVIDER_PORT FOLDER
+//	load KUBECONFIG PATH PREFIX PROVIDER_PORT FOLDER
 //
-// FOLDER holds the bodies: record, apply, status and review. {n} in them is the object's number,
+// PATH is the API path of the objects of one kind in one namespace; PREFIX and a number are the name of
+// one. FOLDER holds the bodies: record, apply, status and review. {n} in them is the object's number,
 // {ip} an address made of it, {ns} its namespace, {uid} and {rv} what the API server said.
 package main
 
@@ -29,6 +30,8 @@ var commands = map[string]func(*load, []string) (string, error){
 	"ready":   (*load).ready,
 	"arrive":  (*load).arrive,
 	"bare":    (*load).bare,
+	"rewrite": (*load).rewrite,
+	"until":   (*load).until,
 	"patch":   (*load).patch,
 	"counts":  (*load).counts,
 	"reviews": (*load).reviews,
@@ -68,14 +71,14 @@ func (load *load) answer(line string) string {
 }
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: load KUBECONFIG NAMESPACE PROVIDER_PORT FOLDER")
+	if len(os.Args) != 6 {
+		fmt.Fprintln(os.Stderr, "usage: load KUBECONFIG PATH PREFIX PROVIDER_PORT FOLDER")
 		os.Exit(2)
 	}
-	server, err := newServer(os.Args[1], os.Args[2])
+	server, err := newServer(os.Args[1], os.Args[2], os.Args[3])
 	if err == nil {
-		made := &load{server: server, folder: os.Args[4]}
-		made.provider, err = newProvider(os.Args[3])
+		made := &load{server: server, folder: os.Args[5]}
+		made.provider, err = newProvider(os.Args[4])
 		for input := bufio.NewScanner(os.Stdin); err == nil && input.Scan(); {
 			fmt.Println(made.answer(input.Text()))
 		}

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	base       = "/apis/dns.homelab.mortenolsen.pro/v1alpha1/namespaces/"
 	applied    = "application/apply-patch+yaml"
 	merged     = "application/merge-patch+json"
 	jsonType   = "application/json"
@@ -24,12 +23,15 @@ const (
 	errorShown = 300
 )
 
-// server is an API server, as one service account sees it over HTTP/1.1.
+// server is an API server, as one service account sees it over HTTP/1.1: the objects of one resource
+// in one namespace, whose names are the prefix and a number.
 type server struct {
 	client    *http.Client
 	token     string
 	url       string
 	namespace string
+	prefix    string
+	nameText  *regexp.Regexp
 }
 
 // written is what an API server said of an object.
@@ -42,7 +44,12 @@ var (
 	rvText  = regexp.MustCompile(`"resourceVersion":"([^"]+)"`)
 )
 
-func newServer(kubeconfig, namespace string) (*server, error) {
+// newServer takes the API path of the resource: "/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL".
+func newServer(kubeconfig, path, prefix string) (*server, error) {
+	parts := strings.Split(path, "/")
+	if len(parts) != 7 || parts[4] != "namespaces" {
+		return nil, fmt.Errorf("%s is not /apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL", path)
+	}
 	var config struct {
 		Clusters []struct {
 			Cluster struct {
@@ -79,8 +86,19 @@ func newServer(kubeconfig, namespace string) (*server, error) {
 		MaxIdleConnsPerHost: keptAlive,
 		DisableCompression:  true,
 	}
-	return &server{&http.Client{Transport: transport}, config.Users[0].User.Token,
-		cluster.Server + base + namespace + "/dnsrecords", namespace}, nil
+	return &server{
+		client:    &http.Client{Transport: transport},
+		token:     config.Users[0].User.Token,
+		url:       cluster.Server + path,
+		namespace: parts[5],
+		prefix:    prefix,
+		nameText:  regexp.MustCompile(`"name":"` + regexp.QuoteMeta(prefix) + `(\d+)"`),
+	}, nil
+}
+
+// object is the path of object n behind the resource.
+func (server *server) object(n int) string {
+	return "/" + server.prefix + strconv.Itoa(n)
 }
 
 func (server *server) send(method, path, kind string, body []byte) (*http.Response, error) {

@@ -8,19 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
 )
 
 const (
-	waited    = 10 * time.Minute
-	lineMax   = 1 << 20
-	readyText = `"status":"True","type":"Ready"`
+	waited  = 10 * time.Minute
+	lineMax = 1 << 20
 )
-
-var nameText = regexp.MustCompile(`"name":"record-(\d+)"`)
 
 func (load *load) body(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(load.folder, name))
@@ -116,7 +112,7 @@ func (load *load) ready(words []string) (string, error) {
 	var guard sync.WaitGroup
 	var seen error
 	started := make(chan struct{})
-	guard.Go(func() { seen = load.watchReady(at[0], at[1], started) })
+	guard.Go(func() { seen = load.watchUntil("Ready", at[0], at[1], started) })
 	<-started
 	begin := time.Now()
 	if err = load.createAll(at[0], at[1], at[2], nil); err != nil {
@@ -128,8 +124,24 @@ func (load *load) ready(words []string) (string, error) {
 		created.Seconds()), seen
 }
 
-// watchReady watches again when the server ends a watch: it then begins with what is there.
-func (load *load) watchReady(from, count int, started chan<- struct{}) error {
+// until CONDITION FROM COUNT: done when a watch, which begins with what is there, has shown each of
+// them with that condition True.
+func (load *load) until(words []string) (string, error) {
+	if len(words) != 3 {
+		return "", errors.New("until CONDITION FROM COUNT")
+	}
+	at, err := numbers(words[1:])
+	if err != nil {
+		return "", err
+	}
+	begin := time.Now()
+	err = load.watchUntil(words[0], at[0], at[1], nil)
+	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), err
+}
+
+// watchUntil watches again when the server ends a watch: it then begins with what is there.
+func (load *load) watchUntil(condition string, from, count int, started chan<- struct{}) error {
+	isTrue := []byte(`"status":"True","type":"` + condition + `"`)
 	missing := map[int]bool{}
 	for n := from; n < from+count; n++ {
 		missing[n] = true
@@ -143,21 +155,21 @@ func (load *load) watchReady(from, count int, started chan<- struct{}) error {
 		if err != nil {
 			return err
 		}
-		strikeReady(missing, reply.Body)
+		load.server.strike(missing, isTrue, reply.Body)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%d are not Ready", len(missing))
+		return fmt.Errorf("%d have no %s", len(missing), isTrue)
 	}
 	return nil
 }
 
-func strikeReady(missing map[int]bool, events io.ReadCloser) {
+func (server *server) strike(missing map[int]bool, isTrue []byte, events io.ReadCloser) {
 	defer events.Close()
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, lineMax)
 	for len(missing) > 0 && lines.Scan() {
-		if bytes.Contains(lines.Bytes(), []byte(readyText)) {
-			n, _ := strconv.Atoi(first(nameText, lines.Bytes()))
+		if bytes.Contains(lines.Bytes(), isTrue) {
+			n, _ := strconv.Atoi(first(server.nameText, lines.Bytes()))
 			delete(missing, n)
 		}
 	}
@@ -193,8 +205,39 @@ func (load *load) bare(words []string) (string, error) {
 	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), errors.Join(err, <-failed)
 }
 
+// rewrite FROM COUNT INFLIGHT: an apply and a status patch for each object, which is there already.
+func (load *load) rewrite(words []string) (string, error) {
+	at, err := numbers(words)
+	if err != nil || len(at) != 3 {
+		return "", errors.Join(err, errors.New("rewrite FROM COUNT INFLIGHT"))
+	}
+	apply, err := load.body("apply")
+	if err != nil {
+		return "", err
+	}
+	status, err := load.body("status")
+	if err != nil {
+		return "", err
+	}
+	todo := make(chan int, at[1])
+	for n := at[0]; n < at[0]+at[1]; n++ {
+		todo <- n
+	}
+	close(todo)
+	begin := time.Now()
+	err = together(at[2], func() error {
+		for n := range todo {
+			if err := load.follow(made{n: n}, apply, status, 3); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), err
+}
+
 func (load *load) follow(each made, apply, status string, steps int) error {
-	path := fmt.Sprintf("/record-%d", each.n)
+	path := load.server.object(each.n)
 	known, err := load.server.write("PATCH", path+"?fieldManager=bare&force=true", applied,
 		load.server.filled(apply, each.n, each.known))
 	if err == nil && steps == 3 {
@@ -217,7 +260,7 @@ func (load *load) patch(words []string) (string, error) {
 		heard := load.provider.expectText(address)
 		body := fmt.Sprintf(`{"spec":{"values":["%s"]}}`, address)
 		begin := time.Now()
-		_, err := load.server.write("PATCH", fmt.Sprintf("/record-%d", at[0]), merged, []byte(body))
+		_, err := load.server.write("PATCH", load.server.object(at[0]), merged, []byte(body))
 		if err != nil {
 			return "", err
 		}
