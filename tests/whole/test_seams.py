@@ -14,7 +14,7 @@ SEAMS = ROOT / "tests" / "seams"
 ROOMS = {"ledger": ("provider_ledger", "src/providers"),
          "census": ("controller_census", "src/controllers")}
 LISTS = {"ledger": "provider_names", "census": "controller_names"}
-TESTS = ["ledger_test_ledger", "controllers_census_test_census"]
+TESTS = ["providers_ledger_test_ledger", "controllers_census_test_census"]
 
 
 def add_word(text, list_name, word):
