@@ -29,14 +29,14 @@ SOUND = {
     "engine/engine.h": '#include "providers/provider.h"\n#include "store/store.h"\n',
     "engine/test_engine.c": '#include "model/api.h"\n',
     "controllers/record/record.h": '#include "engine/engine.h"\n#include "kinds/zone/zone.h"\n',
-    "doors/health.h": '#include "engine/engine.h"\n',
-    "commands/run.c": '#include "doors/health.h"\n#include "controllers/record/record.h"\n',
-    "main.c": '#include "doors/health.h"\n',
+    "frontends/health.h": '#include "engine/engine.h"\n',
+    "commands/run.c": '#include "frontends/health.h"\n#include "controllers/record/record.h"\n',
+    "main.c": '#include "frontends/health.h"\n',
 }
 
 BREACHES = {
     "upward": ("base/up.c", '\n#include "io/loop.h"\n', 2, "base may not see io"),
-    "upward_by_one": ("doors/up.c", '#include "commands/run.h"\n', 1, "doors may not see commands"),
+    "upward_by_one": ("frontends/up.c", '#include "commands/run.h"\n', 1, "frontends may not see commands"),
     "dns_sees_io": ("dns/bad.c", '#include "io/loop.h"\n', 1, "dns may see only base, not io"),
     "kinds_see_io": ("kinds/bad.h", '#include "io/loop.h"\n', 1, "kinds may see only base, dns"),
     "kinds_see_store": ("kinds/bad.h", '#include "store/store.h"\n', 1, "not store"),

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 // Structured log lines: Go slog's JSON (time, level, msg, then attributes), or readable text on a
-// terminal. Only engine, doors and commands log. Every value is escaped, so no line feed or
+// terminal. Only engine, frontends and commands log. Every value is escaped, so no line feed or
 // terminal code from outside survives; one above 4096 octets is cut. A struct secret cannot be
 // passed.
 //

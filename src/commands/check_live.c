@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/dry_run.h"
 #include "commands/look.h"
 #include "commands/metrics_guard.h"
-#include "commands/pihole_trial.h"
-#include "commands/pihole_visit.h"
+#include "commands/pihole_read_probe.h"
+#include "commands/pihole_write_probe.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/rehearsal.h"
 #include "commands/webhook.h"
 #include "controllers/ingress/targets.h"
 #include "dns/ledger.h"
@@ -273,7 +273,7 @@ static void tell_pihole(void *context, const char *level, const char *what, cons
 static bool check_piholes(struct live *live, struct error *err)
 {
     const char *given = option_text(live->invocation, "owner-id");
-    const struct pihole_visit visit = {
+    const struct pihole_read_probe read_probe = {
         .invocation = live->invocation,
         .targets = live->setup.piholes,
         .owner_id = given ? given : live->owner_id,
@@ -285,7 +285,7 @@ static bool check_piholes(struct live *live, struct error *err)
     if (!live->setup.piholes)
         return true;
     tell_given_up(live);
-    return pihole_visit(&visit, err);
+    return pihole_read_probe(&read_probe, err);
 }
 
 // What is found at fault without writing would be found at fault again.
@@ -293,7 +293,7 @@ static bool try_piholes(struct live *live, struct error *err)
 {
     struct hostport resolver;
     const char *given = option_text(live->invocation, "resolver");
-    struct trial trial = {
+    struct write_probe write_probe = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .told = tell_pihole,
@@ -304,9 +304,9 @@ static bool try_piholes(struct live *live, struct error *err)
     if (given && !hostport_parse(&resolver, text_of(given), DNS_PORT, false, err))
         return error_prefix(err, "--resolver: ");
     if (given)
-        trial.resolver = &resolver;
+        write_probe.resolver = &resolver;
     struct error why = {0};
-    if (!pihole_try(&trial, &why))
+    if (!pihole_try(&write_probe, &why))
         say(live, false, "write", why.text);
     return true;
 }
@@ -344,18 +344,18 @@ static void tell_obstacle(struct live *live, const struct proposal_obstacle *obs
 
 static bool check_classes(struct live *live, struct error *err)
 {
-    struct rehearsal rehearsal = {
+    struct dry_run dry_run = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
         .pages = live->memory ? take_pages : NULL,
         .context = live,
     };
-    if (!rehearse_without_piholes(&rehearsal, &live->proposal, err))
+    if (!run_dry_without_piholes(&dry_run, &live->proposal, err))
         return false;
-    live->owner_id = rehearsal.owner_id;
-    if (rehearsal.owner_fault)
-        write_line(live, "warn", "owner id", rehearsal.owner_fault);
+    live->owner_id = dry_run.owner_id;
+    if (dry_run.owner_fault)
+        write_line(live, "warn", "owner id", dry_run.owner_fault);
     for (size_t i = 0; i < live->proposal.obstacle_count; i++)
         tell_obstacle(live, &live->proposal.obstacles[i]);
     return true;

@@ -122,7 +122,7 @@ static void write_commands(struct buffer *out, const char *first)
     }
 }
 
-void help_write_overview(struct buffer *out)
+void help_write_summary(struct buffer *out)
 {
     buffer_printf(out, "Signpost %s: %s\n\nUsage: signpost COMMAND [OPTION...]", SIGNPOST_VERSION,
                   signpost_summary);
@@ -260,7 +260,7 @@ static int print_man(struct arena *arena, const struct command *command)
     if (command)
         man_write_command(&text, arena, command);
     else
-        man_write_overview(&text);
+        man_write_summary(&text);
     return put(&text);
 }
 
@@ -271,10 +271,10 @@ static int print_completion(const struct invocation *invocation, const char *she
     return put(&text);
 }
 
-static int print_overview(void)
+static int print_summary(void)
 {
     AUTO_BUFFER text = {0};
-    help_write_overview(&text);
+    help_write_summary(&text);
     return put(&text);
 }
 
@@ -306,7 +306,7 @@ static int help_run(struct invocation *invocation)
     }
     if (option_flag(invocation, "man"))
         return print_man(invocation->arena, command);
-    return command ? help_print(command, option_flag(invocation, "all")) : print_overview();
+    return command ? help_print(command, option_flag(invocation, "all")) : print_summary();
 }
 
 static const struct option help_rows[] = {
@@ -328,7 +328,7 @@ const struct command help_command = {
     .name = "help",
     .summary = "tell what commands and options there are",
     .positional = "[COMMAND|options]",
-    .doc = "Without a command: an overview; of \"options\": those that many commands have. Help, "
+    .doc = "Without a command: a summary; of \"options\": those that many commands have. Help, "
            "manual pages and completion are made of the same "
            "tables as the program's own parsing of options.",
     .examples = "signpost help run\n"

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/dry_run.h"
 #include "commands/pihole.h"
 #include "commands/pihole_adopt.h"
+#include "commands/pihole_read_probe.h"
 #include "commands/pihole_release.h"
-#include "commands/pihole_visit.h"
 #include "commands/print.h"
-#include "commands/rehearsal.h"
 #include "commands/writer.h"
 #include "kinds/pihole_annotations.h"
 #include "store/cache.h"
@@ -133,7 +133,7 @@ static void seen(void *context, const struct pihole_target *target, const struct
                  const struct error *trouble)
 {
     struct import *import = context;
-    buffer_printf(&import->out, "%s (%s)\n", target->lane, target->url);
+    buffer_printf(&import->out, "%s (%s)\n", target->backend, target->url);
     if (!answer) {
         write_line(import, "error", text_of(trouble->text));
         buffer_add_char(&import->out, '\n');
@@ -153,7 +153,7 @@ static void adopted(void *context, const struct adoption *adoption, const char *
 {
     struct import *import = context;
     buffer_printf(&import->out, fault ? "failed   %s %.*s: %s\n" : "adopted  %s %.*s\n",
-                  adoption->target->lane, TEXT_ARGS(adoption->name), fault);
+                  adoption->target->backend, TEXT_ARGS(adoption->name), fault);
     import->has_failed = import->has_failed || fault;
 }
 
@@ -179,15 +179,15 @@ static void remember(void *context, const struct store_page *pages, size_t count
 static bool read_objects(struct import *import, const char **owner_id, struct error *err)
 {
     struct proposal proposal = {.arena = import->arena};
-    struct rehearsal rehearsal = {
+    struct dry_run dry_run = {
         .setup = &import->setup,
         .timeout_ms = option_ms(import->invocation, "timeout"),
         .look = look,
         .pages = remember,
         .context = import,
     };
-    bool is_read = rehearse_without_piholes(&rehearsal, &proposal, err);
-    *owner_id = rehearsal.owner_id;
+    bool is_read = run_dry_without_piholes(&dry_run, &proposal, err);
+    *owner_id = dry_run.owner_id;
     proposal_done(&proposal);
     return is_read;
 }
@@ -198,7 +198,7 @@ static bool import_all(struct import *import, struct error *err)
     if (!read_objects(import, &owner_id, err))
         return false;
     const char *given = option_text(import->invocation, "owner-id");
-    const struct pihole_visit visit = {
+    const struct pihole_read_probe read_probe = {
         .invocation = import->invocation,
         .targets = import->setup.piholes,
         .owner_id = given ? given : owner_id,
@@ -207,7 +207,7 @@ static bool import_all(struct import *import, struct error *err)
         .seen = seen,
         .context = import,
     };
-    return pihole_visit(&visit, err);
+    return pihole_read_probe(&read_probe, err);
 }
 
 static void write_summary(struct import *import)

@@ -144,7 +144,7 @@ static void add_see_also(struct buffer *out, const struct command *besides)
     buffer_add_char(out, '\n');
 }
 
-void man_write_overview(struct buffer *out)
+void man_write_summary(struct buffer *out)
 {
     begin_page(out, NULL, signpost_summary);
     buffer_add_text(out, ".SH SYNOPSIS\n.B signpost\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/value.h"
-#include "commands/chosen.h"
+#include "commands/enabled_controllers.h"
 #include "commands/option.h"
 
 // What `signpost manifests` prints, made as trees: the objects that an installation consists of.
@@ -15,7 +15,7 @@ struct manifest {
     struct arena *arena;
     struct buffer *out;
     const struct invocation *invocation;
-    struct chosen controllers;
+    struct enabled_controllers controllers;
     const char *namespace_; // own one
     const char *image;
     const char *webhook_url; // NULL: through the Service

@@ -1,6 +1,6 @@
 #include "commands/manifest.h"
 #include "commands/rights.h"
-#include "doors/admission/admission.h"
+#include "frontends/admission/admission.h"
 #include "kinds/kinds.h"
 #include "kinds/pihole_annotations.h"
 

@@ -66,7 +66,7 @@ static void add_rules(const struct manifest *manifest, struct value *rules,
     bool is_all = !option_is_set(manifest->invocation, "controllers");
     for (size_t i = 0; i < kind_count; i++)
         if (!kinds[i]->is_foreign && grant->is_meant(kinds[i]) &&
-            (is_all || chosen_reads(&manifest->controllers, kinds[i])))
+            (is_all || enabled_controllers_reads(&manifest->controllers, kinds[i])))
             add_rule(manifest, rules, kinds[i], grant);
 }
 

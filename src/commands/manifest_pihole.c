@@ -13,7 +13,7 @@ static const char *const files[] = {"pihole-targets", "pihole-tls-ca-file"};
 
 bool manifest_has_piholes(const struct manifest *manifest)
 {
-    return chosen_has(&manifest->controllers, &ingress_controller);
+    return enabled_controllers_has(&manifest->controllers, &ingress_controller);
 }
 
 static bool is_given(const struct manifest *manifest, const char *option)

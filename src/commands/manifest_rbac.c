@@ -117,7 +117,7 @@ static void write_namespaced_roles(const struct manifest *manifest, const struct
 
 static const struct kube_right *rights_of(const struct manifest *manifest)
 {
-    const struct rights_wish wish = {
+    const struct rights_needs needs = {
         .controllers = manifest->controllers.items,
         .controller_count = manifest->controllers.count,
         .lease_name = option_text(manifest->invocation, "leader-elect-resource-name"),
@@ -125,7 +125,7 @@ static const struct kube_right *rights_of(const struct manifest *manifest)
         .keeps_certificates = manifest->has_admission,
         .judges_bearers = option_flag(manifest->invocation, "metrics-secure"),
     };
-    return rights_make(manifest->arena, &wish);
+    return rights_make(manifest->arena, &needs);
 }
 
 void manifest_write_account(const struct manifest *manifest)

@@ -154,7 +154,7 @@ static void put_ports(const struct manifest *manifest, struct value *container)
 
 static void put_limits(const struct manifest *manifest, struct value *container)
 {
-    bool is_small = chosen_is_alone(&manifest->controllers, &ingress_controller);
+    bool is_small = enabled_controllers_is_alone(&manifest->controllers, &ingress_controller);
     manifest_put_rows(manifest, container, is_small ? small_limits : limits,
                       is_small ? COUNT_OF(small_limits) : COUNT_OF(limits));
 }

@@ -79,7 +79,7 @@ bool manifest_take_zones(struct manifest *manifest, struct error *err)
 {
     bool is_asked = option_is_set(manifest->invocation, "zones-config") ||
                     option_is_set(manifest->invocation, "primary-listen");
-    manifest->has_zones = is_asked && chosen_reads(&manifest->controllers, &zone_kind);
+    manifest->has_zones = is_asked && enabled_controllers_reads(&manifest->controllers, &zone_kind);
     if (is_asked && !manifest->has_zones)
         return error_set(err, FAULT_SPEC, "",
                          "--zones-config and --primary-listen are the controller zone's, which "

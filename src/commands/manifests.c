@@ -264,7 +264,8 @@ static void take_admission(struct manifest *manifest)
 {
     bool has_kinds = false;
     for (size_t i = 0; i < kind_count; i++)
-        has_kinds |= !kinds[i]->is_foreign && chosen_is_about(&manifest->controllers, kinds[i]);
+        has_kinds |=
+            !kinds[i]->is_foreign && enabled_controllers_is_about(&manifest->controllers, kinds[i]);
     manifest->has_admission = has_kinds && option_flag(manifest->invocation, "admission");
 }
 
@@ -276,7 +277,7 @@ static bool take_options(struct manifest *manifest, struct error *err)
     manifest->is_namespaced = option_flag(invocation, "namespaced");
     manifest->replicas = option_int(invocation, "replicas");
     take_namespaces(manifest);
-    return chosen_init(&manifest->controllers, invocation, err) &&
+    return enabled_controllers_init(&manifest->controllers, invocation, err) &&
            manifest_take_zones(manifest, err) && check_owner(invocation, err) &&
            take_url(manifest, err) && check_count(manifest, err) &&
            option_check_namespace(invocation, "namespace", manifest->namespace_, err) &&

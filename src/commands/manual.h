@@ -19,7 +19,7 @@ extern const char signpost_summary[]; // one line
 extern const char options_doc[];      // where options come from
 
 // On a terminal of 80 columns.
-void help_write_overview(struct buffer *out);
+void help_write_summary(struct buffer *out);
 // `is_all`: with the options that many commands have, too.
 void help_write_command(struct buffer *out, struct arena *arena, const struct command *command,
                         bool is_all);
@@ -36,7 +36,7 @@ void option_write_facts(struct buffer *out, const struct option *option);
 void command_write_arguments(struct buffer *out, const struct command *command);
 
 // roff pages of section 1: signpost(1), signpost-run(1).
-void man_write_overview(struct buffer *out);
+void man_write_summary(struct buffer *out);
 void man_write_command(struct buffer *out, struct arena *arena, const struct command *command);
 
 extern const char *const completion_shells[]; // NULL-terminated

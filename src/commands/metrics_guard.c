@@ -55,15 +55,15 @@ void metrics_guard_free(struct metrics_guard *guard)
     free(guard);
 }
 
-static void hear(void *asker, enum bearer_verdict verdict)
+static void hear(void *asker, enum bearer_result result)
 {
-    static const enum probes_verdict verdicts[] = {
+    static const enum probes_result results[] = {
         [BEARER_ALLOWED] = PROBES_ALLOWED,
         [BEARER_UNKNOWN] = PROBES_UNKNOWN,
         [BEARER_FORBIDDEN] = PROBES_FORBIDDEN,
         [BEARER_UNSURE] = PROBES_UNSURE,
     };
-    probes_judged(asker, verdicts[verdict]);
+    probes_judged(asker, results[result]);
 }
 
 void metrics_guard_judge(struct metrics_guard *guard, struct text token, const char *peer,
@@ -92,21 +92,21 @@ static bool make_pair(struct x509_pair *leaf, const struct world *world, const c
 {
     struct x509_pair ca = {0};
     int64_t now_s = loop_unix_ms(world->loop) / 1000;
-    const struct x509_leaf wish = {
+    const struct x509_leaf options = {
         .common_name = MANIFEST_METRICS_SERVICE,
         .hosts = hosts,
         .host_count = host_count,
         .from_s = now_s - HOUR_S,
         .until_s = now_s + LIFE_S,
     };
-    bool is_made = x509_make_ca(&ca, world->random, MANIFEST_METRICS_SERVICE "-ca", wish.from_s,
-                                wish.until_s, err) &&
-                   x509_make_leaf(leaf, world->random, &ca, &wish, err);
+    bool is_made = x509_make_ca(&ca, world->random, MANIFEST_METRICS_SERVICE "-ca", options.from_s,
+                                options.until_s, err) &&
+                   x509_make_leaf(leaf, world->random, &ca, &options, err);
     x509_pair_done(&ca);
     return is_made;
 }
 
-bool metrics_guard_certify(const struct metrics_guard *guard, struct probes *door,
+bool metrics_guard_certify(const struct metrics_guard *guard, struct probes *frontend,
                            const char *namespace_, const char *address, struct error *err)
 {
     char service[HOST_OCTETS_MAX];
@@ -117,7 +117,7 @@ bool metrics_guard_certify(const struct metrics_guard *guard, struct probes *doo
     snprintf(full, sizeof full, "%s.%s.svc.cluster.local", MANIFEST_METRICS_SERVICE, namespace_);
     bool is_served =
         make_pair(&leaf, &guard->world, hosts, HOSTS_MAX - is_wildcard(address), err) &&
-        probes_set_certificate(door, text_of(leaf.certificate_pem), leaf.key_pem, err);
+        probes_set_certificate(frontend, text_of(leaf.certificate_pem), leaf.key_pem, err);
     x509_pair_done(&leaf);
     return is_served;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/pihole_talk.h"
+#include "commands/pihole_exchange.h"
 #include "commands/writer.h"
 #include "engine/ledgers.h"
 
@@ -95,8 +95,8 @@ struct adopter {
     struct pihole_targets targets;
     size_t at;           // of the Pi-holes
     size_t first;        // of its adoptions: where the next batch begins
-    struct arena *arena; // of one talk
-    struct pihole_talk talk;
+    struct arena *arena; // of one exchange
+    struct pihole_exchange exchange;
     struct job job;
     const struct adoption *batch[BATCH_MAX];
     struct ledger_calls calls;
@@ -157,7 +157,7 @@ static const char *fault_of(const struct adopter *adopter, const struct outcome 
 
 static void let_go(struct adopter *adopter)
 {
-    pihole_talk_close(&adopter->talk);
+    pihole_exchange_close(&adopter->exchange);
     ledger_keeper_free(adopter->keeper);
     adopter->keeper = NULL;
 }
@@ -170,7 +170,7 @@ static void finish_target(void *context)
     next_target(adopter);
 }
 
-// Not from within a call of the keeper or the talk, which go.
+// Not from within a call of the keeper or the exchange, which go.
 static void finish_target_soon(struct adopter *adopter)
 {
     adopter->timer = (struct loop_timer){.call = finish_target, .context = adopter};
@@ -207,8 +207,8 @@ static void begin_batch(struct adopter *adopter);
 static const char *entry_of(const struct adopter *adopter, const struct record_set *set)
 {
     AUTO_BUFFER out = {0};
-    const struct pihole_talk *talk = &adopter->talk;
-    return talk->provider->entry(talk->seat, set, &out)
+    const struct pihole_exchange *exchange = &adopter->exchange;
+    return exchange->provider->entry(exchange->session, set, &out)
                ? arena_copy(adopter->arena, out.at, out.len)
                : "";
 }
@@ -236,15 +236,15 @@ static void batch_done(void *context)
         begin_batch(adopter);
         return;
     }
-    adopter->talk.done = target_left;
-    pihole_talk_leave(&adopter->talk, &adopter->job);
+    adopter->exchange.done = target_left;
+    pihole_exchange_leave(&adopter->exchange, &adopter->job);
 }
 
 static void written_ahead(void *context, bool is_stored)
 {
     struct adopter *adopter = context;
     if (is_stored)
-        pihole_talk_begin(&adopter->talk, &adopter->job, adopter->adopt->timeout_ms);
+        pihole_exchange_begin(&adopter->exchange, &adopter->job, adopter->adopt->timeout_ms);
     else
         refuse_all(adopter, "the ledger could not be written");
 }
@@ -267,10 +267,10 @@ static void begin_target(struct adopter *adopter)
 {
     struct error err;
     adopter->view = ledger_keeper_view(adopter->keeper);
-    adopter->talk = (struct pihole_talk){
+    adopter->exchange = (struct pihole_exchange){
         .world = writer_world(adopter->writer), .done = batch_done, .context = adopter};
-    if (pihole_talk_open(&adopter->talk, &adopter->targets, &adopter->targets.items[adopter->at],
-                         adopter->owner_id, &err))
+    if (pihole_exchange_open(&adopter->exchange, &adopter->targets,
+                             &adopter->targets.items[adopter->at], adopter->owner_id, &err))
         begin_batch(adopter);
     else
         refuse_all(adopter, err.text);
@@ -296,7 +296,7 @@ static void read_ledger(struct adopter *adopter)
         .calls = &adopter->calls,
         .loop = writer_world(adopter->writer)->loop,
         .store = writer_store(adopter->writer),
-        .backend = adopter->targets.items[adopter->at].lane,
+        .backend = adopter->targets.items[adopter->at].backend,
         .zone = ".",
         .changed = ledger_changed,
         .context = adopter,

@@ -31,7 +31,7 @@ void adoptions_done(struct adoptions *adoptions);
 struct adopt {
     struct setup *setup;
     const struct adoptions *adoptions;
-    int64_t timeout_ms; // until we lead, and for each talk
+    int64_t timeout_ms; // until we lead, and for each exchange
     // What came of each; `fault` NULL: it is ours.
     void (*told)(void *context, const struct adoption *adoption, const char *fault);
     void *context;

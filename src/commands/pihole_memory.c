@@ -23,10 +23,10 @@ static void keep_nothing(void *context, const char *fact, const char *value)
 
 // ---- reading ------------------------------------------------------------------------------------
 
-static void read_one(struct ledger_memory *item, const char *lane, const struct ledger_page *pages,
-                     size_t count)
+static void read_one(struct ledger_memory *item, const char *backend,
+                     const struct ledger_page *pages, size_t count)
 {
-    item->ledger = ledger_new(lane, TEXT("."));
+    item->ledger = ledger_new(backend, TEXT("."));
     item->view = (struct ledger_view){
         .find = find_stored, .recall = recall, .keep = keep_nothing, .context = item->ledger};
     if (!ledger_read(item->ledger, pages, count, &item->fault))
@@ -41,7 +41,7 @@ void pihole_memory_take(struct pihole_memory *memory, const struct store_page *p
             .name = pages[i].name, .version = pages[i].version, .json = pages[i].text};
     pihole_memory_done(memory);
     for (size_t i = 0; i < memory->targets->count; i++)
-        read_one(&memory->items[i], memory->targets->items[i].lane, taken, count);
+        read_one(&memory->items[i], memory->targets->items[i].backend, taken, count);
     free(taken);
 }
 

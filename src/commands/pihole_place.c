@@ -70,7 +70,7 @@ static void log_of(const struct pihole_place *place, enum log_level level, const
                  LOG_TEXT("pihole", followed->target->name), LOG_END);
 }
 
-// True when the lane is to be opened anew.
+// True when the backend is to be opened anew.
 static bool look_at(const struct pihole_place *place, struct followed *followed)
 {
     struct error fault = {0};
@@ -94,7 +94,7 @@ static bool read_file(const struct pihole_place *place, struct buffer *out)
     return place->options.file && disk_read(out, place->options.file, FILE_OCTETS_MAX, &ignored);
 }
 
-// Lanes that come and go need a new start: whose names would go with one is not for a slip of an
+// Backends that come and go need a new start: whose names would go with one is not for a slip of an
 // editor to decide.
 static void look_at_file(struct pihole_place *place)
 {
@@ -116,7 +116,7 @@ static void look(struct pihole_place *place)
     for (size_t i = 0; i < place->count; i++)
         is_news |= look_at(place, &place->items[i]);
     if (is_news)
-        engine_set_lanes(place->options.engine, ingress_controller.name);
+        engine_set_backends(place->options.engine, ingress_controller.name);
 }
 
 static void watch_folder(const struct pihole_place *place, const char *file)
@@ -150,7 +150,7 @@ static void changed(void *context, bool is_lost)
 // ---- lines of /readyz ---------------------------------------------------------------------------
 
 // NULL: it answered and let us in. What is restarted may be gone for a while.
-static const char *trouble_of(const struct pihole_place *place, const struct lane_view *view)
+static const char *trouble_of(const struct pihole_place *place, const struct backend_view *view)
 {
     if (!view)
         return "is not used yet";
@@ -169,9 +169,9 @@ static struct store_check check_of(const struct pihole_place *place,
                                    const struct followed *followed)
 {
     const struct engine *engine = place->options.engine;
-    const struct lane_view *view = engine_lane(engine, followed->target->lane);
+    const struct backend_view *view = engine_backend(engine, followed->target->backend);
     const char *trouble = engine_is_leading(engine) ? trouble_of(place, view) : NULL;
-    return (struct store_check){.name = followed->target->lane,
+    return (struct store_check){.name = followed->target->backend,
                                 .is_ok = !trouble,
                                 .is_advice = !place->options.is_required,
                                 .text = trouble ? trouble : ""};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/pihole_talk.h"
+#include "commands/pihole_exchange.h"
 #include "commands/writer.h"
 #include "dns/ledger.h"
 #include "engine/ledgers.h"
@@ -23,8 +23,8 @@ struct releaser {
     size_t capacity;
     size_t next;
     bool has_failed;
-    struct arena *turn; // of one talk
-    struct pihole_talk talk;
+    struct arena *turn; // of one exchange
+    struct pihole_exchange exchange;
     struct job job;
     struct loop_timer timer;
     size_t dropping;    // pages under way
@@ -35,7 +35,7 @@ struct releaser {
 
 static void let_go(struct releaser *releaser)
 {
-    pihole_talk_close(&releaser->talk);
+    pihole_exchange_close(&releaser->exchange);
     ledger_keeper_free(releaser->keeper);
     releaser->keeper = NULL;
 }
@@ -67,7 +67,7 @@ static void pages_read(void *context, const struct store_reply *reply)
 static void forget_ledger(struct releaser *releaser)
 {
     char label[LEDGER_LABEL_MAX];
-    const char *backend = releaser->release->target->lane;
+    const char *backend = releaser->release->target->backend;
     CLEANUP(ledger) struct ledger *ledger = ledger_new(backend, TEXT("."));
     ledger_label_write(backend, label);
     store_read_pages(writer_store(releaser->writer), label, ledger_prefix(ledger), pages_read,
@@ -84,7 +84,7 @@ static void finish(void *context)
         forget_ledger(releaser);
 }
 
-// Not from within a call of the keeper or the talk, which go.
+// Not from within a call of the keeper or the exchange, which go.
 static void finish_soon(struct releaser *releaser)
 {
     releaser->timer = (struct loop_timer){.call = finish, .context = releaser};
@@ -116,8 +116,8 @@ static void left(void *context)
 
 static void leave(struct releaser *releaser)
 {
-    releaser->talk.done = left;
-    pihole_talk_leave(&releaser->talk, &releaser->job);
+    releaser->exchange.done = left;
+    pihole_exchange_leave(&releaser->exchange, &releaser->job);
 }
 
 static bool fill_batch(struct releaser *releaser)
@@ -164,7 +164,7 @@ static void batch_done(void *context)
     struct releaser *releaser = context;
     tell_batch(releaser);
     if (fill_batch(releaser))
-        pihole_talk_begin(&releaser->talk, &releaser->job, releaser->release->timeout_ms);
+        pihole_exchange_begin(&releaser->exchange, &releaser->job, releaser->release->timeout_ms);
     else
         leave(releaser);
 }
@@ -203,9 +203,9 @@ static void looked(void *context)
         fail(releaser, job->trouble ? job->trouble->text : "its lists could not be read");
         return;
     }
-    releaser->talk.done = batch_done;
+    releaser->exchange.done = batch_done;
     if (fill_batch(releaser))
-        pihole_talk_begin(&releaser->talk, &releaser->job, releaser->release->timeout_ms);
+        pihole_exchange_begin(&releaser->exchange, &releaser->job, releaser->release->timeout_ms);
     else
         leave(releaser);
 }
@@ -221,11 +221,11 @@ static void look(struct releaser *releaser)
                                  .ledger = &releaser->view,
                                  .holds = take,
                                  .context = releaser};
-    releaser->talk = (struct pihole_talk){
+    releaser->exchange = (struct pihole_exchange){
         .world = writer_world(releaser->writer), .done = looked, .context = releaser};
-    if (pihole_talk_open(&releaser->talk, release->setup->piholes, release->target,
-                         store_owner_id(writer_store(releaser->writer)), &err))
-        pihole_talk_begin(&releaser->talk, &releaser->job, release->timeout_ms);
+    if (pihole_exchange_open(&releaser->exchange, release->setup->piholes, release->target,
+                             store_owner_id(writer_store(releaser->writer)), &err))
+        pihole_exchange_begin(&releaser->exchange, &releaser->job, release->timeout_ms);
     else
         fail(releaser, err.text);
 }
@@ -254,7 +254,7 @@ static void begin(void *context, struct writer *writer)
         .calls = &releaser->calls,
         .loop = writer_world(writer)->loop,
         .store = writer_store(writer),
-        .backend = releaser->release->target->lane,
+        .backend = releaser->release->target->backend,
         .zone = ".",
         .changed = ledger_changed,
         .context = releaser,

@@ -10,7 +10,7 @@
 struct release {
     struct setup *setup;
     const struct pihole_target *target;
-    int64_t timeout_ms; // until we lead, and for each talk
+    int64_t timeout_ms; // until we lead, and for each exchange
     // What came of each; `fault` NULL: it is gone.
     void (*told)(void *context, const struct record_set *set, const char *fault);
     // What can carry no mark of ours, and no ledger names: it stays, whosever it is.

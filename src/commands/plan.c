@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/dry_run.h"
 #include "commands/pihole.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/rehearsal.h"
 #include "commands/zones.h"
 
 static const struct {
@@ -54,15 +54,15 @@ static int plan_run(struct invocation *invocation)
     }
     const struct zones_config *zones = config;
     zones_config_use(&setup, &zones, zones != NULL);
-    struct rehearsal rehearsal = {
+    struct dry_run dry_run = {
         .setup = &setup,
         .timeout_ms = option_ms(invocation, "timeout"),
         .takes_part = true,
         .zones_config = &zones,
     };
-    int code = rehearse(&rehearsal, &proposal, &err) ? tell(invocation, &proposal)
-                                                     : command_fail(2, "%s", err.text);
-    if (rehearsal.is_part)
+    int code = run_dry(&dry_run, &proposal, &err) ? tell(invocation, &proposal)
+                                                  : command_fail(2, "%s", err.text);
+    if (dry_run.is_part)
         code = 2;
     proposal_done(&proposal);
     setup_done(&setup);
@@ -84,7 +84,7 @@ const struct command plan_command = {
     .positional = "[PATH]",
     .path_option = "dir",
     .doc =
-        "Reads the store, takes the turns that `signpost run` would take, and shows every change "
+        "Reads the store, reconciles what `signpost run` would reconcile, and shows every change "
         "that it would send: + create, ~ update, - delete, with the class, the object for which it "
         "is, and the order that never varies. What is known to stand at a server is what the "
         "status remembers; where a class looks before its first write (spec.preflight), the server "

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "commands/dry_run.h"
 #include "commands/pihole.h"
 #include "commands/plan_carry.h"
 #include "commands/plan_consent.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/rehearsal.h"
 #include "commands/writer.h"
 #include "commands/zones.h"
 #include "dns/plan_sum.h"
@@ -37,12 +37,12 @@ static bool make_plan(struct apply *apply, struct proposal *plan, struct error *
 {
     int64_t left = left_ms(apply);
     const struct zones_config *zones = apply->zones_config;
-    struct rehearsal rehearsal = {
+    struct dry_run dry_run = {
         .setup = &apply->setup,
         .timeout_ms = left > LOOK_MS ? left : LOOK_MS,
         .zones_config = &zones,
     };
-    return rehearse(&rehearsal, plan, err);
+    return run_dry(&dry_run, plan, err);
 }
 
 static int put(const struct buffer *text, int code)
@@ -121,7 +121,7 @@ static bool compare(struct apply *apply, const struct proposal *now)
     for (size_t i = 0; i < apply->plan.count; i++) {
         struct carry_result *result = &apply->carry.results[i];
         const struct proposal_change *change = &apply->plan.changes[i];
-        const struct proposal_trouble *unread = proposal_unread(now, change->lane);
+        const struct proposal_trouble *unread = proposal_unread(now, change->backend);
         bool is_open = unread || proposal_match(now, change);
         *result = (struct carry_result){.end = is_open ? CARRY_WAITING : CARRY_DONE};
         if (unread)
@@ -161,7 +161,7 @@ static void approve(const struct apply *apply, const char *name, const char *che
 }
 
 // Removals at one backend that no object asks for: those it may hold back.
-static void approve_lane(const struct apply *apply, const char *lane)
+static void approve_backend(const struct apply *apply, const char *backend)
 {
     char name[DNSPLAN_NAME_MAX];
     char checksum[PLAN_SUM_MAX];
@@ -171,11 +171,11 @@ static void approve_lane(const struct apply *apply, const char *lane)
     size_t count = 0;
     for (size_t i = 0; i < plan->count; i++) {
         const struct proposal_change *change = &plan->changes[i];
-        if (change->act == ENGINE_DELETE && !change->kind && !strcmp(change->lane, lane))
+        if (change->act == ENGINE_DELETE && !change->kind && !strcmp(change->backend, backend))
             changes[count++] = (struct plan_sum_change){.before = &change->set};
     }
-    plan_sum_write(lane, changes, count, checksum);
-    dnsplan_name_write(text_of(lane), text_of(checksum), name);
+    plan_sum_write(backend, changes, count, checksum);
+    dnsplan_name_write(text_of(backend), text_of(checksum), name);
     if (count)
         approve(apply, name, checksum);
 }
@@ -184,8 +184,8 @@ static void approve_held(const struct apply *apply)
 {
     const struct proposal *plan = &apply->plan;
     for (size_t i = 0; i < plan->count; i++)
-        if (!i || strcmp(plan->changes[i - 1].lane, plan->changes[i].lane) != 0)
-            approve_lane(apply, plan->changes[i].lane);
+        if (!i || strcmp(plan->changes[i - 1].backend, plan->changes[i].backend) != 0)
+            approve_backend(apply, plan->changes[i].backend);
 }
 
 // Whoever leads carries everything out by itself, but for what its guard holds back: that it is

@@ -8,7 +8,7 @@ static int tell(const struct consent *consent)
     AUTO_BUFFER text = {0};
     struct error err;
     buffer_printf(&text, "%s: %lld record sets of %s may go%s\n", consent->name,
-                  (long long)consent->removals, consent->lane,
+                  (long long)consent->removals, consent->backend,
                   consent->was_given ? "; it was approved before" : "");
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }

@@ -16,8 +16,8 @@ struct crew {
     struct loop *loop;
     struct loop_timer timer;
     struct store *store;
-    const struct controller *controllers[CHOSEN_MAX];
-    const void *settings[CHOSEN_MAX];
+    const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
+    const void *settings[ENABLED_CONTROLLERS_MAX];
     struct engine *engine;
     int64_t began_ms;
     bool is_leaving;
@@ -50,7 +50,7 @@ static void explain_waiting(const struct crew *crew)
             result->text = "zones are served by `signpost run`: start it";
             continue;
         }
-        const struct lane_view *view = engine_lane(crew->engine, plan->changes[i].lane);
+        const struct backend_view *view = engine_backend(crew->engine, plan->changes[i].backend);
         if (result->end == CARRY_WAITING && view && view->trouble.fault != FAULT_NONE)
             result->text = arena_copy_text(plan->arena, view->trouble.text);
     }
@@ -229,7 +229,7 @@ static bool crew_open(struct crew *crew, struct error *err)
 {
     const struct setup_store how = {.world = &crew->process.world,
                                     .log = crew->process.log,
-                                    .left_out = zone_controller.overview->kinds,
+                                    .left_out = zone_controller.shared_model->kinds,
                                     .failed = failed,
                                     .context = crew};
     crew->store = setup_open_store(crew->carry->setup, &how, err);

@@ -24,7 +24,7 @@ static const struct value *judge(struct consent *consent, const struct value *pl
 {
     struct text checksum = value_text_at(plan, "spec.checksum");
     struct text phase = value_text_at(plan, "status.phase");
-    struct text lane = value_text_at(plan, "spec.class");
+    struct text backend = value_text_at(plan, "spec.class");
     bool is_open = !phase.len || text_is(phase, "Pending") || text_is(phase, "Approved");
     if (!is_open)
         error_set(err, FAULT_SPEC, "", "DNSPlan %s is %.*s: there is nothing to approve",
@@ -34,7 +34,7 @@ static const struct value *judge(struct consent *consent, const struct value *pl
     else {
         struct value *patch = value_make(consent->arena, VALUE_MAP);
         consent->given = arena_copy(consent->arena, checksum.at, checksum.len);
-        consent->lane = arena_copy(consent->arena, lane.at, lane.len);
+        consent->backend = arena_copy(consent->arena, backend.at, backend.len);
         consent->removals = value_int_at(plan, "spec.counts.delete", 0);
         consent->was_given = text_equal(value_text_at(plan, "spec.approve"), checksum);
         value_put_text(consent->arena, patch, "spec.approve", consent->given);
@@ -82,7 +82,7 @@ static bool consent_in_folder(struct consent *consent, struct error *err)
 
 // ---- in a cluster -------------------------------------------------------------------------------
 
-struct talk {
+struct exchange {
     struct consent *consent;
     struct process_world process;
     struct api *api;
@@ -94,75 +94,77 @@ struct talk {
 
 static void heard(void *context, const struct api_reply *reply);
 
-static void end(struct talk *talk, bool is_done)
+static void end(struct exchange *exchange, bool is_done)
 {
-    talk->is_done = is_done;
-    loop_stop(talk->process.world.loop);
+    exchange->is_done = is_done;
+    loop_stop(exchange->process.world.loop);
 }
 
 // Only the very state that was looked at is approved.
-static void write_patch(struct talk *talk, const struct value *plan, const struct value *patch)
+static void write_patch(struct exchange *exchange, const struct value *plan,
+                        const struct value *patch)
 {
     AUTO_BUFFER body = {0};
-    struct arena *arena = talk->consent->arena;
+    struct arena *arena = exchange->consent->arena;
     struct value *root = value_copy(arena, patch);
     value_put(arena, root, "metadata.resourceVersion",
               value_make_text(arena, value_text_at(plan, "metadata.resourceVersion")));
     value_write_json(&body, root);
-    talk->is_writing = true;
-    api_send(talk->api,
+    exchange->is_writing = true;
+    api_send(exchange->api,
              &(struct api_request){.method = "PATCH",
-                                   .path = talk->path.at,
+                                   .path = exchange->path.at,
                                    .content_type = "application/merge-patch+json",
                                    .body = buffer_text(&body)},
-             heard, talk);
+             heard, exchange);
 }
 
-static void take_plan(struct talk *talk, const struct api_reply *reply)
+static void take_plan(struct exchange *exchange, const struct api_reply *reply)
 {
-    struct arena *arena = talk->consent->arena;
+    struct arena *arena = exchange->consent->arena;
     const struct value *plan =
-        value_read_json(arena, reply->body, &value_manifest_limits, talk->error);
-    const struct value *patch = plan ? judge(talk->consent, plan, talk->error) : NULL;
-    if (!patch || talk->consent->was_given)
-        end(talk, patch != NULL);
+        value_read_json(arena, reply->body, &value_manifest_limits, exchange->error);
+    const struct value *patch = plan ? judge(exchange->consent, plan, exchange->error) : NULL;
+    if (!patch || exchange->consent->was_given)
+        end(exchange, patch != NULL);
     else
-        write_patch(talk, plan, patch);
+        write_patch(exchange, plan, patch);
 }
 
 static void heard(void *context, const struct api_reply *reply)
 {
-    struct talk *talk = context;
-    if (reply->is_ok && !talk->is_writing) {
-        take_plan(talk, reply);
+    struct exchange *exchange = context;
+    if (reply->is_ok && !exchange->is_writing) {
+        take_plan(exchange, reply);
         return;
     }
     if (reply->status == ABSENT)
-        refuse_absent(talk->consent, talk->error);
+        refuse_absent(exchange->consent, exchange->error);
     else if (!reply->is_ok)
-        *talk->error = reply->error;
+        *exchange->error = reply->error;
     if (!reply->is_ok && (!reply->status || reply->status == REFUSED))
-        api_blame(talk->api, talk->error);
-    end(talk, reply->is_ok);
+        api_blame(exchange->api, exchange->error);
+    end(exchange, reply->is_ok);
 }
 
 static bool consent_in_cluster(struct consent *consent, struct error *err)
 {
     struct place place = *consent->place;
-    struct talk talk = {.consent = consent, .error = err};
+    struct exchange exchange = {.consent = consent, .error = err};
     struct kube_access *access = place_access(&place, err);
-    if (!access || !process_world_init(&talk.process, place.invocation, err)) {
+    if (!access || !process_world_init(&exchange.process, place.invocation, err)) {
         kube_access_free(access);
         return false;
     }
-    talk.api = api_new(&talk.process.world, talk.process.log, access);
-    api_path(&talk.path, &dnsplan_kind, TEXT(""), text_of(consent->name), NULL);
-    api_send(talk.api, &(struct api_request){.method = "GET", .path = talk.path.at}, heard, &talk);
-    loop_run(talk.process.world.loop);
-    api_free(talk.api);
-    buffer_done(&talk.path);
-    process_world_done(&talk.process);
-    return talk.is_done;
+    exchange.api = api_new(&exchange.process.world, exchange.process.log, access);
+    api_path(&exchange.path, &dnsplan_kind, TEXT(""), text_of(consent->name), NULL);
+    api_send(exchange.api, &(struct api_request){.method = "GET", .path = exchange.path.at}, heard,
+             &exchange);
+    loop_run(exchange.process.world.loop);
+    api_free(exchange.api);
+    buffer_done(&exchange.path);
+    process_world_done(&exchange.process);
+    return exchange.is_done;
 }
 
 bool plan_consent(struct consent *consent, struct error *err)

@@ -11,11 +11,11 @@ struct consent {
     const char *name;          // of the DNSPlan
     const char *checksum;      // that it has to have; NULL: whatever it has
     // Once it is given:
-    const char *given; // the checksum
-    const char *lane;  // whose records go
-    int64_t removals;  // how many
-    bool was_given;    // before
-    bool is_refused;   // it was read, and is none to approve
+    const char *given;   // the checksum
+    const char *backend; // whose records go
+    int64_t removals;    // how many
+    bool was_given;      // before
+    bool is_refused;     // it was read, and is none to approve
 };
 // Fails where there is none of that name (status 404), where it is over, or has another checksum:
 // then it is refused. Besides where it cannot be read or written.

@@ -21,12 +21,12 @@ static const char *keep(const struct proposal *proposal, struct text text)
     return text.len ? arena_copy(proposal->arena, text.at, text.len) : "";
 }
 
-#define CLASS_LANE "class-"
+#define CLASS_BACKEND "class-"
 
-static const char *class_of(const char *lane)
+static const char *class_of(const char *backend)
 {
-    size_t skip = strlen(CLASS_LANE);
-    return strncmp(lane, CLASS_LANE, skip) ? lane : lane + skip;
+    size_t skip = strlen(CLASS_BACKEND);
+    return strncmp(backend, CLASS_BACKEND, skip) ? backend : backend + skip;
 }
 
 void proposal_add(struct proposal *proposal, const struct engine_change *change)
@@ -36,7 +36,7 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
     struct proposal_change *kept = &proposal->changes[proposal->count];
     *kept = (struct proposal_change){
         .act = change->act,
-        .lane = arena_copy_text(proposal->arena, change->lane),
+        .backend = arena_copy_text(proposal->arena, change->backend),
         .server = arena_copy_text(proposal->arena, change->server),
         .set = record_set_copy(proposal->arena, change->set),
         .replaces = change->replaces ? arena_copy_text(proposal->arena, change->replaces) : NULL,
@@ -44,7 +44,7 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
         .object = "",
         .order = proposal->count++,
     };
-    kept->class_name = class_of(kept->lane);
+    kept->class_name = class_of(kept->backend);
     if (change->object) {
         kept->kind = change->object->kind;
         kept->namespace_ = keep(proposal, object_namespace(change->object));
@@ -64,7 +64,7 @@ void proposal_add_zone(struct proposal *proposal, enum engine_act act,
     mem_reserve(&proposal->changes, &proposal->capacity, proposal->count + 1);
     proposal->changes[proposal->count] = (struct proposal_change){
         .act = act,
-        .lane = arena_printf(proposal->arena, "zone %s", zone->apex),
+        .backend = arena_printf(proposal->arena, "zone %s", zone->apex),
         .server = zone->servers ? zone->servers : "",
         .name = zone->name,
         .zone = kept,
@@ -73,7 +73,7 @@ void proposal_add_zone(struct proposal *proposal, enum engine_act act,
         .object = object,
         .order = proposal->count,
     };
-    proposal->changes[proposal->count].class_name = proposal->changes[proposal->count].lane;
+    proposal->changes[proposal->count].class_name = proposal->changes[proposal->count].backend;
     proposal->count++;
 }
 
@@ -92,10 +92,10 @@ void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstac
 void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble)
 {
     const struct error *error = trouble->error;
-    const char *lane = arena_copy_text(proposal->arena, trouble->lane);
+    const char *backend = arena_copy_text(proposal->arena, trouble->backend);
     mem_reserve(&proposal->troubles, &proposal->trouble_capacity, proposal->trouble_count + 1);
     proposal->troubles[proposal->trouble_count++] = (struct proposal_trouble){
-        .class_name = class_of(lane),
+        .class_name = class_of(backend),
         .server = arena_copy_text(proposal->arena, trouble->server),
         .reason = error ? arena_copy_text(proposal->arena, error->reason) : "",
         .message = error ? arena_copy_text(proposal->arena, error->text)
@@ -143,7 +143,7 @@ static int compare_acts(const struct proposal_change *a, const struct proposal_c
 // Of the record set, the backend and the object; equal: the one stands for the other.
 static int compare_slots(const struct proposal_change *a, const struct proposal_change *b)
 {
-    int order = strcmp(a->lane, b->lane);
+    int order = strcmp(a->backend, b->backend);
     if (!order)
         order = strcmp(a->server, b->server);
     if (!order && a->zone && b->zone)
@@ -254,11 +254,11 @@ const struct proposal_change *proposal_find(const struct proposal *proposal,
     return found;
 }
 
-const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *lane)
+const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *backend)
 {
     for (size_t i = 0; i < proposal->trouble_count; i++) {
         const struct proposal_trouble *trouble = &proposal->troubles[i];
-        if (trouble->is_unread && (!lane || !strcmp(trouble->class_name, class_of(lane))))
+        if (trouble->is_unread && (!backend || !strcmp(trouble->class_name, class_of(backend))))
             return trouble;
     }
     return NULL;

@@ -31,7 +31,7 @@ struct proposal_zone {
 
 struct proposal_change {
     enum engine_act act;
-    const char *lane;       // "class-home"
+    const char *backend;    // "class-home"
     const char *class_name; // "home"
     const char *server;
     const char *name; // owner name
@@ -100,8 +100,9 @@ const struct proposal_change *proposal_match(const struct proposal *proposal,
 // same object, or NULL. Whether it is thought to create or to update does not matter.
 const struct proposal_change *proposal_find(const struct proposal *proposal,
                                             const struct engine_change *change);
-// The first backend that could not be read (of that lane, when `lane` is not NULL), or NULL.
-const struct proposal_trouble *proposal_unread(const struct proposal *proposal, const char *lane);
+// The first backend that could not be read (of that backend, when `backend` is not NULL), or NULL.
+const struct proposal_trouble *proposal_unread(const struct proposal *proposal,
+                                               const char *backend);
 
 // ---- of zones (proposal_zone.c) -----------------------------------------------------------------
 

@@ -130,7 +130,7 @@ static void write_counts(struct buffer *out, const struct proposal *proposal)
 
 static bool is_same_class(const struct proposal_change *a, const struct proposal_change *b)
 {
-    return !strcmp(a->lane, b->lane) && !strcmp(a->server, b->server);
+    return !strcmp(a->backend, b->backend) && !strcmp(a->server, b->server);
 }
 
 static void add_group(struct buffer *out, const struct proposal *proposal, size_t at)

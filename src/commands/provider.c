@@ -6,13 +6,13 @@
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "dns/record.h"
-#include "doors/probes/probes.h"
-#include "doors/provider_api/provider_api.h"
+#include "frontends/probes/probes.h"
+#include "frontends/provider_api/provider_api.h"
 #include "io/usage.h"
 
-enum { SECRET_OCTETS_MAX = 4096, REREAD_MS = 1000, STOP_MS = 30000, LANE_NAME_MAX = 300 };
+enum { SECRET_OCTETS_MAX = 4096, REREAD_MS = 1000, STOP_MS = 30000, BACKEND_NAME_MAX = 300 };
 
-static const char *const backend_names[] = {"memory", "rfc2136", NULL};
+static const char *const provider_names[] = {"memory", "rfc2136", NULL};
 static const char *const algorithm_names[] = {"SHA256", "SHA512", NULL};
 
 static const struct option provider_rows[] = {
@@ -24,7 +24,7 @@ static const struct option provider_rows[] = {
     {.name = "backend",
      .type = OPTION_CHOICE,
      .placeholder = "NAME",
-     .choices = backend_names,
+     .choices = provider_names,
      .doc = "What stands behind: memory, or rfc2136 (DNS UPDATE to a name server)."},
     {.name = "hmac-secret-file",
      .type = OPTION_LIST,
@@ -108,8 +108,8 @@ struct provider_process {
     struct probes *probes;
     struct text *zones;
     size_t zone_count;
-    char (*lane_names)[LANE_NAME_MAX]; // one per zone, or one
-    size_t lane_count;
+    char (*backend_names)[BACKEND_NAME_MAX]; // one per zone, or one
+    size_t backend_count;
     struct loop_timer reread;
     uint64_t keys_hash;
     bool has_lost_keys;
@@ -190,7 +190,7 @@ static void reread_keys(void *context)
     loop_timer_set(provider->process.world.loop, &provider->reread, REREAD_MS);
 }
 
-// ---- zones and lanes ----------------------------------------------------------------------------
+// ---- zones and backends -------------------------------------------------------------------------
 
 static bool read_zones(struct provider_process *provider, struct error *err)
 {
@@ -223,16 +223,16 @@ static bool read_types(const struct invocation *invocation, bool out[RECORD_TYPE
     return true;
 }
 
-static const char *lane_of(void *context, struct text zone)
+static const char *backend_of(void *context, struct text zone)
 {
     const struct provider_process *provider = context;
-    for (size_t i = 0; i < provider->zone_count && provider->lane_count > 1; i++)
+    for (size_t i = 0; i < provider->zone_count && provider->backend_count > 1; i++)
         if (text_equal(provider->zones[i], zone))
-            return provider->lane_names[i];
-    return provider->lane_names[0];
+            return provider->backend_names[i];
+    return provider->backend_names[0];
 }
 
-static struct value *lane_config(struct provider_process *provider, struct text zone)
+static struct value *backend_config(struct provider_process *provider, struct text zone)
 {
     struct arena *arena = provider->invocation->arena;
     struct value *config = value_make(arena, VALUE_MAP);
@@ -250,35 +250,35 @@ static struct value *lane_config(struct provider_process *provider, struct text 
     return config;
 }
 
-static bool open_lane(struct provider_process *provider, size_t at, struct secret *secret,
-                      struct error *err)
+static bool open_backend(struct provider_process *provider, size_t at, struct secret *secret,
+                         struct error *err)
 {
     const char *backend = option_text(provider->invocation, "backend");
     bool is_memory = !strcmp(backend, "memory");
     struct text zone = is_memory ? TEXT("") : provider->zones[at];
-    char *name = provider->lane_names[at];
-    snprintf(name, LANE_NAME_MAX, is_memory ? "memory" : "zone-%.*s", TEXT_ARGS(zone));
-    const struct lane_want want = {.name = name,
-                                   .provider = backend,
-                                   .book = name,
-                                   .config = lane_config(provider, zone),
-                                   .secret = secret,
-                                   .max_in_flight = 1};
-    return engine_open_lane(provider->engine, &want, err);
+    char *name = provider->backend_names[at];
+    snprintf(name, BACKEND_NAME_MAX, is_memory ? "memory" : "zone-%.*s", TEXT_ARGS(zone));
+    const struct backend_want want = {.name = name,
+                                      .provider = backend,
+                                      .registry = name,
+                                      .config = backend_config(provider, zone),
+                                      .secret = secret,
+                                      .max_in_flight = 1};
+    return engine_open_backend(provider->engine, &want, err);
 }
 
-static bool open_lanes(struct provider_process *provider, struct error *err)
+static bool open_backends(struct provider_process *provider, struct error *err)
 {
     const struct invocation *invocation = provider->invocation;
     bool is_memory = !strcmp(option_text(invocation, "backend"), "memory");
     const char *path = is_memory ? NULL : option_text(invocation, "tsig-secret-file");
     struct secret *secret = path ? read_secret(path, err) : NULL;
     bool is_ok = !path || secret;
-    provider->lane_count = is_memory ? 1 : provider->zone_count;
-    provider->lane_names =
-        arena_alloc(invocation->arena, provider->lane_count, sizeof *provider->lane_names);
-    for (size_t i = 0; is_ok && i < provider->lane_count; i++)
-        is_ok = open_lane(provider, i, secret, err);
+    provider->backend_count = is_memory ? 1 : provider->zone_count;
+    provider->backend_names =
+        arena_alloc(invocation->arena, provider->backend_count, sizeof *provider->backend_names);
+    for (size_t i = 0; is_ok && i < provider->backend_count; i++)
+        is_ok = open_backend(provider, i, secret, err);
     secret_unref(secret);
     return is_ok;
 }
@@ -326,7 +326,7 @@ static bool check_options(const struct invocation *invocation, struct error *err
     return check_backend(invocation, err);
 }
 
-// ---- doors --------------------------------------------------------------------------------------
+// ---- frontends ----------------------------------------------------------------------------------
 
 static void tell_port(void *context, const struct hostport *at, const char *trouble)
 {
@@ -389,7 +389,7 @@ static bool open_api(struct provider_process *provider, struct error *err)
         .is_open = option_flag(invocation, "insecure-no-auth"),
         .state_dir = option_text(invocation, "state"),
         .keeps_records = !strcmp(option_text(invocation, "backend"), "memory"),
-        .lane_of = lane_of,
+        .backend_of = backend_of,
         .listening = tell_port,
         .context = provider,
     };
@@ -468,7 +468,7 @@ static bool provider_open(struct provider_process *provider, struct error *err)
                                            .provider_count = provider_count};
     provider->engine = engine_new(&options);
     warn_of_no_key(provider);
-    if (!read_zones(provider, err) || !open_lanes(provider, err) || !open_api(provider, err) ||
+    if (!read_zones(provider, err) || !open_backends(provider, err) || !open_api(provider, err) ||
         !open_probes(provider, err))
         return false;
     warn_of_sha1(provider);

@@ -86,19 +86,19 @@ static void add_lease(struct list *list, const char *name)
     }
 }
 
-const struct kube_right *rights_make(struct arena *arena, const struct rights_wish *wish)
+const struct kube_right *rights_make(struct arena *arena, const struct rights_needs *needs)
 {
     struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
-    for (size_t i = 0; i < wish->controller_count; i++) {
-        add(&list, wish->controllers[i]->rights);
-        add(&list, wish->controllers[i]->keeps_ledgers ? page_rights : NULL);
+    for (size_t i = 0; i < needs->controller_count; i++) {
+        add(&list, needs->controllers[i]->rights);
+        add(&list, needs->controllers[i]->keeps_ledgers ? page_rights : NULL);
     }
-    add_lease(&list, wish->lease_name);
-    for (size_t i = 0; i < wish->controller_count; i++)
-        add(&list, wish->controllers[i]->open ? lease_note_rights : NULL);
+    add_lease(&list, needs->lease_name);
+    for (size_t i = 0; i < needs->controller_count; i++)
+        add(&list, needs->controllers[i]->open ? lease_note_rights : NULL);
     add(&list, notes_rights);
-    add(&list, wish->has_owner_id ? NULL : lease_owner_rights);
-    add(&list, wish->keeps_certificates ? certificates : NULL);
-    add(&list, wish->judges_bearers ? bearers_rights : NULL);
+    add(&list, needs->has_owner_id ? NULL : lease_owner_rights);
+    add(&list, needs->keeps_certificates ? certificates : NULL);
+    add(&list, needs->judges_bearers ? bearers_rights : NULL);
     return list.items;
 }

@@ -8,7 +8,7 @@
 // every process stands on (Lease, events, certificates). `manifests` prints them as RBAC, `run`
 // asks for each at its start.
 
-struct rights_wish {
+struct rights_needs {
     const struct controller *const *controllers;
     size_t controller_count;
     const char *lease_name;
@@ -22,4 +22,4 @@ struct rights_wish {
 #define RIGHTS_ADMISSION_CONFIGURATION "signpost"
 
 // Each row once, in the arena; the last has no resource.
-const struct kube_right *rights_make(struct arena *arena, const struct rights_wish *wish);
+const struct kube_right *rights_make(struct arena *arena, const struct rights_needs *needs);

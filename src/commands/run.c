@@ -13,12 +13,12 @@
 #include "commands/webhook.h"
 #include "commands/zones.h"
 #include "controllers/ingress/ingress_controller.h"
-#include "doors/probes/probes.h"
 #include "engine/engine.h"
+#include "frontends/probes/probes.h"
 #include "io/usage.h"
 #include "store/cluster/cluster.h"
 
-enum { DOORS_STAY_MS = 5000 };
+enum { FRONTENDS_STAY_MS = 5000 };
 
 static const struct option run_rows[] = {
     FILENAME_OPTION,
@@ -44,7 +44,7 @@ static const struct option run_rows[] = {
      .fallback = "30s",
      .placeholder = "DURATION",
      .min = 1,
-     .doc = "How long talks in flight may take to end after SIGTERM."},
+     .doc = "How long exchanges in flight may take to end after SIGTERM."},
 };
 
 struct run_process {
@@ -136,7 +136,7 @@ static bool open_engine(struct run_process *run, struct error *err)
            engine_start(run->engine, err);
 }
 
-// ---- doors --------------------------------------------------------------------------------------
+// ---- frontends ----------------------------------------------------------------------------------
 
 static void tell_port(void *context, const struct hostport *at, const char *trouble)
 {
@@ -284,12 +284,12 @@ static void end(void *context)
     loop_stop(run->process.world.loop);
 }
 
-// In a cluster others learn only by and by that we go: until then the doors answer.
+// In a cluster others learn only by and by that we go: until then the frontends answer.
 static void left(void *context)
 {
     struct run_process *run = context;
     int64_t gone_ms = loop_mono_ms(run->process.world.loop) - run->leaving_ms;
-    int64_t stay_ms = run->setup.place.is_cluster ? DOORS_STAY_MS : 0;
+    int64_t stay_ms = run->setup.place.is_cluster ? FRONTENDS_STAY_MS : 0;
     run->end_timer = (struct loop_timer){.call = end, .context = run};
     loop_timer_set(run->process.world.loop, &run->end_timer,
                    gone_ms < stay_ms ? stay_ms - gone_ms : 0);

@@ -49,11 +49,11 @@ static bool add_controller(struct setup *setup, const struct controller *control
 
 static bool choose_controllers(struct setup *setup, struct error *err)
 {
-    struct chosen chosen;
-    if (!chosen_init(&chosen, setup->invocation, err))
+    struct enabled_controllers enabled_controllers;
+    if (!enabled_controllers_init(&enabled_controllers, setup->invocation, err))
         return false;
-    for (size_t i = 0; i < chosen.count; i++)
-        if (!add_controller(setup, chosen.items[i], err))
+    for (size_t i = 0; i < enabled_controllers.count; i++)
+        if (!add_controller(setup, enabled_controllers.items[i], err))
             return false;
     return true;
 }
@@ -84,12 +84,13 @@ bool setup_init(struct setup *setup, const struct invocation *invocation, struct
 
 bool setup_check(const struct invocation *invocation, struct error *err)
 {
-    struct chosen chosen;
-    if (!chosen_init(&chosen, invocation, err))
+    struct enabled_controllers enabled_controllers;
+    if (!enabled_controllers_init(&enabled_controllers, invocation, err))
         return false;
-    for (size_t i = 0; i < chosen.count; i++) {
+    for (size_t i = 0; i < enabled_controllers.count; i++) {
         struct pihole_targets piholes = {0};
-        if (chosen.items[i] == &ingress_controller && !pihole_read(invocation, true, &piholes, err))
+        if (enabled_controllers.items[i] == &ingress_controller &&
+            !pihole_read(invocation, true, &piholes, err))
             return false;
     }
     return true;
@@ -173,7 +174,7 @@ static bool goes_too(const struct setup *setup, const bool *is_out, size_t at)
 {
     for (size_t i = 0; i < setup->controller_count; i++) {
         const struct controller *a = setup->controllers[i], *b = setup->controllers[at];
-        bool is_pair = is_companion_of(b, a) || (is_companion_of(a, b) && a->overview);
+        bool is_pair = is_companion_of(b, a) || (is_companion_of(a, b) && a->shared_model);
         if (is_out[i] && is_pair)
             return true;
     }
@@ -200,7 +201,7 @@ void setup_leave_out(struct setup *setup,
                      bool (*is_forbidden)(const void *context, const struct kind *kind),
                      const void *context, struct buffer *names)
 {
-    bool is_out[CHOSEN_MAX] = {0};
+    bool is_out[ENABLED_CONTROLLERS_MAX] = {0};
     for (size_t i = 0; i < setup->controller_count; i++)
         is_out[i] = reads_forbidden(setup->controllers[i], is_forbidden, context);
     for (size_t pass = 0; pass < setup->controller_count; pass++)
@@ -296,7 +297,7 @@ static void add_writer(struct cluster_options *options, const struct setup *setu
 const struct kube_right *setup_rights(const struct setup *setup, const struct setup_store *how,
                                       struct arena *arena)
 {
-    const struct rights_wish wish = {
+    const struct rights_needs needs = {
         .controllers = setup->controllers,
         .controller_count = setup->controller_count,
         .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
@@ -304,7 +305,7 @@ const struct kube_right *setup_rights(const struct setup *setup, const struct se
         .keeps_certificates = how->keeps_certificates,
         .judges_bearers = how->judges_bearers,
     };
-    return rights_make(arena, &wish);
+    return rights_make(arena, &needs);
 }
 
 static struct store *open_cluster(struct setup *setup, const struct setup_store *how,

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/right.h"
-#include "commands/chosen.h"
+#include "commands/enabled_controllers.h"
 #include "commands/option.h"
 #include "commands/place.h"
 #include "io/world.h"
@@ -30,8 +30,8 @@ extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, ow
 struct setup {
     const struct invocation *invocation;
     struct place place;
-    const struct controller *controllers[CHOSEN_MAX];
-    void *settings[CHOSEN_MAX];
+    const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
+    void *settings[ENABLED_CONTROLLERS_MAX];
     size_t controller_count;
     struct pihole_targets *piholes; // among the settings; NULL: no controller asks for them
 };
@@ -59,7 +59,8 @@ struct setup_store {
     const struct world *world;
     struct log *log;
     bool is_reading;         // nothing is written; the options of writers are not needed
-    bool keeps_certificates; // of the admission door, in a cluster: their rights are asked for, too
+    bool keeps_certificates; // of the admission webhook, in a cluster: their rights are asked for,
+                             // too
     bool judges_bearers;     // --metrics-secure: likewise
     // Kinds, NULL-terminated, whose objects are left to others, with what is kept of them; or NULL.
     const struct kind *const *left_out;

@@ -169,11 +169,11 @@ static void every_option_appears_in_help(void **state)
     each_option(check_help);
 }
 
-static void every_command_appears_in_the_overview(void **state)
+static void every_command_appears_in_the_summary(void **state)
 {
     AUTO_BUFFER text = {0};
     (void)state;
-    help_write_overview(&text);
+    help_write_summary(&text);
     for (size_t i = 0; i < command_count; i++) {
         assert_has(text.at, commands[i]->name);
         assert_has(text.at, commands[i]->summary);
@@ -191,11 +191,11 @@ static void assert_narrow(const char *text)
 
 static void help_fits_80_columns(void **state)
 {
-    AUTO_BUFFER overview = {0};
+    AUTO_BUFFER shared_model = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
     (void)state;
-    help_write_overview(&overview);
-    assert_narrow(overview.at);
+    help_write_summary(&shared_model);
+    assert_narrow(shared_model.at);
     AUTO_BUFFER common = {0};
     help_write_options(&common, arena);
     assert_narrow(common.at);
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test(no_name_stands_twice_in_a_command),
         cmocka_unit_test(commands_are_found_by_one_word_or_two),
         cmocka_unit_test(every_option_appears_in_help),
-        cmocka_unit_test(every_command_appears_in_the_overview),
+        cmocka_unit_test(every_command_appears_in_the_summary),
         cmocka_unit_test(help_fits_80_columns),
         cmocka_unit_test(help_names_every_exit_code),
         cmocka_unit_test(every_option_appears_in_its_manual_page),

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "commands/kubizone.h"
 
-static void gather(void *context, const char *text)
+static void input(void *context, const char *text)
 {
     buffer_printf(context, "%s\n", text);
 }
@@ -18,7 +18,7 @@ static void expect_name(const char *name, const char *why)
     AUTO_BUFFER found = {0};
     AUTO_BUFFER wanted = {0};
     const struct record_spec record = {.domain_name = text_of(name), .type = TEXT("A")};
-    kubizone_judge_record(&record, gather, &found);
+    kubizone_judge_record(&record, input, &found);
     if (why)
         buffer_printf(&wanted, "spec.domainName: %s: %s\n", name, why);
     assert_string_equal(buffer_text(&found).at, buffer_text(&wanted).at);
@@ -60,11 +60,11 @@ static void types_and_numbers_are_those_of_its_schema(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         const struct record_spec record = {.domain_name = TEXT("www"), .type = text_of(types[i])};
-        kubizone_judge_record(&record, gather, &found);
+        kubizone_judge_record(&record, input, &found);
     }
     const struct record_spec late = {
         .domain_name = TEXT("www"), .type = TEXT("A"), .has_ttl = true, .ttl_s = 4294967296};
-    kubizone_judge_record(&late, gather, &found);
+    kubizone_judge_record(&late, input, &found);
     assert_string_equal(buffer_text(&found).at, "spec.type: SPF: Kubizone has no such type\n"
                                                 "spec.type: TYPE1: Kubizone has no such type\n"
                                                 "spec.type: a: Kubizone has no such type\n"
@@ -94,7 +94,7 @@ static void all_of_a_zone_is_looked_at(void **state)
                                    .nameserver_count = 4,
                                    .ttl_s = -1};
     (void)state;
-    kubizone_judge_zone(&zone, gather, &found);
+    kubizone_judge_zone(&zone, input, &found);
     assert_string_equal(
         buffer_text(&found).at,
         "spec.delegations[0].zones[0]: @: invalid character @\n"

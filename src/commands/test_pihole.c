@@ -132,7 +132,7 @@ static void three_variables_are_enough(void **state)
     const struct pihole_target *target = fixture->targets.items;
     assert_int_equal(fixture->targets.count, 1);
     assert_string_equal(target->name, "default");
-    assert_string_equal(target->lane, "pihole-default");
+    assert_string_equal(target->backend, "pihole-default");
     assert_string_equal(target->dialect, "auto");
     assert_string_equal(target->ownership, "comment");
     assert_string_equal(target->write, "auto");

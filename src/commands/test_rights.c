@@ -51,8 +51,8 @@ static void controllers_may_watch_what_they_gather_and_write_what_they_want(void
         assert_true(may(controller->rights, "patch", kind->group, written));
         if (controller->finalizer)
             assert_true(may(controller->rights, "patch", kind->group, kind->plural));
-        for (size_t j = 0; j < controller->gather_count; j++) {
-            const struct kind *other = controller->gathers[j].kind;
+        for (size_t j = 0; j < controller->input_count; j++) {
+            const struct kind *other = controller->inputs[j].kind;
             assert_true(may(controller->rights, "watch", other->group, other->plural));
         }
     }
@@ -60,23 +60,23 @@ static void controllers_may_watch_what_they_gather_and_write_what_they_want(void
 
 static void secrets_are_never_listed(void **state)
 {
-    const struct rights_wish wish = {
+    const struct rights_needs needs = {
         .controllers = controllers,
         .controller_count = controller_count,
         .lease_name = "signpost",
         .keeps_certificates = true,
     };
-    const struct kube_right *rights = rights_make(*state, &wish);
+    const struct kube_right *rights = rights_make(*state, &needs);
     assert_true(may(rights, "get", "", "secrets"));
     assert_false(may(rights, "list", "", "secrets"));
 }
 
 static void each_right_is_there_once_and_says_what_it_is_for(void **state)
 {
-    const struct rights_wish wish = {
+    const struct rights_needs needs = {
         .controllers = controllers, .controller_count = controller_count, .lease_name = "x"};
     size_t classes = 0;
-    for (const struct kube_right *right = rights_make(*state, &wish); right->resource; right++) {
+    for (const struct kube_right *right = rights_make(*state, &needs); right->resource; right++) {
         classes += !strcmp(right->resource, "dnsclasses");
         assert_true(right->why && right->verbs && right->verbs[0]);
     }
@@ -85,19 +85,19 @@ static void each_right_is_there_once_and_says_what_it_is_for(void **state)
 
 static void only_what_is_used_is_asked_for(void **state)
 {
-    struct rights_wish wish = {.lease_name = "mine", .has_owner_id = true};
-    const struct kube_right *rights = rights_make(*state, &wish);
+    struct rights_needs needs = {.lease_name = "mine", .has_owner_id = true};
+    const struct kube_right *rights = rights_make(*state, &needs);
     assert_string_equal(rights[0].resource, "leases");
     assert_string_equal(rights[0].names[0], "mine");
     assert_false(may(rights, "get", "", "namespaces"));
     assert_false(may(rights, "patch", "", "secrets"));
     assert_false(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
-    wish = (struct rights_wish){.lease_name = "mine", .keeps_certificates = true};
-    rights = rights_make(*state, &wish);
+    needs = (struct rights_needs){.lease_name = "mine", .keeps_certificates = true};
+    rights = rights_make(*state, &needs);
     assert_true(may(rights, "get", "", "namespaces"));
     assert_true(may(rights, "patch", "", "secrets"));
-    wish = (struct rights_wish){.lease_name = "mine", .judges_bearers = true};
-    rights = rights_make(*state, &wish);
+    needs = (struct rights_needs){.lease_name = "mine", .judges_bearers = true};
+    rights = rights_make(*state, &needs);
     assert_true(may(rights, "create", "authentication.k8s.io", "tokenreviews"));
     assert_true(may(rights, "create", "authorization.k8s.io", "subjectaccessreviews"));
 }
@@ -107,10 +107,10 @@ static void config_maps_are_kept_by_those_who_have_ledgers_alone(void **state)
     const struct controller plain = {.name = "plain"};
     const struct controller keeper = {.name = "keeper", .keeps_ledgers = true};
     const struct controller *one = &plain;
-    struct rights_wish wish = {.controllers = &one, .controller_count = 1, .lease_name = "x"};
-    assert_false(may(rights_make(*state, &wish), "list", "", "configmaps"));
+    struct rights_needs needs = {.controllers = &one, .controller_count = 1, .lease_name = "x"};
+    assert_false(may(rights_make(*state, &needs), "list", "", "configmaps"));
     one = &keeper;
-    const struct kube_right *rights = rights_make(*state, &wish);
+    const struct kube_right *rights = rights_make(*state, &needs);
     for (const char *const *verb = (const char *const[]){"list", "create", "patch", "delete", NULL};
          *verb; verb++)
         assert_true(may(rights, *verb, "", "configmaps"));

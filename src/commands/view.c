@@ -71,10 +71,10 @@ static void describe_class(struct view *view, struct view_row *row, const struct
 
 static void describe_plan(struct view *view, struct view_row *row, const struct value *tree)
 {
-    struct text lane = value_text_at(tree, "spec.class");
+    struct text backend = value_text_at(tree, "spec.class");
     row->what =
         arena_printf(view->arena, "%lld removals at %.*s",
-                     (long long)value_int_at(tree, "spec.counts.delete", 0), TEXT_ARGS(lane));
+                     (long long)value_int_at(tree, "spec.counts.delete", 0), TEXT_ARGS(backend));
 }
 
 // The rest is known when its zone is.

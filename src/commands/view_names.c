@@ -8,7 +8,7 @@
 
 struct names {
     struct arena *arena;
-    struct pihole_wishes wishes;
+    struct pihole_annotations desired;
     struct text managed;   // comma list of names that are ours
     struct text satisfied; // comma list of names that stand there by somebody else
     struct text status;
@@ -50,7 +50,7 @@ static void want(struct names *names, struct text name)
 
 static void list_wanted(struct names *names, const struct value *tree)
 {
-    struct text given = names->wishes.at[PIHOLE_HOSTS], piece;
+    struct text given = names->desired.at[PIHOLE_HOSTS], piece;
     while (text_cut(&given, ',', &piece))
         want(names, piece);
     if (names->wanted.count)
@@ -65,8 +65,8 @@ static struct names read_names(struct arena *arena, const struct value *tree)
 {
     struct names names = {
         .arena = arena, .status = annotation(tree, PIHOLE_STATUS), .wanted = {.arena = arena}};
-    pihole_wishes_decode(tree, &names.wishes);
-    names.is_registered = text_is(names.wishes.at[PIHOLE_REGISTER], "true");
+    pihole_annotations_decode(tree, &names.desired);
+    names.is_registered = text_is(names.desired.at[PIHOLE_REGISTER], "true");
     if (text_starts(annotation(tree, PIHOLE_MANAGED_BY), PIHOLE_MANAGED_BY_PREFIX))
         names.managed = annotation(tree, PIHOLE_MANAGED_HOSTS);
     names.satisfied = annotation(tree, PIHOLE_SATISFIED_HOSTS);
@@ -77,7 +77,7 @@ static struct names read_names(struct arena *arena, const struct value *tree)
 bool view_has_names(const struct kind *kind, const struct value *tree)
 {
     return kind->is_advised &&
-           (text_is(annotation(tree, pihole_wish_names[PIHOLE_REGISTER]), "true") ||
+           (text_is(annotation(tree, pihole_annotation_names[PIHOLE_REGISTER]), "true") ||
             annotation(tree, PIHOLE_STATUS).len || annotation(tree, PIHOLE_MANAGED_BY).len);
 }
 
@@ -87,7 +87,7 @@ bool view_has_names(const struct kind *kind, const struct value *tree)
 static const char *write_what(const struct names *names)
 {
     AUTO_BUFFER out = {0};
-    struct text instances = text_trim(names->wishes.at[PIHOLE_INSTANCES]);
+    struct text instances = text_trim(names->desired.at[PIHOLE_INSTANCES]);
     for (size_t i = 0; i < names->wanted.count; i++)
         buffer_printf(&out, "%s%s", i ? ", " : "", names->wanted.items[i]);
     if (out.len && instances.len)

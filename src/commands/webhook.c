@@ -6,8 +6,8 @@
 #include "base/url.h"
 #include "commands/manifest.h"
 #include "commands/rights.h"
-#include "doors/admission/admission.h"
-#include "doors/admission/cert_files.h"
+#include "frontends/admission/admission.h"
+#include "frontends/admission/cert_files.h"
 #include "kinds/kinds.h"
 #include "store/cluster/webhook_keeper.h"
 
@@ -20,8 +20,9 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .alias = "webhook-cert-path",
      .type = OPTION_TEXT,
      .placeholder = "PATH",
-     .doc = "Folder with tls.crt and tls.key of the admission door; they may change at any time. "
-            "Without it they are made in a cluster."},
+     .doc =
+         "Folder with tls.crt and tls.key of the admission webhook; they may change at any time. "
+         "Without it they are made in a cluster."},
     {.name = "admission-strict",
      .type = OPTION_FLAG,
      .doc = "Deny what is only warned of else: a record whose class is missing or cannot sign for "
@@ -45,7 +46,7 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
 struct webhook {
     struct webhook_options options;
     enum finding_level level;
-    struct admission *door;
+    struct admission *frontend;
     struct cert_files *files;      // NULL: the keeper's
     struct webhook_keeper *keeper; // NULL: the files'
     struct watch_memory memory;
@@ -62,7 +63,7 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
                 struct error *err)
 {
     const struct webhook *webhook = context;
-    return admission_set_certificate(webhook->door, certificate_pem, key_pem, err);
+    return admission_set_certificate(webhook->frontend, certificate_pem, key_pem, err);
 }
 
 static void tell_port(void *context, const struct hostport *at, const char *trouble)
@@ -85,7 +86,7 @@ static bool check_url(const struct invocation *invocation, struct error *err)
     return option_blame(invocation, "webhook-url", text, err);
 }
 
-static bool is_door_wanted(const struct invocation *invocation, bool is_cluster)
+static bool is_frontend_wanted(const struct invocation *invocation, bool is_cluster)
 {
     return option_is_set(invocation, "admission") ? option_flag(invocation, "admission")
                                                   : is_cluster;
@@ -93,14 +94,14 @@ static bool is_door_wanted(const struct invocation *invocation, bool is_cluster)
 
 bool webhook_makes_certificates(const struct invocation *invocation, bool is_cluster)
 {
-    return is_cluster && is_door_wanted(invocation, is_cluster) &&
+    return is_cluster && is_frontend_wanted(invocation, is_cluster) &&
            !option_text(invocation, "webhook-cert-dir");
 }
 
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
                            struct error *err)
 {
-    *is_wanted = is_door_wanted(invocation, is_cluster);
+    *is_wanted = is_frontend_wanted(invocation, is_cluster);
     if (*is_wanted && !is_cluster && !option_text(invocation, "webhook-cert-dir"))
         return error_set(err, FAULT_SPEC, "",
                          "--admission on a folder needs --webhook-cert-dir: name a folder with "
@@ -162,10 +163,10 @@ static void open_keeper(struct webhook *webhook, const struct webhook_options *o
 
 // ---- life ---------------------------------------------------------------------------------------
 
-static struct admission *open_door(struct webhook *webhook, struct error *err)
+static struct admission *open_frontend(struct webhook *webhook, struct error *err)
 {
     const struct webhook_options *options = &webhook->options;
-    const struct admission_options door = {
+    const struct admission_options frontend = {
         .address = options->api ? "" : "127.0.0.1",
         .port = (uint16_t)option_int(options->invocation, "webhook-port"),
         .kinds = kinds,
@@ -174,7 +175,7 @@ static struct admission *open_door(struct webhook *webhook, struct error *err)
         .listening = tell_port,
         .context = webhook,
     };
-    return admission_new(options->process->world.loop, &door, err);
+    return admission_new(options->process->world.loop, &frontend, err);
 }
 
 struct webhook *webhook_new(const struct webhook_options *options, struct error *err)
@@ -184,8 +185,8 @@ struct webhook *webhook_new(const struct webhook_options *options, struct error 
     struct webhook *webhook = mem_new_of(struct webhook);
     webhook->options = *options;
     webhook->level = option_flag(invocation, "admission-strict") ? FINDING_ERROR : FINDING_WARNING;
-    webhook->door = open_door(webhook, err);
-    if (!webhook->door) {
+    webhook->frontend = open_frontend(webhook, err);
+    if (!webhook->frontend) {
         webhook_free(webhook);
         return NULL;
     }
@@ -194,7 +195,7 @@ struct webhook *webhook_new(const struct webhook_options *options, struct error 
     else
         open_keeper(webhook, options);
     log_line(options->process->log, LOG_INFO, "serving admission",
-             LOG_INT("port", admission_port(webhook->door)), LOG_END);
+             LOG_INT("port", admission_port(webhook->frontend)), LOG_END);
     return webhook;
 }
 
@@ -204,7 +205,7 @@ void webhook_free(struct webhook *webhook)
         return;
     cert_files_free(webhook->files);
     webhook_keeper_free(webhook->keeper);
-    admission_free(webhook->door);
+    admission_free(webhook->frontend);
     free(webhook);
 }
 
@@ -223,13 +224,13 @@ void webhook_reload(struct webhook *webhook)
 void webhook_drain(struct webhook *webhook)
 {
     if (webhook)
-        admission_drain(webhook->door);
+        admission_drain(webhook->frontend);
 }
 
 void webhook_write_metrics(const struct webhook *webhook, struct buffer *out)
 {
     if (webhook)
-        admission_write_metrics(webhook->door, out);
+        admission_write_metrics(webhook->frontend, out);
 }
 
 static size_t certificate_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
@@ -244,7 +245,7 @@ static size_t certificate_checks(struct webhook *webhook, struct store_check *ou
 
 size_t webhook_checks(struct webhook *webhook, struct store_check *out, size_t capacity)
 {
-    const char *trouble = webhook ? admission_trouble(webhook->door) : NULL;
+    const char *trouble = webhook ? admission_trouble(webhook->frontend) : NULL;
     if (!webhook || !capacity)
         return 0;
     if (trouble) {

@@ -7,8 +7,8 @@
 #include "commands/process.h"
 #include "engine/engine.h"
 
-// The admission door of `signpost run`, with its options: which kinds it judges, what it asks the
-// engine, where its certificate comes from.
+// The admission webhook of `signpost run`, with its options: which kinds it judges, what it asks
+// the engine, where its certificate comes from.
 
 // The first say whose certificates they are, and so which rights it takes.
 enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 5 };
@@ -20,8 +20,8 @@ struct webhook_options {
     const struct process_world *process;
     const struct invocation *invocation;
     struct engine *engine;
-    // In a cluster; NULL on a folder, where the door is at 127.0.0.1 and brings no certificate of
-    // its own.
+    // In a cluster; NULL on a folder, where the frontend is at 127.0.0.1 and brings no certificate
+    // of its own.
     struct api *api;
     const char *namespace_;                                     // our own
     void (*note)(void *context, const struct store_note *note); // events; may be NULL
@@ -29,10 +29,10 @@ struct webhook_options {
 };
 
 struct webhook;
-// Is the door wanted? By default in a cluster. Fails (exit 2) where options do not go together.
+// Is the frontend wanted? By default in a cluster. Fails (exit 2) where options do not go together.
 bool webhook_check_options(const struct invocation *invocation, bool is_cluster, bool *is_wanted,
                            struct error *err);
-// Does the door make certificates of its own? They take rights.
+// Does the frontend make certificates of its own? They take rights.
 bool webhook_makes_certificates(const struct invocation *invocation, bool is_cluster);
 // Opens the port. Fails when it is taken.
 struct webhook *webhook_new(const struct webhook_options *options, struct error *err);

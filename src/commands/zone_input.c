@@ -11,7 +11,7 @@
 enum {
     CLASS_IN = 1,
     FILE_OCTETS_MAX = 512 << 20, // all files together
-    VERDICTS_MAX = 10000,        // that are kept to be told
+    RESULTS_MAX = 10000,         // that are kept to be told
 };
 
 // Where a record stands. One for each, so it is small.
@@ -33,7 +33,7 @@ struct unsigned_record {
     uint8_t owner_len;
     uint8_t owner[DNAME_MAX];
 };
-struct verdict {
+struct result {
     const struct tag *tag;
     struct zone_outcome outcome;
 };
@@ -63,9 +63,9 @@ struct zone_input {
     struct rrset *soa;
     struct spot soa_at;
     struct buffer rdata;
-    struct verdict *verdicts;
-    size_t verdict_count;
-    size_t verdict_capacity;
+    struct result *results;
+    size_t result_count;
+    size_t result_capacity;
 };
 
 bool zone_name_read(const char *text, uint8_t out[DNAME_MAX], struct dname *name, struct error *err)
@@ -158,7 +158,7 @@ static void pass_over(struct zone_input *input, const struct zone_file_entry *en
 {
     if (!input->signed_count++)
         input->signed_at = spot_of(input, entry);
-    if (input->has_key || input->stray_count == VERDICTS_MAX)
+    if (input->has_key || input->stray_count == RESULTS_MAX)
         return;
     mem_reserve(&input->strays, &input->stray_capacity, input->stray_count + 1);
     struct unsigned_record *stray = &input->strays[input->stray_count++];
@@ -395,19 +395,19 @@ static bool include(void *context, struct text path, const char *from, struct te
     return true;
 }
 
-// ---- verdicts -----------------------------------------------------------------------------------
+// ---- results ------------------------------------------------------------------------------------
 
-static void take_verdict(void *context, const void *tag, const struct zone_outcome *outcome)
+static void take_result(void *context, const void *tag, const struct zone_outcome *outcome)
 {
     struct zone_input *input = context;
     if (outcome->reason == ZONE_FINE && !outcome->warnings)
         return;
-    if (input->verdict_count == VERDICTS_MAX) {
+    if (input->result_count == RESULTS_MAX) {
         input->report->counts[outcome->reason == ZONE_FINE ? REPORT_WARNING : REPORT_ERROR]++;
         return;
     }
-    mem_reserve(&input->verdicts, &input->verdict_capacity, input->verdict_count + 1);
-    input->verdicts[input->verdict_count++] = (struct verdict){tag, *outcome};
+    mem_reserve(&input->results, &input->result_capacity, input->result_count + 1);
+    input->results[input->result_count++] = (struct result){tag, *outcome};
 }
 
 static void tell(struct zone_input *input, const struct tag *tag, enum report_level level,
@@ -424,14 +424,14 @@ static void tell(struct zone_input *input, const struct tag *tag, enum report_le
                      buffer_text(&text).at);
 }
 
-static void tell_verdict(struct zone_input *input, const struct verdict *verdict)
+static void tell_result(struct zone_input *input, const struct result *result)
 {
-    if (verdict->outcome.reason != ZONE_FINE)
-        tell(input, verdict->tag, REPORT_ERROR, verdict->outcome.reason);
-    for (uint32_t warnings = verdict->outcome.warnings; warnings; warnings &= warnings - 1) {
+    if (result->outcome.reason != ZONE_FINE)
+        tell(input, result->tag, REPORT_ERROR, result->outcome.reason);
+    for (uint32_t warnings = result->outcome.warnings; warnings; warnings &= warnings - 1) {
         enum zone_reason reason = ZONE_TTL_MISMATCH + (unsigned)__builtin_ctz(warnings);
         if (reason != ZONE_DUPLICATE)
-            tell(input, verdict->tag, REPORT_WARNING, reason);
+            tell(input, result->tag, REPORT_WARNING, reason);
     }
 }
 
@@ -534,9 +534,9 @@ static void tell_signed(struct zone_input *input)
 static void judge(struct zone_input *input)
 {
     set_frame(input);
-    zone_compiler_settle(input->compiler, take_verdict, input);
-    for (size_t i = 0; i < input->verdict_count; i++)
-        tell_verdict(input, &input->verdicts[i]);
+    zone_compiler_settle(input->compiler, take_result, input);
+    for (size_t i = 0; i < input->result_count; i++)
+        tell_result(input, &input->results[i]);
     tell_fault(input);
     zone_compiler_warnings(input->compiler, take_warning, input);
     tell_signed(input);
@@ -566,7 +566,7 @@ void zone_input_free(struct zone_input *input)
     }
     free(input->files);
     free(input->folder);
-    free(input->verdicts);
+    free(input->results);
     free(input->strays);
     buffer_done(&input->rdata);
     rrset_unref(input->soa);

@@ -8,8 +8,8 @@
 #include "commands/manifest_files.h"
 #include "commands/settings.h"
 #include "controllers/zone/fallbacks.h"
-#include "controllers/zone/forest.h"
 #include "controllers/zone/zone_controller.h"
+#include "controllers/zone/zone_tree.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
 
@@ -24,8 +24,8 @@ struct entry {
 struct zone_manifests {
     struct report *report;
     struct fallbacks *fallbacks;
-    struct forest_settings settings;
-    struct forest *forest;
+    struct zone_tree_settings settings;
+    struct zone_tree *zone_tree;
     struct check_set set;
     struct manifest_files files;
     const struct zone_ages *ages; // or NULL
@@ -52,7 +52,7 @@ static void put(struct zone_manifests *zones, const struct kind *kind, const str
     const struct entry entry = {object_new(kind, NULL, tree), place};
     mem_reserve(&zones->entries, &zones->capacity, zones->count + 1);
     zones->entries[zones->count++] = entry;
-    forest_put(zones->forest, entry.object);
+    zone_tree_put(zones->zone_tree, entry.object);
 }
 
 void zone_manifests_put(struct zone_manifests *zones, const struct document *document,
@@ -167,10 +167,10 @@ static void pass_over_gone(void *context, const struct object *zone, struct dnam
 // All of them are looked at afterwards.
 static void settle(struct zone_manifests *zones)
 {
-    static const struct forest_told silent = {
+    static const struct zone_tree_told silent = {
         .changed = pass_over, .content = pass_over, .gone = pass_over_gone};
     if (!zones->is_settled)
-        forest_settle(zones->forest, &silent);
+        zone_tree_settle(zones->zone_tree, &silent);
     zones->is_settled = true;
 }
 
@@ -184,7 +184,7 @@ static void tell(struct zone_manifests *zones, const struct entry *entry, enum r
 }
 
 static void tell_warnings(struct zone_manifests *zones, const struct entry *entry,
-                          const struct forest_warning *warnings, size_t count)
+                          const struct zone_tree_warning *warnings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         tell(zones, entry, REPORT_WARNING, warnings[i].reason, warnings[i].text);
@@ -208,8 +208,8 @@ static void tell_unaccepted(struct zone_manifests *zones, const struct entry *en
 
 static void judge_zone(struct zone_manifests *zones, struct arena *arena, const struct entry *entry)
 {
-    struct forest_zone zone;
-    if (!forest_zone(zones->forest, arena, entry->object, &zone) ||
+    struct zone_tree_zone zone;
+    if (!zone_tree_zone(zones->zone_tree, arena, entry->object, &zone) ||
         !is_wanted(zones, zone.has_fqdn, zone.fqdn))
         return;
     if (zone.accepted != REASON_ACCEPTED)
@@ -223,18 +223,18 @@ static void judge_zone(struct zone_manifests *zones, struct arena *arena, const 
 static bool is_of_wanted(struct zone_manifests *zones, struct arena *arena,
                          const struct object *object)
 {
-    struct forest_zone zone;
+    struct zone_tree_zone zone;
     if (object->kind == &record_kind)
-        object = forest_home(zones->forest, object);
-    bool has_zone = object && forest_zone(zones->forest, arena, object, &zone);
+        object = zone_tree_home(zones->zone_tree, object);
+    bool has_zone = object && zone_tree_zone(zones->zone_tree, arena, object, &zone);
     return is_wanted(zones, has_zone && zone.has_fqdn, has_zone ? zone.fqdn : (struct dname){0});
 }
 
 static void judge_record(struct zone_manifests *zones, struct arena *arena,
                          const struct entry *entry)
 {
-    struct forest_record record;
-    if (!forest_record(zones->forest, arena, entry->object, &record) ||
+    struct zone_tree_record record;
+    if (!zone_tree_record(zones->zone_tree, arena, entry->object, &record) ||
         !is_of_wanted(zones, arena, entry->object))
         return;
     if (record.accepted != REASON_ADOPTED)
@@ -320,9 +320,9 @@ struct zone *zone_manifests_zone(struct zone_manifests *zones, struct dname apex
     CLEANUP(arena) struct arena *arena = arena_new();
     settle(zones);
     for (size_t i = 0; i < zones->count; i++) {
-        struct forest_zone zone;
+        struct zone_tree_zone zone;
         const struct object *object = zones->entries[i].object;
-        if (object->kind == &zone_kind && forest_zone(zones->forest, arena, object, &zone) &&
+        if (object->kind == &zone_kind && zone_tree_zone(zones->zone_tree, arena, object, &zone) &&
             zone.is_live && dname_equal(zone.fqdn, apex))
             return zone_compiler_zone(zone.compiler, serial_of(arena, object));
     }
@@ -340,10 +340,10 @@ static bool find_group(const void *context, struct text name, struct zone_limits
     return true;
 }
 
-static struct forest_settings settings_of(const struct zone_settings *settings,
-                                          const struct fallbacks *fallbacks)
+static struct zone_tree_settings settings_of(const struct zone_settings *settings,
+                                             const struct fallbacks *fallbacks)
 {
-    return (struct forest_settings){
+    return (struct zone_tree_settings){
         .is_open = !strcmp(settings->claims, "open"),
         .fallbacks = fallbacks_items(fallbacks),
         .fallback_count = fallbacks_count(fallbacks),
@@ -362,7 +362,7 @@ struct zone_manifests *zone_manifests_new(const struct invocation *invocation,
     zones->report = report;
     zones->fallbacks = fallbacks;
     zones->settings = settings_of(settings, fallbacks);
-    zones->forest = forest_new(&zones->settings);
+    zones->zone_tree = zone_tree_new(&zones->settings);
     zones->patterns = kind_patterns_new();
     check_set_init(&zones->set, report->arena);
     zones->files =
@@ -374,7 +374,7 @@ void zone_manifests_free(struct zone_manifests *zones)
 {
     if (!zones)
         return;
-    forest_free(zones->forest);
+    zone_tree_free(zones->zone_tree);
     fallbacks_free(zones->fallbacks);
     for (size_t i = 0; i < zones->count; i++)
         object_unref(zones->entries[i].object);

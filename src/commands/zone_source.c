@@ -87,8 +87,8 @@ static void over(void *context, const struct dns_reply *reply)
     loop_stop(fetch->process.world.loop);
 }
 
-static void talk(struct fetch *fetch, const struct hostport *server, int64_t timeout_ms,
-                 struct error *err)
+static void exchange(struct fetch *fetch, const struct hostport *server, int64_t timeout_ms,
+                     struct error *err)
 {
     struct world *world = &fetch->process.world;
     AUTO_BUFFER octets = {0};
@@ -116,7 +116,7 @@ static struct zone *fetch_with(const struct invocation *invocation, const struct
     if (!process_world_init(&fetch.process, invocation, err))
         return NULL;
     fetch.transfer = transfer_new(apex, key);
-    talk(&fetch, server, option_ms(invocation, "timeout"), err);
+    exchange(&fetch, server, option_ms(invocation, "timeout"), err);
     transfer_free(fetch.transfer);
     process_world_done(&fetch.process);
     return fetch.zone;
@@ -194,9 +194,9 @@ static bool is_manifest(const char *path)
     return false;
 }
 
-static bool gather(struct zone_manifests *zones, const struct invocation *invocation,
-                   const char *const *paths, size_t count, struct zone_store *found,
-                   struct error *err)
+static bool read_manifests(struct zone_manifests *zones, const struct invocation *invocation,
+                           const char *const *paths, size_t count, struct zone_store *found,
+                           struct error *err)
 {
     if (!count)
         return zone_store_read(zones, invocation, found, err);
@@ -231,7 +231,7 @@ struct zone *zone_source_compile(const struct invocation *invocation, const char
     CLEANUP(zone_manifests)
     struct zone_manifests *zones = zone_manifests_new(invocation, &report, err);
     struct zone_store found;
-    struct zone *zone = zones && gather(zones, invocation, paths, count, &found, err)
+    struct zone *zone = zones && read_manifests(zones, invocation, paths, count, &found, err)
                             ? compile(zones, &found, apex, &report, err)
                             : NULL;
     report_done(&report);

@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/metric.h"
 #include "controllers/zone/zone_controller.h"
-#include "doors/primary/primary_door.h"
+#include "frontends/primary/primary_frontend.h"
 
 enum { CONFIG_OCTETS_MAX = 4 << 20, KEY_OCTETS_MAX = 4096, LOOK_MS = 10000, LISTEN_MAX = 16 };
 
@@ -44,9 +44,9 @@ struct zones_place {
     struct error fault; // of what was read last; no text: there was none
     bool is_cluster;
     struct engine *engine;
-    struct primary_door *door;
-    struct error door_failure; // why there is none though there should be one
-    struct disk_watch *watch;  // NULL: inotify is not to be had
+    struct primary_frontend *frontend;
+    struct error frontend_failure; // why there is none though there should be one
+    struct disk_watch *watch;      // NULL: inotify is not to be had
     struct loop_timer timer;
 };
 
@@ -205,7 +205,7 @@ void zones_config_use(const struct setup *setup, const struct zones_config *cons
     }
 }
 
-// ---- the door -----------------------------------------------------------------------------------
+// ---- the frontend -------------------------------------------------------------------------------
 
 static bool listen_addresses(const struct zones_place *place, struct hostport *out, size_t *count,
                              struct error *err)
@@ -226,44 +226,44 @@ static bool listen_addresses(const struct zones_place *place, struct hostport *o
     return true;
 }
 
-static bool open_door(struct zones_place *place, struct error *err)
+static bool open_frontend(struct zones_place *place, struct error *err)
 {
     struct hostport listen[LISTEN_MAX];
-    struct primary_door_options options = {
+    struct primary_frontend_options options = {
         .loop = place->process->world.loop,
         .random = place->process->world.random,
         .log = place->process->log,
         .published = engine_published(place->engine),
         .listen = listen,
     };
-    if (place->door || !place->config || !place->config->group_count)
+    if (place->frontend || !place->config || !place->config->group_count)
         return true;
     if (!listen_addresses(place, listen, &options.listen_count, err))
         return false;
-    place->door = primary_door_new(&options, err);
-    if (!place->door)
+    place->frontend = primary_frontend_new(&options, err);
+    if (!place->frontend)
         return error_prefix(err, "--primary-listen: ");
-    error_clear(&place->door_failure);
-    if (primary_door_is_ipv4_fallback(place->door))
+    error_clear(&place->frontend_failure);
+    if (primary_frontend_is_ipv4_fallback(place->frontend))
         log_line(place->process->log, LOG_WARN,
                  "this machine has no IPv6; zones are served over IPv4 alone", LOG_END);
-    primary_door_set_config(place->door, place->config);
+    primary_frontend_set_config(place->frontend, place->config);
     return true;
 }
 
 // ---- following the file -------------------------------------------------------------------------
 
-static void open_door_later(struct zones_place *place)
+static void open_frontend_later(struct zones_place *place)
 {
     struct error err;
-    if (open_door(place, &err)) {
-        error_clear(&place->door_failure);
+    if (open_frontend(place, &err)) {
+        error_clear(&place->frontend_failure);
         return;
     }
-    if (strcmp(err.text, place->door_failure.text) != 0)
+    if (strcmp(err.text, place->frontend_failure.text) != 0)
         log_line(place->process->log, LOG_ERROR, "zones cannot be served",
                  LOG_TEXT("error", err.text), LOG_END);
-    place->door_failure = err;
+    place->frontend_failure = err;
 }
 
 static void use(struct zones_place *place, struct zones_config *config)
@@ -271,11 +271,11 @@ static void use(struct zones_place *place, struct zones_config *config)
     struct zones_config *old = place->config;
     place->config = config;
     place->shown = config;
-    if (place->door)
-        primary_door_set_config(place->door, config);
+    if (place->frontend)
+        primary_frontend_set_config(place->frontend, config);
     engine_set_zones(place->engine, config);
     zones_config_free(old);
-    open_door_later(place);
+    open_frontend_later(place);
 }
 
 static void log_wrong(const struct zones_place *place)
@@ -336,7 +336,7 @@ static void tick(void *context)
 {
     struct zones_place *place = context;
     look(place);
-    open_door_later(place);
+    open_frontend_later(place);
     watch_folders(place);
     loop_timer_set(place->process->world.loop, &place->timer, LOOK_MS);
 }
@@ -390,7 +390,7 @@ bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_
         return false;
     if (!place->path)
         return true;
-    if (!open_door(place, err))
+    if (!open_frontend(place, err))
         return false;
     place->watch = disk_watch_new(loop, changed, place, &ignored);
     place->timer = (struct loop_timer){.call = tick, .context = place};
@@ -406,8 +406,8 @@ void zones_place_close(struct zones_place *place)
     loop_timer_cancel(place->process->world.loop, &place->timer);
     disk_watch_free(place->watch);
     place->watch = NULL;
-    primary_door_free(place->door);
-    place->door = NULL;
+    primary_frontend_free(place->frontend);
+    place->frontend = NULL;
 }
 
 void zones_place_reload(struct zones_place *place)
@@ -418,11 +418,11 @@ void zones_place_reload(struct zones_place *place)
 
 static bool check_primary(const struct zones_place *place, struct store_check *out)
 {
-    const char *trouble = place->door_failure.text;
-    if ((!place->door && !trouble[0]) || !place->config || !place->config->group_count)
+    const char *trouble = place->frontend_failure.text;
+    if ((!place->frontend && !trouble[0]) || !place->config || !place->config->group_count)
         return false;
-    if (place->door)
-        trouble = primary_door_trouble(place->door);
+    if (place->frontend)
+        trouble = primary_frontend_trouble(place->frontend);
     *out = (struct store_check){.name = "primary", .is_ok = !trouble, .text = trouble};
     return true;
 }
@@ -455,6 +455,6 @@ void zones_place_write_metrics(const struct zones_place *place, struct buffer *o
     metric_write_head(out, "signpost_zones_config_ok", "gauge",
                       "1 when the zones configuration could be used as it was read last.");
     buffer_printf(out, "signpost_zones_config_ok %d\n", !place->fault.text[0]);
-    if (place->door)
-        primary_door_write_metrics(place->door, out);
+    if (place->frontend)
+        primary_frontend_write_metrics(place->frontend, out);
 }

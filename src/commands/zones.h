@@ -34,11 +34,11 @@ struct zones_place *zones_place_new(struct process_world *process,
 void zones_place_free(struct zones_place *place); // accepts NULL; after the engine
 // What settings point to: behind it the configuration of now, or NULL.
 const struct zones_config *const *zones_place_config(const struct zones_place *place);
-// Opens the door once there is a group of servers. Fails with the address that will never be
+// Opens the frontend once there is a group of servers. Fails with the address that will never be
 // listened at; one that is taken or not there is tried again, and a check fails meanwhile.
 bool zones_place_open(struct zones_place *place, struct engine *engine, bool is_cluster,
                       struct error *err);
-void zones_place_close(struct zones_place *place);  // the door; before the engine
+void zones_place_close(struct zones_place *place);  // the frontend; before the engine
 void zones_place_reload(struct zones_place *place); // SIGHUP
 // Lines of /readyz: `zones-config`, which never makes the whole unready as the configuration before
 // stays in use, and `primary`, once there is a group of servers. Texts live until the next turn of

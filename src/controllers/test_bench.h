@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of this room: objects from JSON in single quotes, and what a verdict says as text.
+// For tests of this room: objects from JSON in single quotes, and what a decision says as text.
 
 #include <string.h>
 
@@ -48,10 +48,10 @@ static inline const char *message_of(struct arena *arena, const struct value *st
     return "";
 }
 
-static inline const char *note_of(const struct verdict *verdict, const char *reason)
+static inline const char *note_of(const struct decision *decision, const char *reason)
 {
-    for (size_t i = 0; i < verdict->note_count; i++)
-        if (strcmp(verdict->notes[i].reason, reason) == 0)
-            return verdict->notes[i].text;
+    for (size_t i = 0; i < decision->note_count; i++)
+        if (strcmp(decision->notes[i].reason, reason) == 0)
+            return decision->notes[i].text;
     return NULL;
 }

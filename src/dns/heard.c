@@ -42,10 +42,9 @@ static bool refuse_told(unsigned peer_error, unsigned rcode, struct error *err)
     return refuse(err, FAULT_AUTH, rcode, name, text);
 }
 
-bool heard_verdict(enum tsig_verdict verdict, unsigned peer_error, unsigned rcode,
-                   struct error *err)
+bool heard_result(enum tsig_result result, unsigned peer_error, unsigned rcode, struct error *err)
 {
-    switch (verdict) {
+    switch (result) {
     case TSIG_GOOD:
         return true;
     case TSIG_ABSENT:

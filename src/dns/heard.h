@@ -14,7 +14,6 @@ bool heard_questions(struct wire *wire, const struct wire_header *header, struct
                      uint16_t type);
 // True for GOOD. Else fault AUTH (AGAIN if it is malformed) and a code such as "BADKEY", or that of
 // the reply's own RCODE if it is not signed at all.
-bool heard_verdict(enum tsig_verdict verdict, unsigned peer_error, unsigned rcode,
-                   struct error *err);
+bool heard_result(enum tsig_result result, unsigned peer_error, unsigned rcode, struct error *err);
 // True for NOERROR. Else its code: REFUSED and NOTAUTH are fault AUTH, others AGAIN.
 bool heard_rcode(unsigned rcode, struct error *err);

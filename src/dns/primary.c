@@ -61,8 +61,8 @@ static unsigned judge_shape(struct primary_answer *answer, const struct primary_
     return answer->asked.opcode == OPCODE_QUERY ? RCODE_FORMERR : RCODE_NOTIMP;
 }
 
-static enum tsig_verdict verify(struct primary_answer *answer,
-                                const struct primary_request *request, const struct tsig_key *key)
+static enum tsig_result verify(struct primary_answer *answer, const struct primary_request *request,
+                               const struct tsig_key *key)
 {
     size_t stripped_len;
     unsigned peer_error;
@@ -88,16 +88,16 @@ static unsigned judge_signature(struct primary_answer *answer,
         [TSIG_REFUSED_BY_PEER] = {RCODE_FORMERR, 0, false},
     };
     const struct tsig_key *key = NULL;
-    enum tsig_verdict verdict = tsig_find(request->octets, &answer->found);
-    if (verdict == TSIG_GOOD) {
+    enum tsig_result result = tsig_find(request->octets, &answer->found);
+    if (result == TSIG_GOOD) {
         key =
             calls->key(calls->context, (struct dname){answer->found.name, answer->found.name_len});
-        verdict = key ? verify(answer, request, key) : TSIG_BADKEY;
+        result = key ? verify(answer, request, key) : TSIG_BADKEY;
     }
-    answer->signer = outcomes[verdict].is_signed ? key : NULL;
-    answer->told.key = verdict == TSIG_GOOD ? key : NULL;
-    answer->told.tsig_error = outcomes[verdict].error;
-    return outcomes[verdict].rcode;
+    answer->signer = outcomes[result].is_signed ? key : NULL;
+    answer->told.key = result == TSIG_GOOD ? key : NULL;
+    answer->told.tsig_error = outcomes[result].error;
+    return outcomes[result].rcode;
 }
 
 static unsigned judge_head(struct primary_answer *answer, const struct primary_request *request,

@@ -73,9 +73,9 @@ static bool check_signature(struct text octets, const struct tsig_key *key, int6
     struct tsig_mac own;
     size_t stripped_len;
     unsigned peer_error;
-    enum tsig_verdict verdict =
+    enum tsig_result result =
         tsig_verify(octets, key, unix_s, mac, &stripped_len, &own, &peer_error);
-    return heard_verdict(verdict, peer_error, rcode, err);
+    return heard_result(result, peer_error, rcode, err);
 }
 
 bool primary_reply(struct text octets, uint16_t id, struct dname apex, const struct tsig_key *key,

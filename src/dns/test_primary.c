@@ -403,9 +403,9 @@ static void what_does_not_fit_is_truncated_and_has_the_payload_that_was_asked_fo
 
 // ---- TSIG ---------------------------------------------------------------------------------------
 
-static enum tsig_verdict verdict_of(const struct buffer *message, const struct tsig_key *key,
-                                    int64_t unix_s, const struct tsig_mac *request_mac,
-                                    unsigned *peer_error)
+static enum tsig_result result_of(const struct buffer *message, const struct tsig_key *key,
+                                  int64_t unix_s, const struct tsig_mac *request_mac,
+                                  unsigned *peer_error)
 {
     struct tsig_mac mac;
     size_t stripped_len;
@@ -433,7 +433,7 @@ static void a_signed_request_has_a_signed_answer(void **state)
         answer(&served, &request, i % 2, &got);
         assert_int_equal(got.told.rcode, RCODE_NOERROR);
         assert_ptr_equal(got.told.key, &served.key);
-        assert_int_equal(verdict_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
+        assert_int_equal(result_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
                          TSIG_GOOD);
     }
 }
@@ -457,7 +457,7 @@ static void errors_of_a_signed_request_are_signed(void **state)
         assert_true(tsig_sign(&request, &served.key, NOW_S, NULL, &mac, NULL));
         answer(&served, &request, true, &got);
         assert_int_equal(got.told.rcode, rows[i].rcode);
-        assert_int_equal(verdict_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
+        assert_int_equal(result_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
                          TSIG_GOOD);
     }
 }
@@ -482,13 +482,12 @@ static struct told_tsig told_of(struct served *served, const struct buffer *requ
     assert_true(header.has_tsig);
     assert_null(got.told.key);
     assert_int_equal(got.told.kind, PRIMARY_AXFR);
-    assert_int_equal(verdict_of(&got.messages[0], key, NOW_S, mac, &error), TSIG_REFUSED_BY_PEER);
+    assert_int_equal(result_of(&got.messages[0], key, NOW_S, mac, &error), TSIG_REFUSED_BY_PEER);
     assert_int_equal(got.told.tsig_error, error);
     // With another request's MAC only what is unsigned still counts.
     struct tsig_mac other = {.len = mac->len};
     unsigned same;
-    bool is_signed =
-        verdict_of(&got.messages[0], key, NOW_S, &other, &same) != TSIG_REFUSED_BY_PEER;
+    bool is_signed = result_of(&got.messages[0], key, NOW_S, &other, &same) != TSIG_REFUSED_BY_PEER;
     return (struct told_tsig){error, is_signed};
 }
 

@@ -114,7 +114,7 @@ static struct tsig_key key_of(const char *algorithm)
 
 // All that tsig_verify tells.
 struct judged {
-    enum tsig_verdict verdict;
+    enum tsig_result result;
     size_t stripped_len;
     struct tsig_mac mac;
     unsigned peer_error;
@@ -128,17 +128,17 @@ static struct judged judge(struct text octets, const struct tsig_key *key, int64
     char *exact = test_malloc(octets.len + 1);
     char *start = exact + 1; // no octet behind the last one
     memcpy(start, octets.at, octets.len);
-    judged.verdict = tsig_verify((struct text){start, octets.len}, key, unix_s, request_mac,
-                                 &judged.stripped_len, &judged.mac, &judged.peer_error);
+    judged.result = tsig_verify((struct text){start, octets.len}, key, unix_s, request_mac,
+                                &judged.stripped_len, &judged.mac, &judged.peer_error);
     test_free(exact);
     return judged;
 }
 
-static enum tsig_verdict verdict_of(const char *hex, const struct tsig_key *key, int64_t unix_s)
+static enum tsig_result result_of(const char *hex, const struct tsig_key *key, int64_t unix_s)
 {
     AUTO_BUFFER octets = {0};
     add_hex(&octets, hex);
-    return judge(buffer_text(&octets), key, unix_s, NULL).verdict;
+    return judge(buffer_text(&octets), key, unix_s, NULL).result;
 }
 
 static void sign_query(struct buffer *out, const struct tsig_key *key, struct tsig_mac *mac)
@@ -255,12 +255,12 @@ static void replies_of_dnspython_verify_with_the_mac_of_the_request(void **state
         sign_query(&out, &key, &mac);
         add_hex(&reply, vectors[i].reply);
         struct judged judged = judge(buffer_text(&reply), &key, NOW_S, &mac);
-        assert_int_equal(judged.verdict, TSIG_GOOD);
+        assert_int_equal(judged.result, TSIG_GOOD);
         assert_int_equal(judged.mac.len, mac.len);
         assert_int_equal(judged.peer_error, 0);
-        assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, NULL).verdict, TSIG_BADSIG);
+        assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, NULL).result, TSIG_BADSIG);
         mac.octets[mac.len - 1] ^= 1;
-        assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).verdict, TSIG_BADSIG);
+        assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).result, TSIG_BADSIG);
     }
 }
 
@@ -289,7 +289,7 @@ static void what_was_signed_verifies(void **state)
         struct tsig_mac mac;
         sign_query(&out, &key, &mac);
         struct judged judged = judge(buffer_text(&out), &key, NOW_S, NULL);
-        assert_int_equal(judged.verdict, TSIG_GOOD);
+        assert_int_equal(judged.result, TSIG_GOOD);
         assert_int_equal(judged.stripped_len, PLAIN_LEN);
         assert_int_equal(judged.mac.len, mac.len);
         assert_memory_equal(judged.mac.octets, mac.octets, mac.len);
@@ -308,7 +308,7 @@ static void signed_update_still_reads(void **state)
     assert_true(update_delete_set(update, TEXT("www.example.com"), RECORD_A, NULL));
     assert_true(update_write(&out, update, 7, NULL));
     assert_true(tsig_sign(&out, &key, NOW_S, NULL, &mac, NULL));
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_GOOD);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_GOOD);
     assert_true(message_read(arena, buffer_text(&out), &message, NULL));
     assert_int_equal(message.id, 7);
 }
@@ -321,7 +321,7 @@ static void changed_id_of_a_forwarder_does_not_break_the_mac(void **state)
     struct tsig_mac mac;
     sign_query(&out, &key, &mac);
     out.at[0] ^= 0x55;
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_GOOD);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_GOOD);
 }
 
 static void any_changed_bit_is_noticed(void **state)
@@ -333,7 +333,7 @@ static void any_changed_bit_is_noticed(void **state)
     sign_query(&out, &key, &mac);
     for (size_t i = 2 * 8; i < out.len * 8; i++) { // behind the id, which a forwarder may change
         out.at[i / 8] ^= (char)(1 << i % 8);
-        bool is_case = judge(buffer_text(&out), &key, NOW_S, NULL).verdict == TSIG_GOOD;
+        bool is_case = judge(buffer_text(&out), &key, NOW_S, NULL).result == TSIG_GOOD;
         // Names of key and algorithm count in lower case.
         if (is_case && (i % 8 != 5 || i / 8 < PLAIN_LEN))
             fail_msg("bit %zu of octet %zu makes no difference", i % 8, i / 8);
@@ -350,13 +350,13 @@ static void time_counts_within_300_seconds(void **state)
     sign_query(&out, &key, &mac);
     static const struct {
         int64_t distance_s;
-        enum tsig_verdict verdict;
+        enum tsig_result result;
     } rows[] = {{0, TSIG_GOOD},         {300, TSIG_GOOD},     {-300, TSIG_GOOD},
                 {301, TSIG_BADTIME},    {-301, TSIG_BADTIME}, {-NOW_S, TSIG_BADTIME},
                 {1 << 30, TSIG_BADTIME}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct judged judged = judge(buffer_text(&out), &key, NOW_S + rows[i].distance_s, NULL);
-        assert_int_equal(judged.verdict, rows[i].verdict);
+        assert_int_equal(judged.result, rows[i].result);
         assert_int_equal(judged.stripped_len, PLAIN_LEN);
     }
 }
@@ -369,7 +369,7 @@ static void mac_is_checked_before_the_time(void **state)
     struct tsig_mac mac;
     sign_query(&out, &key, &mac);
     out.at[20] ^= 1;
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S + 1000, NULL).verdict, TSIG_BADSIG);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S + 1000, NULL).result, TSIG_BADSIG);
 }
 
 static void other_secret_is_a_bad_signature(void **state)
@@ -381,7 +381,7 @@ static void other_secret_is_a_bad_signature(void **state)
     sign_query(&out, &key, &mac);
     assert_true(
         tsig_key_init(&other, TEXT("signpost.key"), TEXT("hmac-sha256"), TEXT("AAAA"), NULL));
-    assert_int_equal(judge(buffer_text(&out), &other, NOW_S, NULL).verdict, TSIG_BADSIG);
+    assert_int_equal(judge(buffer_text(&out), &other, NOW_S, NULL).result, TSIG_BADSIG);
     tsig_key_done(&other);
 }
 
@@ -395,9 +395,9 @@ static void other_name_or_algorithm_is_a_bad_key(void **state)
     assert_true(
         tsig_key_init(&other, TEXT("signpost.kex"), TEXT("hmac-sha256"), TEXT(SECRET), NULL));
     struct judged judged = judge(buffer_text(&out), &other, NOW_S, NULL);
-    assert_int_equal(judged.verdict, TSIG_BADKEY);
+    assert_int_equal(judged.result, TSIG_BADKEY);
     assert_int_equal(judged.stripped_len, PLAIN_LEN);
-    assert_int_equal(judge(buffer_text(&out), &longer, NOW_S, NULL).verdict, TSIG_BADKEY);
+    assert_int_equal(judge(buffer_text(&out), &longer, NOW_S, NULL).result, TSIG_BADKEY);
     tsig_key_done(&other);
 }
 
@@ -412,7 +412,7 @@ static void time_beyond_48_bits_is_not_signed(void **state)
     assert_false(tsig_sign(&out, &key, INT64_C(1) << 48, NULL, &mac, NULL));
     check_hex(&out, plain_query);
     assert_true(tsig_sign(&out, &key, (INT64_C(1) << 48) - 1, NULL, &mac, NULL));
-    assert_int_equal(judge(buffer_text(&out), &key, (INT64_C(1) << 48) - 1, NULL).verdict,
+    assert_int_equal(judge(buffer_text(&out), &key, (INT64_C(1) << 48) - 1, NULL).result,
                      TSIG_GOOD);
 }
 
@@ -444,10 +444,10 @@ static void signed_badtime_reply_is_told_apart(void **state)
     sign_query(&out, &key, &mac);
     add_hex(&reply, badtime_reply);
     struct judged judged = judge(buffer_text(&reply), &key, NOW_S, &mac);
-    assert_int_equal(judged.verdict, TSIG_REFUSED_BY_PEER);
+    assert_int_equal(judged.result, TSIG_REFUSED_BY_PEER);
     assert_int_equal(judged.peer_error, 18);
     reply.at[reply.len - 1] ^= 1;
-    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).verdict, TSIG_BADSIG);
+    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).result, TSIG_BADSIG);
 }
 
 #define NOTAUTH_REPLY                                                                              \
@@ -472,10 +472,10 @@ static void unsigned_badkey_reply_is_told_apart(void **state)
                                             "0011"
                                             "0000");
     struct judged judged = judge(buffer_text(&reply), &key, NOW_S, &mac);
-    assert_int_equal(judged.verdict, TSIG_REFUSED_BY_PEER);
+    assert_int_equal(judged.result, TSIG_REFUSED_BY_PEER);
     assert_int_equal(judged.peer_error, 17);
     assert_string_equal(tsig_error_name(judged.peer_error), "BADKEY");
-    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, NULL).result, TSIG_MALFORMED);
 }
 
 static void unsigned_reply_without_error_is_no_answer(void **state)
@@ -492,7 +492,7 @@ static void unsigned_reply_without_error_is_no_answer(void **state)
                                             "1234"
                                             "0000"
                                             "0000");
-    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).verdict, TSIG_MALFORMED);
+    assert_int_equal(judge(buffer_text(&reply), &key, NOW_S, &mac).result, TSIG_MALFORMED);
 }
 
 // ---- foreign octets -----------------------------------------------------------------------------
@@ -504,7 +504,7 @@ static void message_without_tsig_is_told_apart(void **state)
     AUTO_BUFFER out = {0};
     add_hex(&out, plain_query);
     struct judged judged = judge(buffer_text(&out), &key, NOW_S, NULL);
-    assert_int_equal(judged.verdict, TSIG_ABSENT);
+    assert_int_equal(judged.result, TSIG_ABSENT);
     assert_int_equal(judged.stripped_len, PLAIN_LEN);
     assert_int_equal(judged.mac.len, 0);
 }
@@ -518,7 +518,7 @@ static void truncated_macs_are_refused(void **state)
     sign_query(&out, &key, &mac);
     static const struct {
         size_t len;
-        enum tsig_verdict verdict;
+        enum tsig_result result;
     } rows[] = {{31, TSIG_BADSIG}, {16, TSIG_BADSIG}, {15, TSIG_MALFORMED}, {0, TSIG_MALFORMED}};
     size_t mac_at = out.len - 6 - 32;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -528,7 +528,7 @@ static void truncated_macs_are_refused(void **state)
         buffer_add(&cut, out.at + out.len - 6, 6);
         cut.at[mac_at - 1] = (char)rows[i].len;
         cut.at[PLAIN_LEN + 14 + 9] = (char)(0x3d - gone);
-        assert_int_equal(judge(buffer_text(&cut), &key, NOW_S, NULL).verdict, rows[i].verdict);
+        assert_int_equal(judge(buffer_text(&cut), &key, NOW_S, NULL).result, rows[i].result);
     }
 }
 
@@ -540,7 +540,7 @@ static void two_tsig_records_are_malformed(void **state)
     struct tsig_mac mac;
     sign_query(&out, &key, &mac);
     assert_true(tsig_sign(&out, &key, NOW_S, NULL, &mac, NULL));
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_MALFORMED);
 }
 
 static void tsig_before_another_record_is_malformed(void **state)
@@ -552,7 +552,7 @@ static void tsig_before_another_record_is_malformed(void **state)
     sign_query(&out, &key, &mac);
     add_hex(&out, "0000290200000000000000");
     out.at[11]++;
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_MALFORMED);
 }
 
 static void tsig_outside_the_additional_section_is_malformed(void **state)
@@ -565,7 +565,7 @@ static void tsig_outside_the_additional_section_is_malformed(void **state)
         sign_query(&out, &key, &mac);
         out.at[11]--;
         out.at[i]++;
-        assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+        assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_MALFORMED);
     }
 }
 
@@ -577,7 +577,7 @@ static void octets_behind_the_tsig_are_malformed(void **state)
     struct tsig_mac mac;
     sign_query(&out, &key, &mac);
     buffer_add_char(&out, 0);
-    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+    assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result, TSIG_MALFORMED);
 }
 
 #define QUERY_HEAD                                                                                 \
@@ -621,11 +621,11 @@ static void fields_out_of_shape_are_malformed(void **state)
         QUERY_HEAD "c02100fa00ff00000000"
                    "003d" SHA256 FIELDS, // owner points at itself
     };
-    assert_int_equal(verdict_of(QUERY_HEAD TSIG_HEAD "003d" SHA256 FIELDS, &key, NOW_S), TSIG_GOOD);
+    assert_int_equal(result_of(QUERY_HEAD TSIG_HEAD "003d" SHA256 FIELDS, &key, NOW_S), TSIG_GOOD);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        enum tsig_verdict verdict = verdict_of(rows[i], &key, NOW_S);
-        if (verdict != TSIG_MALFORMED)
-            fail_msg("row %zu: verdict %d", i, verdict);
+        enum tsig_result result = result_of(rows[i], &key, NOW_S);
+        if (result != TSIG_MALFORMED)
+            fail_msg("row %zu: result %d", i, result);
     }
 }
 
@@ -641,7 +641,7 @@ static void mac_longer_than_the_digest_is_malformed(void **state)
                                        "0000"
                                        "0000");
     struct judged judged = judge(buffer_text(&out), &key, NOW_S, NULL);
-    assert_int_equal(judged.verdict, TSIG_MALFORMED);
+    assert_int_equal(judged.result, TSIG_MALFORMED);
     assert_int_equal(judged.mac.len, 0);
 }
 
@@ -654,7 +654,7 @@ static void no_other_octet_is_read_than_the_message_has(void **state)
     sign_query(&out, &key, &mac);
     for (size_t len = 0; len < out.len; len++) {
         struct text cut = {out.at, len};
-        assert_int_equal(judge(cut, &key, NOW_S, NULL).verdict, TSIG_MALFORMED);
+        assert_int_equal(judge(cut, &key, NOW_S, NULL).result, TSIG_MALFORMED);
     }
     struct judged judged = {0};
     assert_int_equal(tsig_verify((struct text){0}, &key, NOW_S, NULL, &judged.stripped_len,
@@ -679,7 +679,7 @@ static void octets_at_random_never_verify(void **state)
         AUTO_BUFFER whole = {0};
         sign_query(&whole, &key, &mac);
         bool is_same = memcmp(whole.at, out.at, out.len) == 0;
-        assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).verdict == TSIG_GOOD, is_same);
+        assert_int_equal(judge(buffer_text(&out), &key, NOW_S, NULL).result == TSIG_GOOD, is_same);
     }
 }
 

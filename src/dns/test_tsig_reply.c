@@ -77,8 +77,8 @@ static struct tsig_key key_of(const char *name)
     return key;
 }
 
-static enum tsig_verdict verify(const char *hex, const struct tsig_key *key, int64_t unix_s,
-                                const struct tsig_mac *request_mac, struct tsig_mac *mac)
+static enum tsig_result verify(const char *hex, const struct tsig_key *key, int64_t unix_s,
+                               const struct tsig_mac *request_mac, struct tsig_mac *mac)
 {
     AUTO_BUFFER octets = {0};
     size_t stripped_len;
@@ -88,8 +88,8 @@ static enum tsig_verdict verify(const char *hex, const struct tsig_key *key, int
                        &peer_error);
 }
 
-static enum tsig_verdict verify_later(const struct buffer *octets, const struct tsig_key *key,
-                                      const char *between_hex, struct tsig_mac *mac)
+static enum tsig_result verify_later(const struct buffer *octets, const struct tsig_key *key,
+                                     const char *between_hex, struct tsig_mac *mac)
 {
     AUTO_BUFFER between = {0};
     unsigned peer_error;
@@ -173,7 +173,7 @@ static void a_later_message_has_its_own_time(void **state)
 
 // ---- whose a request is -------------------------------------------------------------------------
 
-static enum tsig_verdict find(const char *hex, struct tsig_found *found)
+static enum tsig_result find(const char *hex, struct tsig_found *found)
 {
     AUTO_BUFFER octets = {0};
     add_hex(&octets, hex);

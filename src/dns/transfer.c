@@ -17,7 +17,7 @@ enum {
 };
 
 // Neighbours in the answer, which become one set.
-struct gathered {
+struct input_objects {
     uint8_t owner_octets[DNAME_MAX];
     struct dname owner;
     uint16_t type;
@@ -42,7 +42,7 @@ struct transfer {
     size_t kept_octets; // uncompressed
     bool is_complete;
     struct rrset *soa;
-    struct gathered gathered;
+    struct input_objects input_objects;
     struct rrset **sets;
     size_t count;
     size_t capacity;
@@ -65,8 +65,8 @@ void transfer_free(struct transfer *transfer)
         rrset_unref(transfer->sets[i]);
     rrset_unref(transfer->soa);
     free(transfer->sets);
-    free(transfer->gathered.texts);
-    buffer_done(&transfer->gathered.rdatas);
+    free(transfer->input_objects.texts);
+    buffer_done(&transfer->input_objects.rdatas);
     buffer_done(&transfer->unsigned_octets);
     free(transfer);
 }
@@ -104,9 +104,9 @@ static bool check_first(struct transfer *transfer, struct text octets, int64_t u
     struct tsig_mac mac;
     size_t stripped_len;
     unsigned peer_error;
-    enum tsig_verdict verdict = tsig_verify(octets, transfer->key, unix_s, &transfer->mac,
-                                            &stripped_len, &mac, &peer_error);
-    if (!heard_verdict(verdict, peer_error, rcode, err))
+    enum tsig_result result = tsig_verify(octets, transfer->key, unix_s, &transfer->mac,
+                                          &stripped_len, &mac, &peer_error);
+    if (!heard_result(result, peer_error, rcode, err))
         return false;
     transfer->mac = mac;
     return true;
@@ -116,12 +116,12 @@ static bool check_later(struct transfer *transfer, struct text octets, int64_t u
                         unsigned rcode, struct error *err)
 {
     unsigned peer_error;
-    enum tsig_verdict verdict =
+    enum tsig_result result =
         tsig_verify_later(octets, transfer->key, unix_s, buffer_text(&transfer->unsigned_octets),
                           &transfer->mac, &peer_error);
-    if (verdict == TSIG_ABSENT)
-        return take_unsigned(transfer, octets) || heard_verdict(verdict, 0, rcode, err);
-    if (!heard_verdict(verdict, peer_error, rcode, err))
+    if (result == TSIG_ABSENT)
+        return take_unsigned(transfer, octets) || heard_result(result, 0, rcode, err);
+    if (!heard_result(result, peer_error, rcode, err))
         return false;
     transfer->unsigned_count = 0;
     buffer_clear(&transfer->unsigned_octets);
@@ -141,32 +141,33 @@ static bool check_signature(struct transfer *transfer, struct text octets, int64
 
 static void end_set(struct transfer *transfer)
 {
-    struct gathered *gathered = &transfer->gathered;
-    if (!gathered->count)
+    struct input_objects *input_objects = &transfer->input_objects;
+    if (!input_objects->count)
         return;
-    const char *at = buffer_text(&gathered->rdatas).at;
-    for (size_t i = 0; i < gathered->count; i++) {
-        gathered->texts[i].at = at;
-        at += gathered->texts[i].len;
+    const char *at = buffer_text(&input_objects->rdatas).at;
+    for (size_t i = 0; i < input_objects->count; i++) {
+        input_objects->texts[i].at = at;
+        at += input_objects->texts[i].len;
     }
     mem_reserve(&transfer->sets, &transfer->capacity, transfer->count + 1);
-    transfer->sets[transfer->count++] = rrset_new(gathered->owner, gathered->type, gathered->ttl_s,
-                                                  gathered->texts, gathered->count);
-    gathered->count = 0;
-    buffer_clear(&gathered->rdatas);
+    transfer->sets[transfer->count++] =
+        rrset_new(input_objects->owner, input_objects->type, input_objects->ttl_s,
+                  input_objects->texts, input_objects->count);
+    input_objects->count = 0;
+    buffer_clear(&input_objects->rdatas);
 }
 
 static void begin_set(struct transfer *transfer, const struct wire_record *record, uint32_t ttl_s)
 {
-    struct gathered *gathered = &transfer->gathered;
-    if (gathered->count && gathered->type == record->type && gathered->ttl_s == ttl_s &&
-        dname_equal(gathered->owner, record->owner))
+    struct input_objects *input_objects = &transfer->input_objects;
+    if (input_objects->count && input_objects->type == record->type &&
+        input_objects->ttl_s == ttl_s && dname_equal(input_objects->owner, record->owner))
         return;
     end_set(transfer);
-    memcpy(gathered->owner_octets, record->owner.at, record->owner.len);
-    gathered->owner = (struct dname){gathered->owner_octets, record->owner.len};
-    gathered->type = record->type;
-    gathered->ttl_s = ttl_s;
+    memcpy(input_objects->owner_octets, record->owner.at, record->owner.len);
+    input_objects->owner = (struct dname){input_objects->owner_octets, record->owner.len};
+    input_objects->type = record->type;
+    input_objects->ttl_s = ttl_s;
 }
 
 static bool refuse_record(const struct wire_record *record, struct error *err)
@@ -180,15 +181,15 @@ static bool refuse_record(const struct wire_record *record, struct error *err)
 static bool take_record(struct transfer *transfer, struct text octets,
                         const struct wire_record *record, struct error *err)
 {
-    struct gathered *gathered = &transfer->gathered;
+    struct input_objects *input_objects = &transfer->input_objects;
     begin_set(transfer, record, record->ttl < TTL_BAD ? record->ttl : 0);
-    size_t before = gathered->rdatas.len;
-    if (!rdata_take(record->type, octets, record->rdata_at, record->rdata_len, &gathered->rdatas,
-                    err))
+    size_t before = input_objects->rdatas.len;
+    if (!rdata_take(record->type, octets, record->rdata_at, record->rdata_len,
+                    &input_objects->rdatas, err))
         return refuse_record(record, err);
-    size_t len = gathered->rdatas.len - before;
-    mem_reserve(&gathered->texts, &gathered->capacity, gathered->count + 1);
-    gathered->texts[gathered->count++] = (struct text){NULL, len};
+    size_t len = input_objects->rdatas.len - before;
+    mem_reserve(&input_objects->texts, &input_objects->capacity, input_objects->count + 1);
+    input_objects->texts[input_objects->count++] = (struct text){NULL, len};
     transfer->kept_octets += record->owner.len + RR_FIXED + len;
     return true;
 }
@@ -291,7 +292,7 @@ bool transfer_hear(struct transfer *transfer, struct text octets, int64_t unix_s
     if (!transfer->is_complete)
         return true;
     if (transfer->unsigned_count)
-        return heard_verdict(TSIG_ABSENT, 0, 0, err) || error_prefix(err, "transfer: ");
+        return heard_result(TSIG_ABSENT, 0, 0, err) || error_prefix(err, "transfer: ");
     end_set(transfer);
     *zone = zone_new(steal(transfer->soa), transfer->sets, transfer->count);
     free(steal(transfer->sets));

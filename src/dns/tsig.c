@@ -283,7 +283,7 @@ static bool skip_record(struct wire *wire, uint16_t *type)
 }
 
 // GOOD when the only TSIG record is the last additional one; *start is then where it begins.
-static enum tsig_verdict find_record(struct text message, size_t *start)
+static enum tsig_result find_record(struct text message, size_t *start)
 {
     struct wire wire = wire_of(message);
     if (!wire_skip(&wire, WIRE_HEADER))
@@ -292,7 +292,7 @@ static enum tsig_verdict find_record(struct text message, size_t *start)
     size_t count = (size_t)u16_at(wire.at + 6) + u16_at(wire.at + 8) + additional;
     if (!skip_questions(&wire, u16_at(wire.at + 4)))
         return TSIG_MALFORMED;
-    enum tsig_verdict verdict = TSIG_ABSENT;
+    enum tsig_result result = TSIG_ABSENT;
     for (size_t i = 0; i < count; i++) {
         uint16_t type;
         size_t begin = wire.position;
@@ -303,9 +303,9 @@ static enum tsig_verdict find_record(struct text message, size_t *start)
         if (i + 1 != count || additional == 0)
             return TSIG_MALFORMED;
         *start = begin;
-        verdict = TSIG_GOOD;
+        result = TSIG_GOOD;
     }
-    return wire.position == wire.len ? verdict : TSIG_MALFORMED;
+    return wire.position == wire.len ? result : TSIG_MALFORMED;
 }
 
 static bool read_octets(struct wire *wire, struct text *out)
@@ -383,8 +383,8 @@ static bool is_in_time(const struct tsig_record *record, int64_t unix_s)
     return (distance < 0 ? -distance : distance) <= record->fudge_s;
 }
 
-static enum tsig_verdict judge(struct text message, const struct tsig_key *key, int64_t unix_s,
-                               const struct chain *chain, const struct tsig_record *record)
+static enum tsig_result judge(struct text message, const struct tsig_key *key, int64_t unix_s,
+                              const struct chain *chain, const struct tsig_record *record)
 {
     if (!mac_len_is_possible(record->mac.len, key->algorithm))
         return TSIG_MALFORMED;
@@ -405,17 +405,17 @@ static void keep_mac(const struct tsig_record *record, struct tsig_mac *mac)
 }
 
 // GOOD: there is one, and it is whole.
-static enum tsig_verdict look(struct text message, struct names *names, struct tsig_record *record)
+static enum tsig_result look(struct text message, struct names *names, struct tsig_record *record)
 {
     size_t start = 0;
-    enum tsig_verdict found = find_record(message, &start);
+    enum tsig_result found = find_record(message, &start);
     if (found != TSIG_GOOD)
         return found;
     return read_record(message, start, names, record) ? TSIG_GOOD : TSIG_MALFORMED;
 }
 
-static enum tsig_verdict verify(struct text message, const struct tsig_key *key, int64_t unix_s,
-                                const struct chain *chain, const struct tsig_record *record)
+static enum tsig_result verify(struct text message, const struct tsig_key *key, int64_t unix_s,
+                               const struct chain *chain, const struct tsig_record *record)
 {
     // BADSIG and BADKEY come back unsigned (RFC 8945 5.2): a hint, never an answer.
     if (chain->mac && record->error != 0 && record->mac.len == 0)
@@ -423,9 +423,9 @@ static enum tsig_verdict verify(struct text message, const struct tsig_key *key,
     return is_of_key(record, key) ? judge(message, key, unix_s, chain, record) : TSIG_BADKEY;
 }
 
-enum tsig_verdict tsig_verify(struct text message, const struct tsig_key *key, int64_t unix_s,
-                              const struct tsig_mac *request_mac, size_t *stripped_len,
-                              struct tsig_mac *mac, unsigned *peer_error)
+enum tsig_result tsig_verify(struct text message, const struct tsig_key *key, int64_t unix_s,
+                             const struct tsig_mac *request_mac, size_t *stripped_len,
+                             struct tsig_mac *mac, unsigned *peer_error)
 {
     struct names names;
     struct tsig_record record = {0};
@@ -433,7 +433,7 @@ enum tsig_verdict tsig_verify(struct text message, const struct tsig_key *key, i
     *stripped_len = message.len;
     *mac = (struct tsig_mac){0};
     *peer_error = 0;
-    enum tsig_verdict found = look(message, &names, &record);
+    enum tsig_result found = look(message, &names, &record);
     if (found != TSIG_GOOD)
         return found;
     *stripped_len = record.start;
@@ -442,28 +442,28 @@ enum tsig_verdict tsig_verify(struct text message, const struct tsig_key *key, i
     return verify(message, key, unix_s, &chain, &record);
 }
 
-enum tsig_verdict tsig_verify_later(struct text message, const struct tsig_key *key, int64_t unix_s,
-                                    struct text between, struct tsig_mac *mac, unsigned *peer_error)
+enum tsig_result tsig_verify_later(struct text message, const struct tsig_key *key, int64_t unix_s,
+                                   struct text between, struct tsig_mac *mac, unsigned *peer_error)
 {
     struct names names;
     struct tsig_record record = {0};
     struct chain chain = {.mac = mac, .between = between, .is_later = true};
-    enum tsig_verdict verdict = look(message, &names, &record);
+    enum tsig_result result = look(message, &names, &record);
     *peer_error = record.error;
-    if (verdict == TSIG_GOOD)
-        verdict = verify(message, key, unix_s, &chain, &record);
-    if (verdict == TSIG_GOOD)
+    if (result == TSIG_GOOD)
+        result = verify(message, key, unix_s, &chain, &record);
+    if (result == TSIG_GOOD)
         keep_mac(&record, mac);
-    return verdict;
+    return result;
 }
 
-enum tsig_verdict tsig_find(struct text message, struct tsig_found *found)
+enum tsig_result tsig_find(struct text message, struct tsig_found *found)
 {
     struct names names;
     struct tsig_record record = {0};
-    enum tsig_verdict verdict = look(message, &names, &record);
-    if (verdict != TSIG_GOOD)
-        return verdict;
+    enum tsig_result result = look(message, &names, &record);
+    if (result != TSIG_GOOD)
+        return result;
     memcpy(found->name, record.name.at, record.name.len);
     found->name_len = record.name.len;
     memcpy(found->algorithm, record.algorithm.at, record.algorithm.len);

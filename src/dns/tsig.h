@@ -45,7 +45,7 @@ bool tsig_sign_later(struct buffer *message, const struct tsig_key *key, int64_t
 // What tsig_sign adds to a message, at most.
 size_t tsig_octets(const struct tsig_key *key);
 
-enum tsig_verdict {
+enum tsig_result {
     TSIG_GOOD,
     TSIG_ABSENT,
     TSIG_MALFORMED, // answer FORMERR
@@ -57,15 +57,14 @@ enum tsig_verdict {
 // Verifies the message's last additional record. MAC compared in constant time, truncated MACs
 // refused, time within fudge checked after the MAC. For a reply, request_mac is what tsig_sign
 // returned. *stripped_len gets the length of the message without TSIG, *mac the MAC found.
-enum tsig_verdict tsig_verify(struct text message, const struct tsig_key *key, int64_t unix_s,
-                              const struct tsig_mac *request_mac, size_t *stripped_len,
-                              struct tsig_mac *mac, unsigned *peer_error);
+enum tsig_result tsig_verify(struct text message, const struct tsig_key *key, int64_t unix_s,
+                             const struct tsig_mac *request_mac, size_t *stripped_len,
+                             struct tsig_mac *mac, unsigned *peer_error);
 // A later message of a reply of several. *mac is that of the signed message before; this one's
 // takes its place when it is GOOD. `between`: the unsigned messages since then, one behind the
 // other, as they came.
-enum tsig_verdict tsig_verify_later(struct text message, const struct tsig_key *key, int64_t unix_s,
-                                    struct text between, struct tsig_mac *mac,
-                                    unsigned *peer_error);
+enum tsig_result tsig_verify_later(struct text message, const struct tsig_key *key, int64_t unix_s,
+                                   struct text between, struct tsig_mac *mac, unsigned *peer_error);
 
 // Whom a request says that it is from, when its key is not known yet.
 struct tsig_found {
@@ -76,7 +75,7 @@ struct tsig_found {
     uint64_t time_s;
 };
 // GOOD: there is a TSIG record, and it is whole; or ABSENT or MALFORMED.
-enum tsig_verdict tsig_find(struct text message, struct tsig_found *found);
+enum tsig_result tsig_find(struct text message, struct tsig_found *found);
 
 enum { TSIG_ERROR_BADSIG = 16, TSIG_ERROR_BADKEY = 17, TSIG_ERROR_BADTIME = 18 };
 // Appends to the reply to such a request the TSIG record that says why it is refused: unsigned, or,

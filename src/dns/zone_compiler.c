@@ -283,7 +283,7 @@ void zone_compiler_free(struct zone_compiler *compiler)
     free_records(compiler, compiler->outside);
     zone_frame_done(compiler);
     zone_nodes_done(compiler);
-    free(compiler->verdicts);
+    free(compiler->results);
     free(compiler->order);
     free(compiler->nameservers_within);
     if (!compiler->ops.slab)

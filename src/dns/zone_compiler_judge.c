@@ -160,51 +160,51 @@ static bool has_address(struct zone_look look)
     return look.kind == LOOK_HERE && look.node->flags & NODE_HAS_ADDRESS;
 }
 
-static void judge_ns(struct zone_verdict *verdict, const struct zone_node *target,
+static void judge_ns(struct zone_result *result, const struct zone_node *target,
                      struct zone_look look)
 {
-    const struct zone_node *node = verdict->record->node;
+    const struct zone_node *node = result->record->node;
     const struct zone_record *alias = zone_look_alias(look);
     if (!node->parent || node->occluder || has_address(look))
         return;
     if (alias)
-        verdict->reason = (uint8_t)lose(&verdict->rival, alias, ZONE_NS_TARGET_IS_ALIAS);
+        result->reason = (uint8_t)lose(&result->rival, alias, ZONE_NS_TARGET_IS_ALIAS);
     else if (look.kind != LOOK_CUT || (look.node == node && !zone_node_has_glue(target))) {
-        verdict->reason = ZONE_MISSING_GLUE;
-        verdict->detail = look.kind;
+        result->reason = ZONE_MISSING_GLUE;
+        result->detail = look.kind;
     } else if (!zone_node_has_glue(target))
-        verdict->warnings |= zone_warning_bit(ZONE_MISSING_SIBLING_GLUE);
+        result->warnings |= zone_warning_bit(ZONE_MISSING_SIBLING_GLUE);
 }
 
-static void judge_host(struct zone_verdict *verdict, struct zone_look look)
+static void judge_host(struct zone_result *result, struct zone_look look)
 {
     const struct zone_record *alias = zone_look_alias(look);
-    bool is_mx = verdict->record->type == RR_MX;
+    bool is_mx = result->record->type == RR_MX;
     if (alias)
-        verdict->reason = (uint8_t)lose(&verdict->rival, alias,
-                                        is_mx ? ZONE_MX_TARGET_IS_ALIAS : ZONE_SRV_TARGET_IS_ALIAS);
+        result->reason = (uint8_t)lose(&result->rival, alias,
+                                       is_mx ? ZONE_MX_TARGET_IS_ALIAS : ZONE_SRV_TARGET_IS_ALIAS);
     else if (look.kind != LOOK_CUT && !has_address(look))
-        verdict->warnings |= zone_warning_bit(ZONE_TARGET_HAS_NO_ADDRESS);
+        result->warnings |= zone_warning_bit(ZONE_TARGET_HAS_NO_ADDRESS);
 }
 
-static void judge_target(const struct zone_compiler *compiler, struct zone_verdict *verdict)
+static void judge_target(const struct zone_compiler *compiler, struct zone_result *result)
 {
-    const struct zone_record *record = verdict->record;
+    const struct zone_record *record = result->record;
     const struct zone_link *link = zone_record_link(record);
     bool is_alias = record->type == RR_CNAME || record->type == RR_DNAME;
     if (is_alias && record->node->flags & NODE_IN_LOOP)
-        verdict->reason = ZONE_CNAME_LOOP;
-    if (!link || verdict->reason)
+        result->reason = ZONE_CNAME_LOOP;
+    if (!link || result->reason)
         return;
     struct zone_look look = zone_look(compiler, link->target);
     if (record->type == RR_NS)
-        judge_ns(verdict, link->target, look);
+        judge_ns(result, link->target, look);
     else if (record->type == RR_MX || record->type == RR_SRV)
-        judge_host(verdict, look);
+        judge_host(result, look);
     else if (record->type == RR_CNAME && look.kind == LOOK_NOTHING)
-        verdict->warnings |= zone_warning_bit(ZONE_DANGLING_TARGET);
+        result->warnings |= zone_warning_bit(ZONE_DANGLING_TARGET);
     if (record->flags & RECORD_RELATIVE && look.kind == LOOK_NOTHING)
-        verdict->warnings |= zone_warning_bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
+        result->warnings |= zone_warning_bit(ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE);
 }
 
 // ---- what needs company -------------------------------------------------------------------------
@@ -238,22 +238,22 @@ static void judge_company(struct zone_compiler *compiler, const struct zone_node
 {
     struct company company = {0};
     for (size_t i = 0; i < count; i++)
-        if (!compiler->verdicts[i].reason)
-            note_company(&company, compiler->verdicts[i].record);
+        if (!compiler->results[i].reason)
+            note_company(&company, compiler->results[i].record);
     for (size_t i = 0; i < count; i++) {
-        struct zone_verdict *verdict = &compiler->verdicts[i];
-        if (!verdict->reason && is_alone(node, verdict->record, &company))
-            verdict->reason =
-                verdict->record->type == RR_DS ? ZONE_DS_WITHOUT_NS : ZONE_CDS_WITHOUT_DNSKEY;
+        struct zone_result *result = &compiler->results[i];
+        if (!result->reason && is_alone(node, result->record, &company))
+            result->reason =
+                result->record->type == RR_DS ? ZONE_DS_WITHOUT_NS : ZONE_CDS_WITHOUT_DNSKEY;
     }
 }
 
 // ---- RRsets -------------------------------------------------------------------------------------
 
-static int compare_verdicts(const void *a, const void *b)
+static int compare_results(const void *a, const void *b)
 {
-    const struct zone_verdict *left = *(const struct zone_verdict *const *)a;
-    const struct zone_verdict *right = *(const struct zone_verdict *const *)b;
+    const struct zone_result *left = *(const struct zone_result *const *)a;
+    const struct zone_result *right = *(const struct zone_result *const *)b;
     const struct zone_record *x = left->record;
     const struct zone_record *y = right->record;
     int order = (x->type > y->type) - (x->type < y->type);
@@ -262,7 +262,7 @@ static int compare_verdicts(const void *a, const void *b)
     return order ? order : (left > right) - (left < right);
 }
 
-static void judge_spf(struct zone_verdict **set, size_t count)
+static void judge_spf(struct zone_result **set, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++)
@@ -273,7 +273,7 @@ static void judge_spf(struct zone_verdict **set, size_t count)
 }
 
 // Kept ones of one type, equal ones beside each other, the oldest of these first.
-static void judge_set(const struct zone_compiler *compiler, struct zone_verdict **set, size_t count)
+static void judge_set(const struct zone_compiler *compiler, struct zone_result **set, size_t count)
 {
     uint32_t lowest = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -294,15 +294,15 @@ static void judge_set(const struct zone_compiler *compiler, struct zone_verdict 
 
 static void judge_sets(struct zone_compiler *compiler, size_t count)
 {
-    struct zone_verdict **order;
+    struct zone_result **order;
     size_t kept = 0;
     mem_reserve(&compiler->order, &compiler->order_capacity, count);
     order = compiler->order;
     for (size_t i = 0; i < count; i++)
-        if (!compiler->verdicts[i].reason)
-            order[kept++] = &compiler->verdicts[i];
+        if (!compiler->results[i].reason)
+            order[kept++] = &compiler->results[i];
     if (kept > 1)
-        qsort(order, kept, sizeof *order, compare_verdicts);
+        qsort(order, kept, sizeof *order, compare_results);
     for (size_t first = 0; first < kept;) {
         size_t end = first + 1;
         while (end < kept && order[end]->record->type == order[first]->record->type)
@@ -329,77 +329,77 @@ static void count_record(struct zone_compiler *compiler, struct zone_record *rec
     record->flags = (uint16_t)flags;
 }
 
-static uint32_t flags_of(const struct zone_verdict *verdict)
+static uint32_t flags_of(const struct zone_result *result)
 {
     enum { OUTCOME = RECORD_NEW | RECORD_KEPT | RECORD_COUNTED | RECORD_OUT | RECORD_TOLD };
-    uint32_t flags = verdict->record->flags & ~(uint32_t)OUTCOME;
+    uint32_t flags = result->record->flags & ~(uint32_t)OUTCOME;
     bool is_given = flags & RECORD_GIVEN;
-    if (!verdict->reason)
+    if (!result->reason)
         flags |= RECORD_KEPT;
     else if (!is_given)
         flags |= RECORD_OUT;
-    if (verdict->is_counted)
+    if (result->is_counted)
         flags |= RECORD_COUNTED;
-    if (flags & RECORD_OF_CHILD && verdict->record->type == RR_NS &&
-        (verdict->reason || verdict->warnings & zone_warning_bit(ZONE_MISSING_SIBLING_GLUE)))
+    if (flags & RECORD_OF_CHILD && result->record->type == RR_NS &&
+        (result->reason || result->warnings & zone_warning_bit(ZONE_MISSING_SIBLING_GLUE)))
         flags |= RECORD_TOLD;
     return flags;
 }
 
 // True: it is to be told.
-static bool commit(struct zone_compiler *compiler, const struct zone_verdict *verdict)
+static bool commit(struct zone_compiler *compiler, const struct zone_result *result)
 {
-    struct zone_record *record = verdict->record;
-    const struct zone_record *rival = verdict->reason ? verdict->rival : NULL;
+    struct zone_record *record = result->record;
+    const struct zone_record *rival = result->reason ? result->rival : NULL;
     const void *by = rival && !(rival->flags & RECORD_GIVEN) ? rival->tag : NULL;
-    uint32_t detail = rival ? rival->number : verdict->detail;
-    uint32_t flags = flags_of(verdict);
+    uint32_t detail = rival ? rival->number : result->detail;
+    uint32_t flags = flags_of(result);
     bool is_new = record->flags & RECORD_NEW;
-    bool is_other = is_new || record->reason != verdict->reason || record->by != by ||
-                    record->warnings != verdict->warnings || record->detail != detail;
+    bool is_other = is_new || record->reason != result->reason || record->by != by ||
+                    record->warnings != result->warnings || record->detail != detail;
     bool was_kept = !is_new && record->flags & RECORD_KEPT;
     if (was_kept != ((flags & RECORD_KEPT) != 0))
         zone_output_change(compiler, record->node, record->type);
     count_record(compiler, record, flags);
-    record->reason = verdict->reason;
-    record->warnings = verdict->warnings;
+    record->reason = result->reason;
+    record->warnings = result->warnings;
     record->by = by;
     record->detail = detail;
     return is_other && !(flags & RECORD_GIVEN);
 }
 
 // The reason stays; what there is to tell of it is as it is now.
-static void judge_barred(const struct zone_compiler *compiler, struct zone_verdict *verdict)
+static void judge_barred(const struct zone_compiler *compiler, struct zone_result *result)
 {
-    const struct zone_link *link = zone_record_link(verdict->record);
+    const struct zone_link *link = zone_record_link(result->record);
     if (!link)
         return;
     struct zone_look look = zone_look(compiler, link->target);
-    if (verdict->reason == ZONE_MISSING_GLUE)
-        verdict->detail = look.kind;
-    else if (verdict->reason != ZONE_CNAME_LOOP)
-        verdict->rival = zone_look_alias(look);
+    if (result->reason == ZONE_MISSING_GLUE)
+        result->detail = look.kind;
+    else if (result->reason != ZONE_CNAME_LOOP)
+        result->rival = zone_look_alias(look);
 }
 
 static void judge_record(const struct zone_compiler *compiler, const struct zone_node *node,
-                         struct zone_rivals *rivals, struct zone_verdict *verdict)
+                         struct zone_rivals *rivals, struct zone_result *result)
 {
-    struct zone_record *record = verdict->record;
-    verdict->reason = (uint8_t)judge_place(node, rivals, record, &verdict->rival);
-    if (verdict->reason == ZONE_OCCLUDED_BY_DELEGATION)
-        verdict->detail = node->occluder ? node->occluder->hash : node->hash;
+    struct zone_record *record = result->record;
+    result->reason = (uint8_t)judge_place(node, rivals, record, &result->rival);
+    if (result->reason == ZONE_OCCLUDED_BY_DELEGATION)
+        result->detail = node->occluder ? node->occluder->hash : node->hash;
     if (record->flags & RECORD_BARRED)
-        judge_barred(compiler, verdict);
-    if (!verdict->reason && (record->flags & RECORD_LINKED || node->flags & NODE_IN_LOOP))
-        judge_target(compiler, verdict);
+        judge_barred(compiler, result);
+    if (!result->reason && (record->flags & RECORD_LINKED || node->flags & NODE_IN_LOOP))
+        judge_target(compiler, result);
 }
 
 static size_t collect(struct zone_compiler *compiler, const struct zone_node *node)
 {
     size_t count = 0;
     for (struct zone_record *record = node->records; record; record = record->next) {
-        mem_reserve(&compiler->verdicts, &compiler->verdict_capacity, count + 1);
-        compiler->verdicts[count++] = (struct zone_verdict){.record = record};
+        mem_reserve(&compiler->results, &compiler->result_capacity, count + 1);
+        compiler->results[count++] = (struct zone_result){.record = record};
     }
     return count;
 }
@@ -409,7 +409,7 @@ size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *n
     struct zone_rivals rivals = zone_rivals_of(compiler, node);
     size_t count = collect(compiler, node);
     for (size_t i = 0; i < count; i++)
-        judge_record(compiler, node, &rivals, &compiler->verdicts[i]);
+        judge_record(compiler, node, &rivals, &compiler->results[i]);
     judge_company(compiler, node, count);
     return count;
 }
@@ -420,11 +420,10 @@ void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_tol
     size_t count = zone_judge_look(compiler, node);
     judge_sets(compiler, count);
     for (size_t i = 0; i < count; i++) {
-        struct zone_verdict *verdict = &compiler->verdicts[i];
-        struct zone_record *record = verdict->record;
-        verdict->warnings =
-            verdict->reason ? 0 : (uint16_t)(verdict->warnings | record->own_warnings);
-        if (!commit(compiler, verdict))
+        struct zone_result *result = &compiler->results[i];
+        struct zone_record *record = result->record;
+        result->warnings = result->reason ? 0 : (uint16_t)(result->warnings | record->own_warnings);
+        if (!commit(compiler, result))
             continue;
         struct zone_outcome outcome = {record->reason, record->warnings, record->by};
         told(context, record->tag, &outcome);

@@ -168,7 +168,7 @@ struct zone_servers {
 };
 
 // What the record got in this settle, before it is compared with what it had.
-struct zone_verdict {
+struct zone_result {
     struct zone_record *record;
     const struct zone_record *rival;
     uint32_t detail;
@@ -209,9 +209,9 @@ struct zone_compiler {
     struct zone_nodes due;
     struct zone_nodes barred;
     uint32_t round;
-    struct zone_verdict *verdicts;
-    size_t verdict_capacity;
-    struct zone_verdict **order;
+    struct zone_result *results;
+    size_t result_capacity;
+    struct zone_result **order;
     size_t order_capacity;
 
     struct zone_frame frame; // its lists are not used
@@ -373,7 +373,7 @@ static inline bool zone_record_is_foreign(const struct zone_record *record)
 }
 void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
                 void *context);
-// What zone_judge would find: so many of compiler->verdicts, without what equal records and TTLs
+// What zone_judge would find: so many of compiler->results, without what equal records and TTLs
 // come to.
 size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *node);
 

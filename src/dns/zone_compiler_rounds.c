@@ -37,19 +37,19 @@ static bool is_missed(const struct zone_compiler *compiler, const struct zone_no
 {
     bool is_any_in = !node->parent;
     for (size_t i = 0; i < count; i++) {
-        const struct zone_verdict *verdict = &compiler->verdicts[i];
-        if (is_by_rivals(verdict->reason) || (verdict->reason && verdict->record == node->winner))
+        const struct zone_result *result = &compiler->results[i];
+        if (is_by_rivals(result->reason) || (result->reason && result->record == node->winner))
             return true;
-        is_any_in |= !verdict->reason;
+        is_any_in |= !result->reason;
     }
     return !is_any_in;
 }
 
 static void bar(struct zone_compiler *compiler, struct zone_node *node,
-                const struct zone_verdict *verdict)
+                const struct zone_result *result)
 {
-    verdict->record->fault = verdict->reason;
-    verdict->record->flags |= RECORD_BARRED;
+    result->record->fault = result->reason;
+    result->record->flags |= RECORD_BARRED;
     zone_node_mark(&compiler->own, node, NODE_OWN);
     zone_node_mark(&compiler->barred, node, NODE_BARRED);
 }
@@ -61,9 +61,9 @@ static void bar_at(struct zone_compiler *compiler, struct zone_node *node,
     if (!is_missed(compiler, node, count))
         return;
     for (size_t i = 0; i < count; i++) {
-        const struct zone_verdict *verdict = &compiler->verdicts[i];
-        if (is_by_others(verdict->reason) && !verdict->record->fault && is_of(verdict->record))
-            bar(compiler, node, verdict);
+        const struct zone_result *result = &compiler->results[i];
+        if (is_by_others(result->reason) && !result->record->fault && is_of(result->record))
+            bar(compiler, node, result);
     }
 }
 

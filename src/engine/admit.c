@@ -3,23 +3,23 @@
 #include "base/must.h"
 #include "engine/state.h"
 
-// An object that somebody is about to write, decided as a turn would decide it, with nothing
-// written, claimed or asked.
+// An object that somebody is about to write, decided as a reconciliation would decide it, with
+// nothing written, claimed or asked.
 
 #define NO_TRACE "00000000000000000000000000000000"
 
-struct trial {
+struct review {
     struct engine *engine;
     size_t controller;
     uint32_t key; // as which it is known already, or NO_ID
     const struct object *subject;
     struct snapshot snapshot;
-    struct verdict verdict;
+    struct decision decision;
 };
 
-static const struct controller *controller_of(const struct trial *trial)
+static const struct controller *controller_of(const struct review *review)
 {
-    return trial->engine->controllers[trial->controller].controller;
+    return review->engine->controllers[review->controller].controller;
 }
 
 static bool find_controller(const struct engine *engine, const struct kind *kind, size_t *out)
@@ -29,36 +29,36 @@ static bool find_controller(const struct engine *engine, const struct kind *kind
         if (controller->kind != kind || !controller->outward_reasons)
             continue;
         *out = i;
-        return gather_is_synced(engine, controller);
+        return input_is_synced(engine, controller);
     }
     return false;
 }
 
-static void trial_drop(struct trial *trial)
+static void review_drop(struct review *review)
 {
-    if (trial->verdict.lane)
-        secret_unref(trial->verdict.lane->secret);
-    trial->verdict = (struct verdict){0};
+    if (review->decision.backend)
+        secret_unref(review->decision.backend->secret);
+    review->decision = (struct decision){0};
 }
 
-static void trial_decide(struct trial *trial, const struct receipt *receipts, size_t count)
+static void review_decide(struct review *review, const struct receipt *receipts, size_t count)
 {
-    struct engine *engine = trial->engine;
-    trial_drop(trial);
-    trial->snapshot = (struct snapshot){
+    struct engine *engine = review->engine;
+    review_drop(review);
+    review->snapshot = (struct snapshot){
         .arena = engine->arena,
-        .namespace_ = object_namespace(trial->subject),
-        .name = object_name(trial->subject),
-        .subject = trial->subject,
+        .namespace_ = object_namespace(review->subject),
+        .name = object_name(review->subject),
+        .subject = review->subject,
         .receipts = receipts,
         .receipt_count = count,
         .now_ms = loop_unix_ms(engine->loop),
         .started_ms = engine->started_unix_ms,
-        .settings = engine->controllers[trial->controller].settings,
+        .settings = engine->controllers[review->controller].settings,
         .trace = NO_TRACE,
     };
-    gather_fill(engine, trial->controller, &trial->snapshot);
-    controller_of(trial)->decide(&trial->snapshot, NULL, &trial->verdict);
+    input_fill(engine, review->controller, &review->snapshot);
+    controller_of(review)->decide(&review->snapshot, NULL, &review->decision);
 }
 
 static struct text holder_name(struct arena *arena, const struct object *holder)
@@ -73,7 +73,7 @@ static struct receipt lost_to(struct arena *arena, const struct claim_want *want
                               const struct object *holder)
 {
     return (struct receipt){
-        .book = want->book,
+        .registry = want->registry,
         .type = want->set.type,
         .domain = want->set.domain,
         .subdomain = want->set.subdomain,
@@ -85,22 +85,22 @@ static struct receipt lost_to(struct arena *arena, const struct claim_want *want
 }
 
 // Names that another holds come back as receipts, as they would.
-static void trial_contest(struct trial *trial)
+static void review_contest(struct review *review)
 {
-    struct engine *engine = trial->engine;
+    struct engine *engine = review->engine;
     struct receipt *receipts =
-        arena_new_array(engine->arena, struct receipt, trial->verdict.claim_count + 1);
+        arena_new_array(engine->arena, struct receipt, review->decision.claim_count + 1);
     size_t count = 0;
-    for (size_t i = 0; i < trial->verdict.claim_count; i++) {
-        const struct claim_want *want = &trial->verdict.claims[i];
-        const struct object *holder = want->intent == CLAIM_SET
-                                          ? book_holder(engine, trial->key, trial->subject, want)
-                                          : NULL;
+    for (size_t i = 0; i < review->decision.claim_count; i++) {
+        const struct claim_want *want = &review->decision.claims[i];
+        const struct object *holder =
+            want->intent == CLAIM_SET ? registry_holder(engine, review->key, review->subject, want)
+                                      : NULL;
         if (holder)
             receipts[count++] = lost_to(engine->arena, want, holder);
     }
     if (count)
-        trial_decide(trial, receipts, count);
+        review_decide(review, receipts, count);
 }
 
 static bool is_outward(const struct controller *controller, struct text reason)
@@ -119,24 +119,24 @@ static bool is_told(const struct findings *findings, struct text text)
     return false;
 }
 
-static void trial_tell(const struct trial *trial, enum finding_level level,
-                       struct findings *findings)
+static void review_tell(const struct review *review, enum finding_level level,
+                        struct findings *findings)
 {
-    value_each (condition, value_find(trial->verdict.status, "conditions")) {
+    value_each (condition, value_find(review->decision.status, "conditions")) {
         struct text message = value_text_at(condition, "message");
-        if (is_outward(controller_of(trial), value_text_at(condition, "reason")) &&
+        if (is_outward(controller_of(review), value_text_at(condition, "reason")) &&
             !is_told(findings, message))
             findings_add(findings, level, "", "%.*s", TEXT_ARGS(message));
     }
 }
 
-static void trial_judge(struct trial *trial, enum finding_level level, struct findings *findings)
+static void review_judge(struct review *review, enum finding_level level, struct findings *findings)
 {
-    arena_reset(trial->engine->arena);
-    trial_decide(trial, NULL, 0);
-    trial_contest(trial);
-    trial_tell(trial, level, findings);
-    trial_drop(trial);
+    arena_reset(review->engine->arena);
+    review_decide(review, NULL, 0);
+    review_contest(review);
+    review_tell(review, level, findings);
+    review_drop(review);
 }
 
 // An object keeps them with a length of one octet.
@@ -163,17 +163,18 @@ static void judge_alone(const struct engine *engine, const struct kind *kind,
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings)
 {
-    struct trial trial = {.engine = engine};
+    struct review review = {.engine = engine};
     judge_alone(engine, kind, tree, findings);
-    if (!has_short_names(tree) || !find_controller(engine, kind, &trial.controller))
+    if (!has_short_names(tree) || !find_controller(engine, kind, &review.controller))
         return;
-    struct object *subject = object_new(kind, controller_of(&trial)->finalizer, tree);
+    struct object *subject = object_new(kind, controller_of(&review)->finalizer, tree);
     if (!subject->created_s)
         subject->created_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
-    trial.subject = subject;
-    trial.key = key_find(engine, trial.controller, object_namespace(subject), object_name(subject));
+    review.subject = subject;
+    review.key =
+        key_find(engine, review.controller, object_namespace(subject), object_name(subject));
     // What nobody has asked the store for may be there all the same.
-    if (gather_is_known(engine, controller_of(&trial), subject))
-        trial_judge(&trial, level, findings);
+    if (input_is_known(engine, controller_of(&review), subject))
+        review_judge(&review, level, findings);
     object_unref(subject);
 }

@@ -192,7 +192,7 @@ static size_t believed_serials(const struct engine *engine, const struct catalog
 {
     const struct server_view *views;
     size_t count = 0;
-    size_t views_count = followers_views(engine->followers, apex_of(catalog), &views);
+    size_t views_count = secondaries_views(engine->secondaries, apex_of(catalog), &views);
     for (size_t i = 0; i < views_count && count < CATALOG_SERVERS_MAX; i++)
         if (views[i].has_serial && views[i].is_believed)
             out[count++] = views[i].serial;
@@ -261,7 +261,7 @@ static void publish(struct engine *engine, struct catalog *catalog)
     catalog->now = zone_ref(next);
     catalog->published_ms = loop_mono_ms(engine->loop);
     published_serve(engine->published, catalog->group, next);
-    followers_tell(engine->followers, catalog->group, next);
+    secondaries_tell(engine->secondaries, catalog->group, next);
     log_line(engine->log, LOG_INFO, "catalog has a new serial", LOG_TEXT("group", catalog->group),
              LOG_INT("serial", zone_serial(next)), LOG_INT("zones", (int64_t)count), LOG_END);
 }
@@ -285,7 +285,7 @@ void catalogs_update(struct engine *engine)
 
 static void catalog_done(struct engine *engine, struct catalog *catalog)
 {
-    followers_forget(engine->followers, apex_of(catalog));
+    secondaries_forget(engine->secondaries, apex_of(catalog));
     published_remove(engine->published, apex_of(catalog));
     zone_unref(catalog->now);
     free(catalog->ghosts);

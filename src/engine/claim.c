@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lane *claim_lane(const struct engine *engine, const struct claim *claim)
+struct backend *claim_backend(const struct engine *engine, const struct claim *claim)
 {
-    return claim->lane ? engine->lanes_by_number[claim->lane - 1] : NULL;
+    return claim->backend ? engine->backends_by_number[claim->backend - 1] : NULL;
 }
 
 struct text claim_domain(const struct claim *claim)
@@ -181,7 +181,7 @@ enum change_op claim_op(const struct claim *claim)
 
 uint32_t claim_face(const struct claim *claim)
 {
-    bool is_open = claim->there == THERE_OPEN || (claim->pending && claim->pending->flight);
+    bool is_open = claim->there == THERE_OPEN || (claim->pending && claim->pending->exchange);
     return (uint32_t)claim->state | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
            (uint32_t)claim->is_evicted << 9 | (uint32_t)claim->is_foreign << 10;
 }
@@ -218,16 +218,16 @@ void claim_unqueue(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
+        backend_unqueue(claim_backend(engine, claim), id);
 }
 
 void claim_rest(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
-    if (!claim->pending || claim->pending->flight)
+    if (!claim->pending || claim->pending->exchange)
         return;
     if (claim->pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
+        backend_unqueue(claim_backend(engine, claim), id);
     queue_forget(engine->due, id);
     if (claim->intent == CLAIM_LOOK)
         return; // with what was found; and what is sent next stands in line as this did
@@ -239,10 +239,10 @@ void claim_rest(struct engine *engine, uint32_t id)
     claim->pending = NULL;
 }
 
-void claim_leave_lane(struct engine *engine, struct claim *claim)
+void claim_leave_backend(struct engine *engine, struct claim *claim)
 {
-    struct lane *lane = claim_lane(engine, claim);
-    if (lane)
-        lane->claim_count--;
-    claim->lane = 0;
+    struct backend *backend = claim_backend(engine, claim);
+    if (backend)
+        backend->claim_count--;
+    claim->backend = 0;
 }

@@ -10,12 +10,12 @@
 
 struct engine;
 struct claim;
-struct lane;
+struct backend;
 struct snapshot;
 struct change;
 
 // claim.c
-struct lane *claim_lane(const struct engine *engine, const struct claim *claim); // NULL: none
+struct backend *claim_backend(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 // Of a SET, as its content would stand there: unknown, another, or this one.
@@ -23,39 +23,41 @@ bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTET
 void claim_set_wanted(struct engine *engine, struct claim *claim,
                       const uint8_t hash[FINGERPRINT_OCTETS]);
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
-enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as a talk would
-enum change_op claim_op(const struct claim *claim);       // of that talk
+enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as an exchange would
+enum change_op claim_op(const struct claim *claim);       // of that exchange
 
 // claim_registry.c
 // The number is good until the next call, unless a reference is taken.
-uint16_t book_get(struct engine *engine, const char *book);
-// The first claim at that name of the book, or NO_ID.
-uint32_t claims_at(struct engine *engine, uint16_t book, const char *name);
-void books_free(struct engine *engine);
+uint16_t registry_get(struct engine *engine, const char *registry);
+// The first claim at that name of the registry, or NO_ID.
+uint32_t claims_at(struct engine *engine, uint16_t registry, const char *name);
+void registries_free(struct engine *engine);
 
 // claim_submit.c
 // Replaces all claims of the key. True when its receipts changed by it.
-bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count);
+bool registry_submit(struct engine *engine, uint32_t key, const struct claim_want *wants,
+                     size_t count);
 
 // claim_plan.c
 // Plans the claim's name: at once where few claim it, soon where many do.
-void book_replan(struct engine *engine, uint32_t claim);
-void book_plan_crowded(struct engine *engine); // one of the names that are due
+void registry_replan(struct engine *engine, uint32_t claim);
+void registry_plan_crowded(struct engine *engine); // one of the names that are due
 // Its claims are new or changed, or what they lost to is gone, and their names were not planned
 // since: there is nothing to tell of them yet. The key is woken when they were.
-bool book_awaits_plan(const struct engine *engine, uint32_t key);
+bool registry_awaits_plan(const struct engine *engine, uint32_t key);
 // Who would hold the name against such a claim of the subject: NULL when nobody does. Claims of
-// `key` (NO_ID: none) are left out: they are the subject's own. The book stays as it is.
-const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
-                                 const struct claim_want *want);
+// `key` (NO_ID: none) are left out: they are the subject's own. The registry stays as it is.
+const struct object *registry_holder(struct engine *engine, uint32_t key,
+                                     const struct object *subject, const struct claim_want *want);
 
 // claim_outcome.c
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace);
-// Its talk ended and nobody knows whether the change was made: what stood there counts no more. One
-// that its key forgot is released.
+// Its exchange ended and nobody knows whether the change was made: what stood there counts no more.
+// One that its key forgot is released.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
-// Its talk came to nothing, for a reason that lies with the backend as a whole: it is due again.
+// Its exchange came to nothing, for a reason that lies with the backend as a whole: it is due
+// again.
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op);
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
@@ -65,5 +67,5 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
                  bool is_crowded);
 
 // receipt.c
-void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
-bool book_is_settled(const struct engine *engine, uint32_t key);
+void registry_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
+bool registry_is_settled(const struct engine *engine, uint32_t key);

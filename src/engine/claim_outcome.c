@@ -21,16 +21,17 @@ static struct failure *failure_new(const struct error *error, int64_t now_ms, co
     return failure;
 }
 
-static int64_t retry_delay(const struct lane *lane, unsigned attempts, const struct error *error)
+static int64_t retry_delay(const struct backend *backend, unsigned attempts,
+                           const struct error *error)
 {
     if (error->retry_ms > 0)
         return error->retry_ms;
-    if (attempts > lane->retry_attempts || error->fault == FAULT_SPEC)
-        return lane->retry_slow_ms;
-    int64_t delay = lane->retry_base_ms;
-    for (unsigned i = 1; i < attempts && delay < lane->retry_max_ms; i++)
+    if (attempts > backend->retry_attempts || error->fault == FAULT_SPEC)
+        return backend->retry_slow_ms;
+    int64_t delay = backend->retry_base_ms;
+    for (unsigned i = 1; i < attempts && delay < backend->retry_max_ms; i++)
         delay *= 2;
-    return delay < lane->retry_max_ms ? delay : lane->retry_max_ms;
+    return delay < backend->retry_max_ms ? delay : backend->retry_max_ms;
 }
 
 // Those that share with it, too.
@@ -47,18 +48,18 @@ static void wake_sharers(struct engine *engine, uint32_t id)
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace)
 {
     struct claim *claim = &engine->claims[id];
-    struct lane *lane = claim_lane(engine, claim);
+    struct backend *backend = claim_backend(engine, claim);
     struct pending *pending = claim_pending(engine, claim);
     int64_t delay;
     pending->attempts++;
     free(pending->failure);
     pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
-    delay = lane ? retry_delay(lane, pending->attempts, error) : 0;
+    delay = backend ? retry_delay(backend, pending->attempts, error) : 0;
     pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
     queue_forget(engine->due, id);
     queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay);
     if (pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
+        backend_unqueue(claim_backend(engine, claim), id);
     key_wake(engine, claim->key, QUEUE_USER);
     wake_sharers(engine, id);
     engine_schedule(engine);
@@ -70,7 +71,7 @@ void claim_retry(struct engine *engine, uint32_t id)
     if (!claim->name || claim->is_forgotten || !claim->pending)
         return;
     claim->pending->next_unix_ms = 0;
-    book_replan(engine, id);
+    registry_replan(engine, id);
 }
 
 // Not of a look that was called off meanwhile.
@@ -122,7 +123,7 @@ static void claim_is_unanswered(struct engine *engine, uint32_t id, enum change_
 {
     struct claim *claim = &engine->claims[id];
     if (claim->pending)
-        claim->pending->flight = NULL;
+        claim->pending->exchange = NULL;
     if (op != CHANGE_READ)
         claim->there = THERE_OPEN;
 }
@@ -138,7 +139,7 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace)
 {
     struct claim *claim = &engine->claims[id];
-    claim->pending->flight = NULL;
+    claim->pending->exchange = NULL;
     if (claim->is_forgotten) {
         claim_bury(engine, id);
         return;
@@ -157,7 +158,7 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
         claim_fail(engine, id, change->outcome.error, trace);
     }
     key_wake(engine, claim->key, QUEUE_USER);
-    book_replan(engine, id);
+    registry_replan(engine, id);
 }
 
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
@@ -167,7 +168,7 @@ void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
         return;
     }
     claim_is_unanswered(engine, id, op);
-    book_replan(engine, id);
+    registry_replan(engine, id);
 }
 
 // ---- what a list shows --------------------------------------------------------------------------
@@ -190,7 +191,7 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
     bool is_quarrel = ours && (is_crowded || (theirs && !is_wanted_hash(claim, theirs)));
     bool is_adoptable = theirs && claim->pending && claim->pending->may_adopt;
     if (is_quarrel || (is_adoptable && !ours))
-        return THERE_OPEN; // the talk settles it
+        return THERE_OPEN; // the exchange settles it
     if (ours || (claim->intent == CLAIM_SET && is_wanted_hash(claim, theirs)))
         return THERE_SET;
     return THERE_NOTHING;
@@ -221,8 +222,8 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
     if (claim_is_satisfied(claim))
         claim_clear_failure(claim->pending);
     else if (was_satisfied && claim->state == RECEIPT_SETTLED)
-        claim_lane(engine, claim)->repaired++;
+        claim_backend(engine, claim)->repaired++;
     if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
-        book_replan(engine, id);
+        registry_replan(engine, id);
     claim_wake_if_other(engine, id, face);
 }

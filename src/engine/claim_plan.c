@@ -44,7 +44,7 @@ uint32_t claim_drop(struct engine *engine, uint32_t id)
         return other;
     }
     queue_forget(engine->due, id);
-    claim_leave_lane(engine, &engine->claims[id]);
+    claim_leave_backend(engine, &engine->claims[id]);
     plan_later(engine, id);
     return NO_ID;
 }
@@ -53,7 +53,7 @@ void claim_bury(struct engine *engine, uint32_t id)
 {
     uint32_t other = claim_drop(engine, id);
     if (other != NO_ID)
-        book_replan(engine, other);
+        registry_replan(engine, other);
 }
 
 void claim_forget(struct engine *engine, uint32_t id)
@@ -63,9 +63,9 @@ void claim_forget(struct engine *engine, uint32_t id)
     claim->is_forgotten = true;
     claim->key = NO_ID;
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
-    if (claim->pending && claim->pending->flight)
-        book_replan(engine, id);
+        backend_unqueue(claim_backend(engine, claim), id);
+    if (claim->pending && claim->pending->exchange)
+        registry_replan(engine, id);
     else
         claim_bury(engine, id);
 }
@@ -129,15 +129,15 @@ static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
     return hash_octets(hash, FINGERPRINT_OCTETS) | 1;
 }
 
-static bool lane_shares(const struct lane *lane)
+static bool backend_shares(const struct backend *backend)
 {
-    return lane && lane->seat && lane->provider->shares;
+    return backend && backend->session && backend->provider->shares;
 }
 
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    bool shares = claim->has_wanted && lane_shares(claim_lane(engine, claim));
+    bool shares = claim->has_wanted && backend_shares(claim_backend(engine, claim));
     return (struct plan_claim){
         .holder = claim_object(engine, claim),
         .type = claim->type,
@@ -188,7 +188,7 @@ static void claim_send(struct engine *engine, uint32_t id)
         return;
     }
     struct pending *pending = claim_pending(engine, claim);
-    if (pending->flight || pending->is_due || !claim->lane)
+    if (pending->exchange || pending->is_due || !claim->backend)
         return;
     if (pending->next_unix_ms)
         return;
@@ -196,7 +196,7 @@ static void claim_send(struct engine *engine, uint32_t id)
         claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
         return;
     }
-    lane_queue(claim_lane(engine, claim), id);
+    backend_queue(claim_backend(engine, claim), id);
 }
 
 // Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
@@ -211,7 +211,7 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
 {
     struct claim *claim = &engine->claims[id];
     const struct claim *holder = &engine->claims[holder_id];
-    bool is_in_flight = claim->pending && claim->pending->flight;
+    bool is_in_flight = claim->pending && claim->pending->exchange;
     if (claim_may_stand(claim) && claim_is_same_key(claim, holder) && !is_in_flight &&
         holder->intent == CLAIM_SET && claim_is_satisfied(holder)) {
         claim->there = THERE_NOTHING;
@@ -322,7 +322,7 @@ static uint32_t release_forgotten(struct engine *engine, uint32_t first)
     for (uint32_t id = first, next; id != NO_ID; id = next) {
         const struct claim *claim = &engine->claims[id];
         next = claim->next_of_name;
-        if (claim->is_forgotten && !(claim->pending && claim->pending->flight))
+        if (claim->is_forgotten && !(claim->pending && claim->pending->exchange))
             claim_release(engine, id);
         else if (left == NO_ID)
             left = id;
@@ -350,7 +350,7 @@ static void plan_now(struct engine *engine, uint32_t first)
     queue_forget(engine->crowded, left);
 }
 
-void book_replan(struct engine *engine, uint32_t id)
+void registry_replan(struct engine *engine, uint32_t id)
 {
     uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
     if (first == TABLE_NONE)
@@ -361,7 +361,7 @@ void book_replan(struct engine *engine, uint32_t id)
         plan_now(engine, first);
 }
 
-void book_plan_crowded(struct engine *engine)
+void registry_plan_crowded(struct engine *engine)
 {
     uint32_t first;
     if (queue_pop(engine->crowded, loop_mono_ms(engine->loop), &first))
@@ -369,7 +369,7 @@ void book_plan_crowded(struct engine *engine)
     set_crowded_timer(engine);
 }
 
-bool book_awaits_plan(const struct engine *engine, uint32_t key)
+bool registry_awaits_plan(const struct engine *engine, uint32_t key)
 {
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
@@ -400,10 +400,10 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
                                            const struct claim_want *want)
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
-    const struct lane *lane = lane_find(engine, want->lane);
-    bool shares = want->intent == CLAIM_SET && lane_shares(lane);
+    const struct backend *backend = backend_find(engine, want->backend);
+    bool shares = want->intent == CLAIM_SET && backend_shares(backend);
     if (shares)
-        lane->seat->provider->fingerprint(lane->seat->at, &want->set, hash);
+        backend->session->provider->fingerprint(backend->session->at, &want->set, hash);
     return (struct plan_claim){
         .holder = subject,
         .type = want->set.type,
@@ -415,8 +415,8 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
     };
 }
 
-const struct object *book_holder(struct engine *engine, uint32_t key, const struct object *subject,
-                                 const struct claim_want *want)
+const struct object *registry_holder(struct engine *engine, uint32_t key,
+                                     const struct object *subject, const struct claim_want *want)
 {
     size_t count;
     size_t own = 0;

@@ -8,58 +8,59 @@
 
 // ---- registries by the URL of their backend -----------------------------------------------------
 
-uint16_t book_get(struct engine *engine, const char *book)
+uint16_t registry_get(struct engine *engine, const char *registry)
 {
-    size_t at = engine->book_count;
-    for (size_t i = 0; i < engine->book_count; i++) {
-        if (!strcmp(engine->books[i].url, book))
+    size_t at = engine->registry_count;
+    for (size_t i = 0; i < engine->registry_count; i++) {
+        if (!strcmp(engine->registries[i].url, registry))
             return (uint16_t)i;
-        if (!engine->books[i].refs)
+        if (!engine->registries[i].refs)
             at = i;
     }
     must(at < UINT16_MAX);
-    if (at == engine->book_count) {
-        mem_reserve(&engine->books, &engine->book_capacity, engine->book_count + 1);
-        engine->books[engine->book_count++] = (struct book){0};
+    if (at == engine->registry_count) {
+        mem_reserve(&engine->registries, &engine->registry_capacity, engine->registry_count + 1);
+        engine->registries[engine->registry_count++] = (struct registry){0};
     }
-    free(engine->books[at].url);
-    engine->books[at].url = mem_copy_text(book);
+    free(engine->registries[at].url);
+    engine->registries[at].url = mem_copy_text(registry);
     return (uint16_t)at;
 }
 
 // Or the number of all.
-static uint16_t book_find(const struct engine *engine, const char *url)
+static uint16_t registry_find(const struct engine *engine, const char *url)
 {
     uint16_t at = 0;
-    while (at < engine->book_count &&
-           (!engine->books[at].refs || strcmp(engine->books[at].url, url) != 0))
+    while (at < engine->registry_count &&
+           (!engine->registries[at].refs || strcmp(engine->registries[at].url, url) != 0))
         at++;
     return at;
 }
 
 // ---- names --------------------------------------------------------------------------------------
 
-struct book_name {
-    uint16_t book;
+struct registry_name {
+    uint16_t registry;
     const char *name;
 };
 
-static uint64_t name_hash(uint16_t book, const char *name)
+static uint64_t name_hash(uint16_t registry, const char *name)
 {
-    return hash_octets(name, strlen(name)) + book * 0x9e3779b97f4a7c15ULL;
+    return hash_octets(name, strlen(name)) + registry * 0x9e3779b97f4a7c15ULL;
 }
 
 static bool claim_matches(const void *context, uint32_t id, const void *wanted)
 {
     const struct engine *engine = context;
-    const struct book_name *at = wanted;
-    return engine->claims[id].book == at->book && !strcmp(engine->claims[id].name, at->name);
+    const struct registry_name *at = wanted;
+    return engine->claims[id].registry == at->registry &&
+           !strcmp(engine->claims[id].name, at->name);
 }
 
 static uint64_t claim_hash(const void *context, uint32_t id)
 {
     const struct engine *engine = context;
-    return name_hash(engine->claims[id].book, engine->claims[id].name);
+    return name_hash(engine->claims[id].registry, engine->claims[id].name);
 }
 
 static const struct table_ops claim_table_ops = {claim_matches, claim_hash};
@@ -92,14 +93,14 @@ static void name_free(char *name)
 
 uint32_t claim_first_of_name(struct engine *engine, const struct claim *claim)
 {
-    struct book_name at = {claim->book, claim->name};
-    return table_find(names(engine), name_hash(claim->book, claim->name), &at);
+    struct registry_name at = {claim->registry, claim->name};
+    return table_find(names(engine), name_hash(claim->registry, claim->name), &at);
 }
 
-uint32_t claims_at(struct engine *engine, uint16_t book, const char *name)
+uint32_t claims_at(struct engine *engine, uint16_t registry, const char *name)
 {
-    struct book_name at = {book, name};
-    uint32_t first = table_find(names(engine), name_hash(book, name), &at);
+    struct registry_name at = {registry, name};
+    uint32_t first = table_find(names(engine), name_hash(registry, name), &at);
     return first == TABLE_NONE ? NO_ID : first;
 }
 
@@ -110,7 +111,7 @@ static void claim_chain_name(struct engine *engine, uint32_t id)
     if (first == TABLE_NONE) {
         claim->is_first = true;
         claim->count_of_name = 1;
-        table_add(names(engine), name_hash(claim->book, claim->name), id);
+        table_add(names(engine), name_hash(claim->registry, claim->name), id);
         return;
     }
     engine->claims[first].count_of_name++;
@@ -125,7 +126,7 @@ static void claim_chain_name(struct engine *engine, uint32_t id)
 static void first_give_way(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    uint64_t hash = name_hash(claim->book, claim->name);
+    uint64_t hash = name_hash(claim->registry, claim->name);
     uint32_t next = claim->next_of_name;
     int64_t planned_ms = queue_time_ms(engine->crowded, id);
     queue_forget(engine->crowded, id);
@@ -180,12 +181,12 @@ uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want
     *claim = (struct claim){.key = key,
                             .next_of_key = engine->keys[key].first_claim,
                             .next_of_name = NO_ID,
-                            .book = book_get(engine, want->book),
+                            .registry = registry_get(engine, want->registry),
                             .type = want->set.type,
                             .loser_to = NO_ID};
     claim->name =
         join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &claim->subdomain_len);
-    engine->books[claim->book].refs++;
+    engine->registries[claim->registry].refs++;
     engine->keys[key].first_claim = id;
     claim_chain_name(engine, id);
     return id;
@@ -205,15 +206,15 @@ void claim_release(struct engine *engine, uint32_t id)
     struct claim *claim = &engine->claims[id];
     claim_unchain_name(engine, id);
     queue_forget(engine->due, id);
-    claim_leave_lane(engine, claim);
-    engine->books[claim->book].refs--;
+    claim_leave_backend(engine, claim);
+    engine->registries[claim->registry].refs--;
     pending_free(claim->pending);
     name_free(claim->name);
     *claim = (struct claim){.next_of_key = engine->free_claim};
     engine->free_claim = id;
 }
 
-void books_free(struct engine *engine)
+void registries_free(struct engine *engine)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         pending_free(engine->claims[id].pending);
@@ -223,9 +224,9 @@ void books_free(struct engine *engine)
     free(engine->claims);
     slab_free(engine->claim_slab);
     table_done(&engine->by_name);
-    for (size_t i = 0; i < engine->book_count; i++)
-        free(engine->books[i].url);
-    free(engine->books);
+    for (size_t i = 0; i < engine->registry_count; i++)
+        free(engine->registries[i].url);
+    free(engine->registries);
 }
 
 // ---- the claim that is wanted -------------------------------------------------------------------
@@ -233,33 +234,33 @@ void books_free(struct engine *engine)
 uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *want)
 {
     uint8_t len;
-    struct book_name at = {.book = book_find(engine, want->book)};
-    if (at.book == engine->book_count)
+    struct registry_name at = {.registry = registry_find(engine, want->registry)};
+    if (at.registry == engine->registry_count)
         return NO_ID;
     char *name = join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &len);
     at.name = name;
-    uint32_t first = table_find(names(engine), name_hash(at.book, at.name), &at);
+    uint32_t first = table_find(names(engine), name_hash(at.registry, at.name), &at);
     name_free(name);
     return first == TABLE_NONE ? NO_ID : first;
 }
 
-static bool is_claim_of(const struct claim *claim, uint32_t key, uint16_t book,
+static bool is_claim_of(const struct claim *claim, uint32_t key, uint16_t registry,
                         const struct claim_want *want)
 {
-    return claim->key == key && claim->book == book && claim->type == want->set.type &&
+    return claim->key == key && claim->registry == registry && claim->type == want->set.type &&
            text_equal(claim_subdomain(claim), want->set.subdomain) &&
            text_equal(claim_domain(claim), want->set.domain);
 }
 
 uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want)
 {
-    uint16_t book = book_find(engine, want->book);
+    uint16_t registry = registry_find(engine, want->registry);
     uint32_t of_name = claim_first_of_want(engine, want);
     uint32_t of_key = engine->keys[key].first_claim;
     while (of_name != NO_ID && of_key != NO_ID) {
-        if (is_claim_of(&engine->claims[of_name], key, book, want))
+        if (is_claim_of(&engine->claims[of_name], key, registry, want))
             return of_name;
-        if (is_claim_of(&engine->claims[of_key], key, book, want))
+        if (is_claim_of(&engine->claims[of_key], key, registry, want))
             return of_key;
         of_name = engine->claims[of_name].next_of_name;
         of_key = engine->claims[of_key].next_of_key;

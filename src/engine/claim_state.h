@@ -14,7 +14,7 @@ void claim_set_there(struct engine *engine, struct claim *claim,
                      const uint8_t hash[FINGERPRINT_OCTETS]);
 void pending_set_content(struct engine *engine, struct pending *pending,
                          const struct record_set *set);
-void claim_leave_lane(struct engine *engine, struct claim *claim);
+void claim_leave_backend(struct engine *engine, struct claim *claim);
 bool claim_is_match(const struct claim *claim);
 bool claim_is_satisfied(const struct claim *claim);
 const struct object *claim_object(const struct engine *engine, const struct claim *claim);

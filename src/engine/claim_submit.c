@@ -8,23 +8,23 @@
 // Longest Retry-After that is heeded: a clock that went back must not make a record wait for ever.
 enum { RECALL_MAX_MS = 60 * 60 * 1000 };
 
-static void claim_set_lane(struct engine *engine, uint32_t id, const char *name)
+static void claim_set_backend(struct engine *engine, uint32_t id, const char *name)
 {
     struct claim *claim = &engine->claims[id];
-    struct lane *lane = lane_find(engine, name);
-    if (lane && strcmp(lane->book, engine->books[claim->book].url))
-        lane = NULL;
-    const struct lane *old = claim_lane(engine, claim);
-    if (old == lane)
+    struct backend *backend = backend_find(engine, name);
+    if (backend && strcmp(backend->registry, engine->registries[claim->registry].url))
+        backend = NULL;
+    const struct backend *old = claim_backend(engine, claim);
+    if (old == backend)
         return;
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
-    if (old && lane)
+        backend_unqueue(claim_backend(engine, claim), id);
+    if (old && backend)
         claim_doubt(claim);
-    claim_leave_lane(engine, claim);
-    claim->lane = lane ? lane->number : 0;
-    if (lane)
-        lane->claim_count++;
+    claim_leave_backend(engine, claim);
+    claim->backend = backend ? backend->number : 0;
+    if (backend)
+        backend->claim_count++;
 }
 
 // A status that an earlier version wrote has no more.
@@ -35,19 +35,20 @@ static bool is_remembered_by_half(const struct claim *claim)
            !memcmp(claim->there_hash + sizeof none, none, sizeof none);
 }
 
-// Whether what is wanted stands there, as far as the seat can tell; if not, it is kept for sending.
+// Whether what is wanted stands there, as far as the session can tell; if not, it is kept for
+// sending.
 static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
-    const struct lane *lane = claim_lane(engine, claim);
-    const struct seat *seat = lane ? lane->seat : NULL;
-    if (seat)
-        seat->provider->fingerprint(seat->at, set, hash);
+    const struct backend *backend = claim_backend(engine, claim);
+    const struct session *session = backend ? backend->session : NULL;
+    if (session)
+        session->provider->fingerprint(session->at, set, hash);
     claim->has_wanted = false;
     if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
         claim_set_there(engine, claim, hash);
-    if (seat)
+    if (session)
         claim_set_wanted(engine, claim, hash);
     if (claim_is_satisfied(claim))
         return;
@@ -63,7 +64,7 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
         return;
     claim->epoch = folded;
     if (claim->pending && claim->pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
+        backend_unqueue(claim_backend(engine, claim), id);
     if (claim->pending && engine->is_first_pass_done)
         claim->pending->is_background = false; // an edit overtakes start-up work
     claim_clear_failure(claim->pending);
@@ -87,16 +88,17 @@ static void claim_set_intent(struct engine *engine, struct claim *claim, enum cl
 static void claim_recall(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
-    const struct lane *lane = claim_lane(engine, claim);
-    if (claim->is_recalled || !lane || claim_is_satisfied(claim) || engine->dry_run ||
+    const struct backend *backend = claim_backend(engine, claim);
+    if (claim->is_recalled || !backend || claim_is_satisfied(claim) || engine->dry_run ||
         engine->options.may_send)
         return;
     claim->is_recalled = engine->is_leading;
     struct pending *pending = claim_pending(engine, claim);
-    if (pending->failure || pending->flight)
+    if (pending->failure || pending->exchange)
         return;
     int64_t now_ms = loop_unix_ms(engine->loop);
-    int64_t longest_ms = lane->retry_slow_ms > RECALL_MAX_MS ? lane->retry_slow_ms : RECALL_MAX_MS;
+    int64_t longest_ms =
+        backend->retry_slow_ms > RECALL_MAX_MS ? backend->retry_slow_ms : RECALL_MAX_MS;
     int64_t wait_ms = want->not_before_ms - now_ms;
     pending->attempts = want->attempts;
     if (wait_ms <= 0)
@@ -107,7 +109,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     queue_forget(engine->due, id);
     queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + wait_ms);
     if (pending->is_due)
-        lane_unqueue(claim_lane(engine, claim), id);
+        backend_unqueue(claim_backend(engine, claim), id);
     engine_schedule(engine);
 }
 
@@ -134,7 +136,7 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_intent(engine, claim, want->intent);
     claim_look_anew(claim, want->look_since_s);
     claim->is_held = want->is_held;
-    claim_set_lane(engine, id, want->lane);
+    claim_set_backend(engine, id, want->backend);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
         claim->there = THERE_SET;
         claim_set_there(engine, claim, want->known);
@@ -206,7 +208,7 @@ static bool waits_with_content(const struct claim *claim)
 static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
 {
     return before->intent != now->intent || before->is_held != now->is_held ||
-           before->lane != now->lane || before->epoch != now->epoch ||
+           before->backend != now->backend || before->epoch != now->epoch ||
            before->there != now->there || before->has_wanted != now->has_wanted ||
            had_content != waits_with_content(now) ||
            memcmp(before->there_hash, now->there_hash, sizeof now->there_hash);
@@ -227,7 +229,8 @@ static void claim_renew(struct engine *engine, uint32_t id, const struct claim_w
         claim->is_undecided = true;
 }
 
-bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *wants, size_t count)
+bool registry_submit(struct engine *engine, uint32_t key, const struct claim_want *wants,
+                     size_t count)
 {
     uint32_t *ids = arena_new_array(engine->arena, uint32_t, count + 1);
     struct receipts_mark before = receipts_mark(engine, key);
@@ -242,7 +245,7 @@ bool book_submit(struct engine *engine, uint32_t key, const struct claim_want *w
     }
     forget_unnamed(engine, key, ids, count);
     for (size_t i = 0; i < count; i++)
-        book_replan(engine, ids[i]);
+        registry_replan(engine, ids[i]);
     struct receipts_mark after = receipts_mark(engine, key);
     return before.count != after.count || before.mixed != after.mixed;
 }

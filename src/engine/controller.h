@@ -14,13 +14,13 @@
 #include "store/event.h"
 #include "store/object.h"
 
-// What a controller is to the engine. It declares, as data, what it gathers; the engine fills an
+// What a controller is to the engine. It declares, as data, what it reads; the engine fills an
 // immutable snapshot from that and derives wake-ups from the same declarations in reverse. decide()
-// turns a snapshot into a verdict: pure, no I/O, no clock; the same snapshot gives the same octets.
-// A new controller is a folder with <name>.c, <name>.md, test_<name>.c and one word in the list of
-// src/controllers/meson.build.
+// turns a snapshot into a decision: pure, no I/O, no clock; the same snapshot gives the same
+// octets. A new controller is a folder with <name>.c, <name>.md, test_<name>.c and one word in the
+// list of src/controllers/meson.build.
 
-// ---- gathers ------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 // A list of strings that an object offers or wants, collected by an index function.
 struct strings {
@@ -32,22 +32,23 @@ struct strings {
 void strings_add(struct strings *strings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// A join: the objects of `kind` whose `offers` meet what the subject `wants`. offers NULL: by
-// identity ("ns/name", "name"). A prefix or suffix search is a join over all prefixes or suffixes.
+// A join: the objects of `kind` whose `index_keys` meet what the subject `lookup_keys`. index_keys
+// NULL: by identity ("ns/name", "name"). A prefix or suffix search is a join over all prefixes or
+// suffixes.
 
-struct gather {
+struct input {
     const struct kind *kind;
-    void (*offers)(const struct object *object, struct strings *out);
-    void (*wants)(const struct object *subject, struct strings *out);
+    void (*index_keys)(const struct object *object, struct strings *out);
+    void (*lookup_keys)(const struct object *subject, struct strings *out);
     bool reads_ours; // what we wrote ourselves in those objects wakes, too
 };
-// Lanes by name, the same way. Who opens lanes by its settings has no need of it: it sees those,
-// and wakes when one changes for which its claims wait.
-struct lane_gather {
-    void (*wants)(const struct object *subject, struct strings *out);
+// Backends by name, the same way. Who opens backends by its settings has no need of it: it sees
+// those, and wakes when one changes for which its claims wait.
+struct backend_input {
+    void (*lookup_keys)(const struct object *subject, struct strings *out);
 };
 
-struct gathered {
+struct input_objects {
     const struct object *const *objects; // in age order
     size_t count;
     bool is_synced; // false: absence proves nothing
@@ -55,7 +56,7 @@ struct gathered {
     const char *unreadable;
 };
 
-// ---- overviews ----------------------------------------------------------------------------------
+// ---- shared models ------------------------------------------------------------------------------
 
 // What one of the servers that follow us said last of a zone.
 struct server_view {
@@ -69,13 +70,13 @@ struct server_view {
     uint32_t fetched; // of the last transfer that it completed
     bool is_stuck;    // long after that it answers an older one: it could not load what it fetched
     bool is_recalled; // before this process, as the store tells: there may have been a later one
-    struct error fault; // of the last talk, or NONE
+    struct error fault; // of the last exchange, or NONE
 };
 
 struct zone;
 
 // What settling tells.
-struct overview_calls {
+struct shared_model_calls {
     void (*wake)(void *context, const struct object *object); // its outcome may be another
     // A change has arrived everywhere, so long after it was seen.
     void (*programmed)(void *context, const struct object *object, int64_t took_ms);
@@ -83,11 +84,11 @@ struct overview_calls {
 };
 
 // What an object comes to may depend on many others at once: which of several zones with one name
-// is live, which record of many wins. An overview is told of all objects of some kinds, as they
-// come, change and go, and says whose outcome may be another; those keys get turns. decide() gets
-// it with each snapshot. The engine may drop it at any time, and a new one that is given all
-// objects says the same.
-struct overview {
+// is live, which record of many wins. A shared model is told of all objects of some kinds, as they
+// come, change and go, and says whose outcome may be another; those keys get reconciliations.
+// decide() gets it with each snapshot. The engine may drop it at any time, and a new one that is
+// given all objects says the same.
+struct shared_model {
     const struct kind *const *kinds; // NULL-terminated
     void *(*make)(const void *settings);
     void (*free)(void *state);
@@ -101,7 +102,7 @@ struct overview {
     void (*heard)(void *state, const struct object *object, const char *group,
                   const struct server_view *servers, size_t count);
     // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
-    int64_t (*settle)(void *state, int64_t now_ms, const struct overview_calls *calls);
+    int64_t (*settle)(void *state, int64_t now_ms, const struct shared_model_calls *calls);
     // Prometheus text of what only it knows, appended; or NULL.
     void (*write_metrics)(const void *state, struct buffer *out);
     const char *seconds_metric; // family of how long settling takes
@@ -110,12 +111,12 @@ struct overview {
 
 // ---- the snapshot -------------------------------------------------------------------------------
 
-// A lane as others see it.
-struct lane_view {
+// A backend as others see it.
+struct backend_view {
     const char *name;           // "class-home"
     bool is_open;               // can talk
     bool is_lingering;          // its owner is gone or unusable; REMOVEs go on for a while
-    const char *book;           // normalised server URL
+    const char *registry;       // normalised server URL
     struct error fault;         // why SETs can't go (fault NONE: they can)
     struct error trouble;       // why the backend can't be worked with now, or NONE
     int64_t stalled_ms;         // mono: it can't since then, too short to say why; 0: it can
@@ -125,15 +126,16 @@ struct lane_view {
     struct error answer_error;   // when it failed
     const struct secret *secret; // what it signs with; or NULL. Only for comparing
     uint64_t basis;              // as its owner gave it
-    const struct value *known;   // what talks learned of the backend, in this process or before it
-    const char *note;            // from the last talk, e.g. "server still uses the previous secret"
-    bool is_learning;            // its first health answer is waited for
-    bool is_listed;              // of a backend that lists: what stands there is known
-    const char *held;            // checksum of the removals that the guard holds back; NULL: none
+    const struct value
+        *known;       // what exchanges learned of the backend, in this process or before it
+    const char *note; // from the last exchange, e.g. "server still uses the previous secret"
+    bool is_learning; // its first health answer is waited for
+    bool is_listed;   // of a backend that lists: what stands there is known
+    const char *held; // checksum of the removals that the guard holds back; NULL: none
 };
 
 enum receipt_state {
-    RECEIPT_NONE,    // not known to the book yet
+    RECEIPT_NONE,    // not known to the registry yet
     RECEIPT_HELD,    // competes and wins, not sent as asked
     RECEIPT_WAITING, // due, queued, or in flight; or backing off when attempts > 0
     RECEIPT_SETTLED, // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
@@ -145,7 +147,7 @@ enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE, CLAIM_LOOK };
 
 // What became of one claim of this key.
 struct receipt {
-    const char *book;
+    const char *registry;
     enum record_type type;
     struct text domain;
     struct text subdomain;
@@ -177,26 +179,26 @@ struct receipt {
 };
 
 struct snapshot {
-    struct arena *arena;    // the turn's
+    struct arena *arena;    // the reconciliation's
     struct text namespace_; // of the key
     struct text name;
-    // NULL: gone; gathers and lanes are empty then. A final state with is_lost: gone as well, but
+    // NULL: gone; inputs and backends are empty then. A final state with is_lost: gone as well, but
     // with our finalizer still there.
     const struct object *subject;
     // The subject as it was when all its claims were settled last, if it differs now and this
     // process saw it: says what stands at the backend. NULL: not known.
     const struct object *previous;
-    const struct gathered *gathers;       // as declared
-    const struct lane_view *const *lanes; // NULL entry: no such lane. By lane_gather's wants
-    size_t lane_count;
-    const char *const *lane_names; // what was wanted
+    const struct input_objects *inputs;         // as declared
+    const struct backend_view *const *backends; // NULL entry: no such backend. By its backend_input
+    size_t backend_count;
+    const char *const *backend_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
     // Why the store refused finalizer and annotations, or an object or a child, for a
     // reason that waiting does not mend: no right, or what an admission webhook says. NULL: it did
     // not.
     const struct error *refused;
-    // The whole object as the store has it, when the last verdict wanted that; NULL also when it
+    // The whole object as the store has it, when the last decision wanted that; NULL also when it
     // could not be read.
     const struct value *whole;
     bool was_read;
@@ -218,16 +220,16 @@ struct snapshot {
     const void *settings; // the controller's own
     const char *trace;    // 32 hex digits
 };
-const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *book,
+const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *registry,
                                        enum record_type type, struct text domain,
                                        struct text subdomain);
 
-// ---- the verdict --------------------------------------------------------------------------------
+// ---- the decision -------------------------------------------------------------------------------
 
 // A record set that this key claims at a backend, with what shall stand there.
 struct claim_want {
-    const char *lane; // through which it goes
-    const char *book; // normalised server URL
+    const char *backend;  // through which it goes
+    const char *registry; // normalised server URL
     enum claim_intent intent;
     bool is_held; // compete for the name, but send nothing yet
     struct record_set set;
@@ -245,13 +247,13 @@ struct claim_want {
     int64_t not_before_ms; // Unix ms
 };
 
-// A lane that this key keeps open.
-struct lane_want {
+// A backend that this key keeps open.
+struct backend_want {
     const char *name;
     const char *provider;
-    const char *book;
+    const char *registry;
     const struct value *config; // the provider's keys
-    struct secret *secret;      // the verdict holds the reference
+    struct secret *secret;      // the decision holds the reference
     unsigned max_in_flight;
     int64_t retry_base_ms;
     int64_t retry_max_ms;
@@ -267,21 +269,21 @@ struct lane_want {
     struct error fault;        // not NONE: unusable for SETs, and why
 };
 
-// Removals that the guard of a lane holds back (dns/guard.h): of record sets of ours there that
+// Removals that the guard of a backend holds back (dns/guard.h): of record sets of ours there that
 // nothing claims any more.
-struct lane_hold {
-    const char *lane;
-    const char *checksum;          // dns/plan_sum.h, of the lane's name
+struct backend_hold {
+    const char *backend;
+    const char *checksum;          // dns/plan_sum.h, of the backend's name
     const struct record_set *sets; // by name, then by type
     size_t count;
 };
 // These may go: somebody has approved exactly what has this checksum.
 struct approval {
-    const char *lane;
+    const char *backend;
     const char *checksum;
 };
 
-// A talk that claims no record: asked through the key's own lane.
+// An exchange that claims no record: asked through the key's own backend.
 struct question {
     const char *name;    // "health"
     int64_t good_for_ms; // an answer younger than this is not asked again
@@ -303,16 +305,16 @@ struct publication {
     bool was_served;         // its servers had it before this process began
     bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
     const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own
-    const struct zone *next; // to be published once the store has the status of this verdict; or
-                             // NULL. Borrowed for the turn
+    const struct zone *next; // to be published once the store has the status of this decision; or
+                             // NULL. Borrowed for the reconciliation
 };
 
-struct verdict_note { // an Event
+struct decision_note { // an Event
     bool is_warning;
     const char *reason;
     const char *text;
 };
-struct verdict_line { // a log line, told as the notes are
+struct decision_line { // a log line, told as the notes are
     enum log_level level;
     const char *message;
     const struct log_attr *attrs; // ends with LOG_END; or NULL
@@ -329,53 +331,53 @@ struct object_want {
     const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
 };
 
-// A child: an object of a kind that this key gathers, so that the next snapshots show what became
-// of it (store_put_child). Those that are as they shall be are not named.
-struct child_want {
+// A child: an object of a kind that this key reads, so that the next snapshots show what became
+// of it (store_put_owned_object). Those that are as they shall be are not named.
+struct owned_object_want {
     struct object_ref_key key;
-    const struct value *tree;        // NULL: it goes
-    const struct object *seen;       // as gathered; NULL: it is not there
-    const struct verdict_line *line; // told when it is done; or NULL
+    const struct value *tree;         // NULL: it goes
+    const struct object *seen;        // as read; NULL: it is not there
+    const struct decision_line *line; // told when it is done; or NULL
 };
 
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
 
-struct verdict_mark { // a label or an annotation
+struct decision_mark { // a label or an annotation
     const char *key;
     const char *value; // NULL removes
     bool is_label;
 };
 
-enum { VERDICT_MARKS_MAX = 4, VERDICT_NOTES_MAX = 8 };
+enum { DECISION_MARKS_MAX = 4, DECISION_NOTES_MAX = 8 };
 
 // Zeroed by the engine before decide(). Everything points into the snapshot's arena.
-struct verdict {
+struct decision {
     // Write-ahead: finalizer, labels and annotations in one guarded write, before anything else.
     enum finalizer_want finalizer;
-    struct verdict_mark marks[VERDICT_MARKS_MAX];
+    struct decision_mark marks[DECISION_MARKS_MAX];
     size_t mark_count;
     // All claims of this key; what is not named any more is forgotten.
-    struct claim_want *claims; // see verdict_add_claim()
+    struct claim_want *claims; // see decision_add_claim()
     size_t claim_count;
     size_t claim_capacity;
-    const struct lane_want *lane;
+    const struct backend_want *backend;
     const struct question *question;
     const struct approval *approval;
     struct publication publication;
-    bool wants_whole; // the next turn begins with the whole object, read from the store
+    bool wants_whole; // the next reconciliation begins with the whole object, read from the store
     const struct object_want *object;
-    const struct child_want *children; // all that are to be made, changed or dropped
-    size_t child_count;
+    const struct owned_object_want *owned_objects; // all that are to be made, changed or dropped
+    size_t owned_object_count;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
-    // Told when the write of this verdict has succeeded; at once when nothing is to be written. Of
+    // Told when the write of this decision has succeeded; at once when nothing is to be written. Of
     // a kind without status of ours the same is not told twice in a row.
-    struct verdict_note notes[VERDICT_NOTES_MAX];
+    struct decision_note notes[DECISION_NOTES_MAX];
     size_t note_count;
-    struct verdict_line lines[VERDICT_NOTES_MAX];
+    struct decision_line lines[DECISION_NOTES_MAX];
     size_t line_count;
     // What keeps the subject from being as it asks, where a condition Ready does not say it, or not
     // all of it. reason NULL: nothing.
-    struct verdict_obstacle {
+    struct decision_obstacle {
         const char *reason;
         const char *text;
     } obstacle;
@@ -386,10 +388,10 @@ struct verdict {
     const char *class_label;
     const char *reason_label;
 };
-// Zeroed, in the arena of the turn; good until the next one is added.
-struct claim_want *verdict_add_claim(struct verdict *verdict, struct arena *arena);
-void verdict_note(struct verdict *verdict, bool is_warning, enum event_reason reason,
-                  const char *text);
+// Zeroed, in the arena of the reconciliation; good until the next one is added.
+struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
+void decision_note(struct decision *decision, bool is_warning, enum event_reason reason,
+                   const char *text);
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings
@@ -411,8 +413,8 @@ struct controller_setting {
     size_t offset;
 };
 
-// A family of metrics over the keys of a controller, by the labels of their last verdicts. None has
-// a sample for each object, except METRIC_IS, whose keys are classes themselves.
+// A family of metrics over the keys of a controller, by the labels of their last decisions. None
+// has a sample for each object, except METRIC_IS, whose keys are classes themselves.
 enum controller_metric_type {
     METRIC_KEYS,    // gauge by class and reason: how many keys
     METRIC_RETRIES, // counter by class and reason: changes that were sent again after a failure
@@ -426,9 +428,9 @@ struct controller_metric {
 };
 
 // The log lines of changes that this controller's claims make at a backend; each with `object`
-// ("ns/name"), `name` (the owner name) and `lane`.
-struct change_words {
-    const char *started; // a turn began: at level DEBUG, with `object` alone; or NULL
+// ("ns/name"), `name` (the owner name) and `backend`.
+struct change_messages {
+    const char *started; // a reconciliation began: at level DEBUG, with `object` alone; or NULL
     const char *created; // messages
     const char *updated;
     const char *deleted;
@@ -439,59 +441,59 @@ struct change_words {
     const char *target;  // of the others: "target"
     const char *before;  // of an update: prefix of the same as it was, "old_"
     const char *after;   // and as it is now, "new_"
-    const char *lane;    // "pihole"
-    const char *prefix;  // of lane names, left out there: "pihole-"
+    const char *backend; // "pihole"
+    const char *prefix;  // of backend names, left out there: "pihole-"
 };
 
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
     const char *finalizer;   // or NULL
-    const struct gather *gathers;
-    size_t gather_count;
-    const struct lane_gather *lanes; // or NULL
-    // Lanes that stand in its settings instead of being wanted by a key: of number `at`, from 0,
+    const struct input *inputs;
+    size_t input_count;
+    const struct backend_input *backends; // or NULL
+    // Backends that stand in its settings instead of being wanted by a key: of number `at`, from 0,
     // and what is asked there. False: there are no more. May be NULL.
-    bool (*open)(const void *settings, size_t at, struct arena *arena, struct lane_want *want,
+    bool (*open)(const void *settings, size_t at, struct arena *arena, struct backend_want *want,
                  struct question *question);
     // What a guard holds back, as an object of this kind that asks people for their approval: to
     // be made by the engine if it is not there. `there`: the one of that name. False: nothing is to
     // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
-    bool (*hold)(const struct lane_hold *hold, const struct object *there, struct arena *arena,
-                 struct child_want *out);
-    // One whose settings and opened lanes are its own, too: it comes behind that one among those
+    bool (*hold)(const struct backend_hold *hold, const struct object *there, struct arena *arena,
+                 struct owned_object_want *out);
+    // One whose settings and opened backends are its own, too: it comes behind that one among those
     // that run, who does without where its kind is missing or may not be read. Nothing is removed
     // for want of an object before all who share them have heard of theirs. Or NULL.
     const struct controller *shares;
-    const struct change_words *words; // or NULL: changes make no lines of their own
-    const struct overview *overview;  // or NULL
+    const struct change_messages *words;     // or NULL: changes make no lines of their own
+    const struct shared_model *shared_model; // or NULL
     // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
     const char *switched_by;
     // Controllers of other kinds that run with it, under its name in --controllers;
-    // NULL-terminated, or NULL. Those that name the same overview share it.
+    // NULL-terminated, or NULL. Those that name the same shared model share it.
     const struct controller *const *companions;
-    bool keeps_ledgers; // its lanes may be of providers that have one
-    // It serves those that open lanes: it runs where one of them does, and they do without where
+    bool keeps_ledgers; // its backends may be of providers that have one
+    // It serves those that open backends: it runs where one of them does, and they do without where
     // its kind is missing or may not be read.
     bool is_attendant;
     bool is_default; // runs unless --controllers says otherwise
     // Options of which any makes it run beside the others as soon as it is given; NULL-terminated,
     // or NULL.
     const char *const *joins_with;
-    bool is_urgent;  // its keys have their turns before those of others, however many writes wait
+    bool is_urgent;  // its keys have their reconciliations before those of others, however many
+                     // writes wait
     bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
-    // A key whose object went away gets turns (subject NULL) until its verdict has neither claims
-    // nor a lane. Nothing of this outlives the process: who must remove for certain has a
-    // finalizer.
-    // `model` is the state of the overview, or NULL.
-    void (*decide)(const struct snapshot *snapshot, void *model, struct verdict *out);
+    // A key whose object went away gets reconciliations (subject NULL) until its decision has
+    // neither claims nor a backend. Nothing of this outlives the process: who must remove for
+    // certain has a finalizer. `model` is the state of the shared model, or NULL.
+    void (*decide)(const struct snapshot *snapshot, void *model, struct decision *out);
     // What the conditions of an object would say of it by itself, beyond the checks of its kind,
     // which it has passed: errors and warnings for an admission review. May be NULL.
     void (*admit)(const struct value *object, struct findings *findings);
     // Reasons of conditions that speak of other objects (a class that is missing), not of the
     // subject itself: of these an admission review warns. NULL-terminated, or NULL.
     const char *const *outward_reasons;
-    // What it takes at an API server: to watch what it gathers, to write what its verdicts want.
+    // What it takes at an API server: to watch what it reads, to write what its decisions want.
     const struct kube_right *rights;
     const struct controller_setting *settings;
     size_t setting_count;

@@ -8,7 +8,7 @@
 
 struct planned {
     enum engine_act act;
-    const char *lane;
+    const char *backend;
     const char *server;
     struct record_set set;
     const struct object *object; // own reference
@@ -111,11 +111,11 @@ struct engine_change engine_change_of(const struct engine *engine, uint32_t id, 
                                       const struct record_set *set)
 {
     const struct claim *claim = &engine->claims[id];
-    const struct lane *lane = claim_lane(engine, claim);
+    const struct backend *backend = claim_backend(engine, claim);
     return (struct engine_change){
         .act = act_of(engine, id, op),
-        .lane = lane ? lane->name : "",
-        .server = engine->books[claim->book].url,
+        .backend = backend ? backend->name : "",
+        .server = engine->registries[claim->registry].url,
         .set = set,
         .object = engine->keys[claim->key].object,
         .replaces = replaced_by(engine, id, op),
@@ -127,7 +127,7 @@ void dry_run_add(struct dry_run *run, const struct engine_change *change)
     mem_reserve(&run->planned, &run->planned_capacity, run->planned_count + 1);
     run->planned[run->planned_count++] = (struct planned){
         .act = change->act,
-        .lane = arena_copy_text(run->arena, change->lane),
+        .backend = arena_copy_text(run->arena, change->backend),
         .server = arena_copy_text(run->arena, change->server),
         .set = record_set_copy(run->arena, change->set),
         .object = change->object ? object_ref(change->object) : NULL,
@@ -186,20 +186,20 @@ static void note_zone(struct dry_run *run, uint32_t key, const struct publicatio
     };
 }
 
-void dry_run_note(struct dry_run *run, uint32_t key, const struct verdict *verdict)
+void dry_run_note(struct dry_run *run, uint32_t key, const struct decision *decision)
 {
-    note_zone(run, key, &verdict->publication);
+    note_zone(run, key, &decision->publication);
     size_t before = run->obstacle_capacity;
     mem_reserve(&run->obstacles, &run->obstacle_capacity, (size_t)key + 1);
     for (size_t i = before; i < run->obstacle_capacity; i++)
         run->obstacles[i] = (struct obstacle){0};
     obstacle_clear(&run->obstacles[key]);
-    note_ready(&run->obstacles[key], verdict->status);
-    if (!verdict->obstacle.reason)
+    note_ready(&run->obstacles[key], decision->status);
+    if (!decision->obstacle.reason)
         return;
     obstacle_clear(&run->obstacles[key]);
-    run->obstacles[key].reason = mem_copy_text(verdict->obstacle.reason);
-    run->obstacles[key].message = mem_copy_text(verdict->obstacle.text);
+    run->obstacles[key].reason = mem_copy_text(decision->obstacle.reason);
+    run->obstacles[key].message = mem_copy_text(decision->obstacle.text);
 }
 
 // ---- telling ------------------------------------------------------------------------------------
@@ -224,35 +224,37 @@ static void each_obstacle(const struct engine *engine, const struct engine_plan_
 }
 
 // Of one that does not list, changes are known without it; what they replace may not be.
-static const struct error *trouble_of(const struct lane *lane)
+static const struct error *trouble_of(const struct backend *backend)
 {
-    const struct lane_view *view = &lane->view;
-    if (lane->provider->lists && view->fault.fault != FAULT_NONE)
+    const struct backend_view *view = &backend->view;
+    if (backend->provider->lists && view->fault.fault != FAULT_NONE)
         return &view->fault;
     if (view->trouble.fault != FAULT_NONE)
         return &view->trouble;
-    return !lane->provider->lists && view->answered_s && !view->is_answer_ok ? &view->answer_error
-                                                                             : NULL;
+    return !backend->provider->lists && view->answered_s && !view->is_answer_ok
+               ? &view->answer_error
+               : NULL;
 }
 
-static void tell_trouble(const struct lane *lane, const struct engine_plan_calls *calls)
+static void tell_trouble(const struct backend *backend, const struct engine_plan_calls *calls)
 {
-    const struct error *error = trouble_of(lane);
-    bool is_unread =
-        lane->provider->lists && (lane->view.fault.fault != FAULT_NONE || lane_is_unread(lane));
+    const struct error *error = trouble_of(backend);
+    bool is_unread = backend->provider->lists &&
+                     (backend->view.fault.fault != FAULT_NONE || backend_is_unread(backend));
     if (!error && !is_unread)
         return;
-    calls->trouble(calls->context, &(struct engine_trouble){.lane = lane->name,
-                                                            .server = lane->book,
+    calls->trouble(calls->context, &(struct engine_trouble){.backend = backend->name,
+                                                            .server = backend->registry,
                                                             .error = error,
                                                             .is_unread = is_unread});
 }
 
 static void each_trouble(const struct engine *engine, const struct engine_plan_calls *calls)
 {
-    for (const struct lane *lane = engine->lanes; lane && calls->trouble; lane = lane->next)
-        if (lane->provider)
-            tell_trouble(lane, calls);
+    for (const struct backend *backend = engine->backends; backend && calls->trouble;
+         backend = backend->next)
+        if (backend->provider)
+            tell_trouble(backend, calls);
 }
 
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls)
@@ -261,7 +263,7 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
     for (size_t i = 0; i < run->planned_count; i++) {
         const struct planned *planned = &run->planned[i];
         calls->change(calls->context, &(struct engine_change){.act = planned->act,
-                                                              .lane = planned->lane,
+                                                              .backend = planned->backend,
                                                               .server = planned->server,
                                                               .set = &planned->set,
                                                               .object = planned->object,

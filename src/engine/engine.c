@@ -8,7 +8,7 @@
 #include "engine/state.h"
 #include "store/cache.h"
 
-enum { LEAVE_MS = 500 }; // from the stop on, its last talk included
+enum { LEAVE_MS = 500 }; // from the stop on, its last exchange included
 
 // ---- making -------------------------------------------------------------------------------------
 
@@ -36,8 +36,8 @@ static void add_controllers(struct engine *engine)
     const struct engine_options *options = &engine->options;
     engine->controllers = mem_new_array(struct controller_state, options->controller_count + 1);
     for (size_t i = 0; i < options->controller_count; i++)
-        kinds += 1 + options->controllers[i]->gather_count +
-                 overview_kind_count(options->controllers[i]->overview);
+        kinds += 1 + options->controllers[i]->input_count +
+                 shared_model_kind_count(options->controllers[i]->shared_model);
     engine->kinds = mem_new_array(const struct kind *, kinds + 1);
     engine->kind_synced = mem_new_array(bool, kinds + 1);
     engine->kind_unread = mem_new_array(char *, kinds + 1);
@@ -47,14 +47,14 @@ static void add_controllers(struct engine *engine)
         state->controller = controller;
         state->opener = opener_of(options, i);
         state->settings = options->settings ? options->settings[state->opener] : NULL;
-        state->joins = mem_new_array(struct join, controller->gather_count + 1);
+        state->joins = mem_new_array(struct join, controller->input_count + 1);
         add_kind(engine, controller->kind);
-        for (size_t g = 0; g < controller->gather_count; g++)
-            add_kind(engine, controller->gathers[g].kind);
-        for (size_t k = 0; k < overview_kind_count(controller->overview); k++)
-            add_kind(engine, controller->overview->kinds[k]);
+        for (size_t g = 0; g < controller->input_count; g++)
+            add_kind(engine, controller->inputs[g].kind);
+        for (size_t k = 0; k < shared_model_kind_count(controller->shared_model); k++)
+            add_kind(engine, controller->shared_model->kinds[k]);
     }
-    overviews_new(engine);
+    shared_models_new(engine);
 }
 
 static void wake_timer(void *context)
@@ -94,10 +94,10 @@ static void controllers_free(struct engine *engine)
 {
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         struct controller_state *state = &engine->controllers[i];
-        for (size_t g = 0; g < state->controller->gather_count; g++)
+        for (size_t g = 0; g < state->controller->input_count; g++)
             join_done(&state->joins[g]);
-        join_done(&state->lane_join);
-        tally_done(&state->tally);
+        join_done(&state->backend_join);
+        key_metrics_done(&state->key_metrics);
         free(state->joins);
     }
     free(engine->controllers);
@@ -121,13 +121,13 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->stop_timer);
     loop_timer_cancel(engine->loop, &engine->leave_timer);
     writes_free(engine);
-    children_free(engine);
+    owned_objects_free(engine);
     publish_free(engine);
-    overviews_free(engine);
-    lanes_free(engine);
+    shared_models_free(engine);
+    backends_free(engine);
     ledger_calls_free(&engine->ledger_calls);
     busy_free(engine);
-    books_free(engine);
+    registries_free(engine);
     loop_timer_cancel(engine->loop, &engine->crowded_timer);
     keys_free(engine);
     controllers_free(engine);
@@ -175,7 +175,7 @@ static void remember_previous(struct engine *engine, uint32_t id, const struct o
 {
     struct key *key = &engine->keys[id];
     if ((key->extra && key->extra->previous) || object_has_same_spec(key->object, new_) ||
-        !book_is_settled(engine, id))
+        !registry_is_settled(engine, id))
         return;
     key_extra(key)->previous = object_ref(key->object);
 }
@@ -189,8 +189,8 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         if (is_gone)
             return;
         id = key_make(engine, controller, object);
-        gather_index_key(engine, id, NULL, object);
-        if (!engine->controllers[controller].overview)
+        input_index_key(engine, id, NULL, object);
+        if (!engine->controllers[controller].shared_model)
             engine_batch_add(engine, id);
         return;
     }
@@ -202,13 +202,13 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
     key->is_racing = false;
     key->is_gone = is_gone;
     key->is_missed = is_gone && event->is_inferred;
-    gather_index_key(engine, id, key->object, object);
+    input_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
     if (!is_news)
         return;
     key_forget_refusal(key);
-    if (is_wanted || !engine->controllers[controller].overview)
+    if (is_wanted || !engine->controllers[controller].shared_model)
         engine_batch_add(engine, id);
 }
 
@@ -217,12 +217,12 @@ static void wake_gatherers(struct engine *engine, const struct object *old,
 {
     bool is_same = old && !is_gone && is_same_to_us(old, new_);
     if (!is_same || !text_equal(object_ours(old), object_ours(new_)))
-        gather_wake(engine, old, new_, is_same);
+        input_wake(engine, old, new_, is_same);
 }
 
-// Keys that a batch of the store (a pass over a folder, a piece of a list) concerns get their turns
-// when it ends, and keys that read an overview wait for it, too. Reading a large folder takes long:
-// after so many milliseconds nobody waits any more.
+// Keys that a batch of the store (a pass over a folder, a piece of a list) concerns get their
+// reconciliations when it ends, and keys that read a shared model wait for it, too. Reading a large
+// folder takes long: after so many milliseconds nobody waits any more.
 enum { BATCH_WAIT_MS = 2000 };
 
 static void open_batch(struct engine *engine)
@@ -246,13 +246,13 @@ static void on_event(void *context, const struct store_event *event)
     bool is_gone = event->type == STORE_DELETED;
     open_batch(engine);
     arena_reset(engine->arena);
-    gather_index_offer(engine, event->old, is_gone ? NULL : event->object);
+    input_index_object(engine, event->old, is_gone ? NULL : event->object);
     if (!event->is_initial)
         wake_gatherers(engine, event->old, event->object, is_gone);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
-    overview_event(engine, event->object, is_gone);
+    shared_model_event(engine, event->object, is_gone);
     if (!engine_awaits_batch(engine))
         engine_schedule(engine);
 }
@@ -264,7 +264,7 @@ static void key_file_written(struct engine *engine, size_t controller, const str
     if (id == TABLE_NONE || engine->keys[id].is_gone)
         return;
     is_same = is_same && !is_ours_news(engine, controller, engine->keys[id].object, object);
-    gather_index_key(engine, id, engine->keys[id].object, object);
+    input_index_key(engine, id, engine->keys[id].object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
     if (!is_same)
@@ -279,18 +279,18 @@ void engine_file_written(struct engine *engine, const struct object *old, const 
     bool is_same = is_same_to_us(old, new_);
     const struct object *kept = object_ref(old);
     arena_reset(engine->arena);
-    gather_index_offer(engine, kept, new_);
+    input_index_object(engine, kept, new_);
     wake_gatherers(engine, kept, new_, false);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == new_->kind)
             key_file_written(engine, i, new_, is_same);
-    overview_event(engine, new_, false);
+    shared_model_event(engine, new_, false);
     object_unref(kept);
 }
 
 struct aged {
     const struct object *object;
-    size_t opener; // whoever shares lanes may claim the same names
+    size_t opener; // whoever shares backends may claim the same names
     uint32_t id;
 };
 
@@ -312,7 +312,7 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
     for (size_t i = 0; i < count; i++) {
         const struct key *key = &engine->keys[ids[i]];
         size_t opener = engine->controllers[key->controller].opener;
-        if (key->object) // else it had its last turn amid a late batch
+        if (key->object) // else it had its last reconciliation amid a late batch
             aged[known++] = (struct aged){key->object, opener, ids[i]};
     }
     qsort(aged, known, sizeof *aged, compare_aged);
@@ -388,7 +388,7 @@ static void queue_newly_synced(struct engine *engine)
     bool is_news = false;
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         struct controller_state *state = &engine->controllers[i];
-        bool is_synced = gather_is_synced(engine, state->controller);
+        bool is_synced = input_is_synced(engine, state->controller);
         state->is_newly_synced = is_synced && !state->is_synced;
         state->is_synced = is_synced;
         is_news |= state->is_newly_synced;
@@ -427,8 +427,8 @@ static void on_leading(void *context, bool is_leading)
         return;
     engine->is_leading = is_leading;
     log_line(engine->log, LOG_INFO, is_leading ? "leading" : "standing by", LOG_END);
-    lanes_lead(engine, is_leading);
-    followers_lead(engine->followers, is_leading);
+    backends_lead(engine, is_leading);
+    secondaries_lead(engine->secondaries, is_leading);
     engine->are_catalogs_dirty = true;
     engine->led_since_s = loop_unix_ms(engine->loop) / 1000;
     engine->led_since_ms = loop_mono_ms(engine->loop);
@@ -441,14 +441,14 @@ static void on_leading(void *context, bool is_leading)
 static void on_fenced(void *context)
 {
     struct engine *engine = context;
-    for (struct lane *lane = engine->lanes; lane; lane = lane->next)
-        while (lane->flights)
-            flight_abort(lane->flights);
+    for (struct backend *backend = engine->backends; backend; backend = backend->next)
+        while (backend->exchanges)
+            exchange_abort(backend->exchanges);
 }
 
 static void on_known(void *context, const struct object_ref_key *key)
 {
-    gather_wake_identity(context, key);
+    input_wake_identity(context, key);
 }
 
 static void on_room(void *context)
@@ -480,7 +480,7 @@ bool engine_start(struct engine *engine, struct error *err)
                                     .room = on_room,
                                     .context = engine};
     engine->is_started = true;
-    lanes_open(engine);
+    backends_open(engine);
     resync_start(engine);
     return store_start(engine->options.store, &sink, err);
 }
@@ -500,18 +500,18 @@ static void stopped(void *context)
 
 void engine_maybe_stopped(struct engine *engine)
 {
-    if (!engine->is_stopping || !engine->stopped || engine->flights_in_air ||
-        engine->writes_in_flight || queue_depth(engine->queue) || lanes_leave(engine))
+    if (!engine->is_stopping || !engine->stopped || engine->exchange_count_all ||
+        engine->writes_in_flight || queue_depth(engine->queue) || backends_leave(engine))
         return;
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane->ledger && !ledger_keeper_is_idle(lane->ledger))
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        if (backend->ledger && !ledger_keeper_is_idle(backend->ledger))
             return;
     stopped(engine);
 }
 
 static void leave_late(void *context)
 {
-    lanes_leave_late(context);
+    backends_leave_late(context);
     engine_schedule(context);
 }
 
@@ -522,10 +522,10 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
     resync_stop(engine);
     engine->stopped = call;
     engine->stopped_context = context;
-    for (struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        loop_timer_cancel(engine->loop, &lane->question_timer);
-        loop_timer_cancel(engine->loop, &lane->timer);
-        flights_end_waiting(lane);
+    for (struct backend *backend = engine->backends; backend; backend = backend->next) {
+        loop_timer_cancel(engine->loop, &backend->question_timer);
+        loop_timer_cancel(engine->loop, &backend->timer);
+        exchanges_end_waiting(backend);
     }
     engine->stop_timer = (struct loop_timer){.call = stopped, .context = engine};
     loop_timer_set(engine->loop, &engine->stop_timer, deadline_ms);
@@ -536,10 +536,10 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
 
 void engine_write_cut(const struct engine *engine, struct buffer *out)
 {
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        size_t count = lane->in_flight + lane->reading;
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next) {
+        size_t count = backend->in_flight + backend->reading;
         if (count)
-            buffer_printf(out, "%s%s: %zu talk%s", out->len ? ", " : "", lane->name, count,
+            buffer_printf(out, "%s%s: %zu exchange%s", out->len ? ", " : "", backend->name, count,
                           count > 1 ? "s" : "");
     }
     if (engine->writes_in_flight)
@@ -551,10 +551,10 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 
 bool engine_is_idle(const struct engine *engine)
 {
-    return !(engine->is_turning || engine->flights_in_air || engine->writes_in_flight ||
+    return !(engine->is_turning || engine->exchange_count_all || engine->writes_in_flight ||
              queue_depth(engine->queue) || queue_depth(engine->due) ||
              queue_next_ms(engine->crowded) != INT64_MAX) &&
-           overviews_are_settled(engine);
+           shared_models_are_settled(engine);
 }
 
 bool engine_is_synced(const struct engine *engine)
@@ -562,7 +562,7 @@ bool engine_is_synced(const struct engine *engine)
     return all_kinds_synced(engine) && engine->is_first_pass_done;
 }
 
-// Had its turn, and what it had to write was written, or refused for good.
+// Had its reconciliation, and what it had to write was written, or refused for good.
 static bool is_key_at_rest(const struct key *key)
 {
     const struct key_extra *extra = key->extra;
@@ -573,12 +573,12 @@ static bool is_key_at_rest(const struct key *key)
 
 static bool is_at_rest(const struct engine *engine)
 {
-    if (!engine_is_synced(engine) || engine->flights_in_air || engine->writes_in_flight ||
+    if (!engine_is_synced(engine) || engine->exchange_count_all || engine->writes_in_flight ||
         engine->is_turning || engine->is_batch_open || queue_depth(engine->queue) ||
         queue_next_ms(engine->crowded) != INT64_MAX)
         return false;
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane_is_unread(lane) && !lane_rests_in_trouble(lane))
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        if (backend_is_unread(backend) && !backend_rests_in_trouble(backend))
             return false;
     for (uint32_t id = 0; id < engine->key_used; id++)
         if (!is_key_at_rest(&engine->keys[id]))
@@ -603,16 +603,16 @@ bool engine_is_leading(const struct engine *engine)
     return engine->is_leading;
 }
 
-bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err)
+bool engine_open_backend(struct engine *engine, const struct backend_want *want, struct error *err)
 {
-    struct lane *lane;
-    return lane_set(engine, want, NO_ID, &lane, err);
+    struct backend *backend;
+    return backend_set(engine, want, NO_ID, &backend, err);
 }
 
-const struct lane_view *engine_lane(const struct engine *engine, const char *name)
+const struct backend_view *engine_backend(const struct engine *engine, const char *name)
 {
-    const struct lane *lane = lane_find(engine, name);
-    return lane ? &lane->view : NULL;
+    const struct backend *backend = backend_find(engine, name);
+    return backend ? &backend->view : NULL;
 }
 
 static size_t held_values(const struct join *join)
@@ -623,14 +623,14 @@ static size_t held_values(const struct join *join)
 size_t engine_held(const struct engine *engine)
 {
     size_t count = engine->by_name.count + engine->busy_names.count;
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         count++;
-    for (size_t i = 0; i < engine->book_count; i++)
-        count += engine->books[i].refs > 0;
+    for (size_t i = 0; i < engine->registry_count; i++)
+        count += engine->registries[i].refs > 0;
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         const struct controller_state *state = &engine->controllers[i];
-        count += state->keys.count + held_values(&state->lane_join);
-        for (size_t g = 0; g < state->controller->gather_count; g++)
+        count += state->keys.count + held_values(&state->backend_join);
+        for (size_t g = 0; g < state->controller->input_count; g++)
             count += held_values(&state->joins[g]);
     }
     return count;

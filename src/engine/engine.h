@@ -11,8 +11,8 @@
 #include "providers/provider.h"
 #include "store/store.h"
 
-// The only mover of data: events become keys, keys turns, verdicts claims, claims talk, talk
-// receipts, receipts status. One engine a process; everything on one loop.
+// The only mover of data: events become keys, keys reconciliations, decisions claims, claims
+// exchanges, exchanges receipts, receipts status. One engine a process; everything on one loop.
 
 struct engine;
 
@@ -20,7 +20,7 @@ struct engine;
 enum engine_act { ENGINE_CREATE, ENGINE_UPDATE, ENGINE_DELETE };
 struct engine_change {
     enum engine_act act;          // by what is known to stand there
-    const char *lane;             // "class-home"
+    const char *backend;          // "class-home"
     const char *server;           // normalised URL of the backend
     const struct record_set *set; // DELETE: type, domain and subdomain count
     const struct object *object;  // for which; NULL: of what is ours there and nobody claims
@@ -30,17 +30,18 @@ struct engine_change {
 struct engine_options {
     const struct world *world;
     struct log *log;     // may be NULL
-    struct store *store; // NULL: doors only (signpost provider). Not owned
+    struct store *store; // NULL: frontends only (signpost provider). Not owned
     const struct controller *const *controllers;
     const void *const *settings; // one per controller, may hold NULL
     size_t controller_count;
     const struct provider *const *providers;
     size_t provider_count;
-    int64_t sync_period_ms; // every key has a turn that often, +-10 %; 0: never by time alone
-    bool renews_models;     // make shared models anew before each use (tests)
-    size_t crowd;           // a name with more claims is planned with a delay, once for many; 0: 64
+    int64_t
+        sync_period_ms; // every key has a reconciliation that often, +-10 %; 0: never by time alone
+    bool renews_models; // make shared models anew before each use (tests)
+    size_t crowd;       // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
-    // A dry run: the same turns and claims, but talks are taken as done without being held, and
+    // A dry run: the same turns and claims, but exchanges are taken as done without being held, and
     // questions are not asked; engine_plan() tells what would have been sent. The store is one that
     // writes nothing (store/dry.h).
     bool is_dry;
@@ -59,15 +60,17 @@ struct engine_options {
     void *context;
 };
 struct engine *engine_new(const struct engine_options *options);
-// Ends every talk; nothing is written any more. The store goes next, before the loop turns again.
+// Ends every exchange; nothing is written any more. The store goes next, before the loop turns
+// again.
 void engine_free(struct engine *engine);
-// Starts the store; turns begin when it is synced and (for writes and talks) leading.
+// Starts the store; reconciliations begin when it is synced and (for writes and exchanges) leading.
 bool engine_start(struct engine *engine, struct error *err);
-// No new turn begins; talks in flight finish; `stopped` is called when the last receipt has become
-// status, or at the deadline.
+// No new reconciliation begins; exchanges in flight finish; `stopped` is called when the last
+// receipt has become status, or at the deadline.
 void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(void *context),
                  void *context);
-// What a stop at the deadline cuts off: "class-home: 2 talks, 1 write to the store", or nothing.
+// What a stop at the deadline cuts off: "class-home: 2 exchanges, 1 write to the store", or
+// nothing.
 void engine_write_cut(const struct engine *engine, struct buffer *out);
 // Nothing due, nothing in flight, nothing being written (timers of back-off and questions aside).
 bool engine_is_idle(const struct engine *engine);
@@ -76,47 +79,48 @@ bool engine_is_leading(const struct engine *engine);
 
 // ---- zones that are served ----------------------------------------------------------------------
 
-// For the door that serves them.
+// For the frontend that serves them.
 struct published;
 struct published *engine_published(struct engine *engine);
-// What settings point to is another now: the servers that follow, and all that overviews said.
+// What settings point to is another now: the servers that follow, and all that shared models said.
 struct zones_config;
 void engine_set_zones(struct engine *engine, const struct zones_config *config);
 
-// ---- lanes that stand in settings ---------------------------------------------------------------
+// ---- backends that stand in settings ------------------------------------------------------------
 
-// What the controller of that name is set to is another now: its lanes follow, and its keys.
-void engine_set_lanes(struct engine *engine, const char *controller);
+// What the controller of that name is set to is another now: its backends follow, and its keys.
+void engine_set_backends(struct engine *engine, const char *controller);
 
-// ---- lanes and wishes of doors ------------------------------------------------------------------
+// ---- backends and change requests of frontends --------------------------------------------------
 
-// Opens or changes a lane that no controller owns. Refused settings come as error.
-bool engine_open_lane(struct engine *engine, const struct lane_want *want, struct error *err);
+// Opens or changes a backend that no controller owns. Refused settings come as error.
+bool engine_open_backend(struct engine *engine, const struct backend_want *want, struct error *err);
 // NULL: there is none of that name. Borrowed until the next turn of the loop.
-const struct lane_view *engine_lane(const struct engine *engine, const char *name);
+const struct backend_view *engine_backend(const struct engine *engine, const char *name);
 
-// A wish: one change, carried out in order of arrival per name, then forgotten; what it did stays.
-// `done` comes once, never from within the call. The change is copied. deadline_ms is how long the
-// asker waits.
-struct wish_result {
+// A change request: one change, carried out in order of arrival per name, then forgotten; what it
+// did stays. `done` comes once, never from within the call. The change is copied. deadline_ms is
+// how long the asker waits.
+struct change_request_result {
     const struct outcome
         *outcome; // borrowed; error has fault AGAIN, reason Timeout past the deadline
 };
-typedef void wish_done(void *context, const struct wish_result *result);
-void engine_wish(struct engine *engine, const char *lane, const struct change *change,
-                 const char *trace, int64_t deadline_ms, wish_done *done, void *context);
-// A health question through a lane, now.
-void engine_ask(struct engine *engine, const char *lane, const char *trace, wish_done *done,
-                void *context);
+typedef void change_request_done(void *context, const struct change_request_result *result);
+void engine_change_request(struct engine *engine, const char *backend, const struct change *change,
+                           const char *trace, int64_t deadline_ms, change_request_done *done,
+                           void *context);
+// A health question through a backend, now.
+void engine_ask(struct engine *engine, const char *backend, const char *trace,
+                change_request_done *done, void *context);
 
 // ---- what an object would come to ---------------------------------------------------------------
 
 // Of an object that somebody is about to write (complete with metadata, its shape checked), what
 // its conditions would say: of itself what its controller finds, with errors and warnings of its
 // own; and what other objects say to it, a class that is missing or a name that another holds,
-// added to `findings` at that level. Reads snapshots and claim books, changes nothing, talks to
-// nobody; says nothing of kinds that no controller here has, nor of others before all is synced.
-// Not from within a turn.
+// added to `findings` at that level. Reads snapshots and claim registries, changes nothing, talks
+// to nobody; says nothing of kinds that no controller here has, nor of others before all is synced.
+// Not from within a reconciliation.
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings);
 
@@ -125,12 +129,12 @@ void engine_admit(struct engine *engine, const struct kind *kind, const struct v
 // An object that is not Ready, and would not be after all changes.
 struct engine_obstacle {
     const struct object *object;
-    const char *reason; // of its condition Ready, or what its verdict calls its obstacle
+    const char *reason; // of its condition Ready, or what its decision calls its obstacle
     const char *message;
 };
 // A backend that has to be read before anything can be said of it.
 struct engine_trouble {
-    const char *lane;
+    const char *backend;
     const char *server;
     const struct error *error; // NULL: it has not answered yet
     bool is_unread;            // what would be changed there is not, or not all, known
@@ -160,7 +164,7 @@ void engine_plan_zones(const struct engine *engine,
 
 // Prometheus text 0.0.4 of all engine metrics, appended.
 void engine_write_metrics(struct engine *engine, struct buffer *out);
-// How many keys, claims, lanes, books and strings of gathers are held: none of them may grow for
-// ever while objects come and go.
+// How many keys, claims, backends, registries and strings of inputs are held: none of them may grow
+// for ever while objects come and go.
 size_t engine_held(const struct engine *engine);
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

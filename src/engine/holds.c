@@ -55,45 +55,46 @@ static int64_t ahead_ms(const struct engine *engine)
 }
 
 // Somebody else may have led, or we in another life.
-static void recall(struct lane *lane)
+static void recall(struct backend *backend)
 {
-    const struct engine *engine = lane->engine;
-    if (!lane->ledger || lane->is_guard_recalled)
+    const struct engine *engine = backend->engine;
+    if (!backend->ledger || backend->is_guard_recalled)
         return;
-    struct ledger_view view = ledger_keeper_view(lane->ledger);
+    struct ledger_view view = ledger_keeper_view(backend->ledger);
     const char *text = view.recall(view.context, FACT);
-    lane->is_guard_recalled = true;
+    backend->is_guard_recalled = true;
     if (text)
-        guard_read(&lane->guard, loop_mono_ms(engine->loop), ahead_ms(engine), text_of(text));
+        guard_read(&backend->guard, loop_mono_ms(engine->loop), ahead_ms(engine), text_of(text));
 }
 
-static void remember(struct lane *lane)
+static void remember(struct backend *backend)
 {
     AUTO_BUFFER text = {0};
-    if (!lane->ledger)
+    if (!backend->ledger)
         return;
-    struct ledger_view view = ledger_keeper_view(lane->ledger);
-    guard_write(&lane->guard, ahead_ms(lane->engine), &text);
+    struct ledger_view view = ledger_keeper_view(backend->ledger);
+    guard_write(&backend->guard, ahead_ms(backend->engine), &text);
     view.keep(view.context, FACT, text.len ? text.at : NULL);
 }
 
-static bool has_gone(const struct flight *flight, size_t at)
+static bool has_gone(const struct exchange *exchange, size_t at)
 {
-    const struct wish *wish = flight->wishes[at];
-    const struct outcome *outcome = &flight->job.changes[at].outcome;
-    return wish && wish->is_stray && !wish->is_approved && outcome->is_done && !outcome->was_absent;
+    const struct change_request *change_request = exchange->change_requests[at];
+    const struct outcome *outcome = &exchange->job.changes[at].outcome;
+    return change_request && change_request->is_stray && !change_request->is_approved &&
+           outcome->is_done && !outcome->was_absent;
 }
 
-void holds_count(const struct flight *flight)
+void holds_count(const struct exchange *exchange)
 {
-    struct lane *lane = flight->lane;
+    struct backend *backend = exchange->backend;
     size_t count = 0;
-    for (size_t i = 0; i < flight->job.change_count; i++)
-        count += has_gone(flight, i);
-    if (!count || !is_guarded(lane->engine))
+    for (size_t i = 0; i < exchange->job.change_count; i++)
+        count += has_gone(exchange, i);
+    if (!count || !is_guarded(backend->engine))
         return;
-    guard_count(&lane->guard, loop_mono_ms(lane->engine->loop), count);
-    remember(lane);
+    guard_count(&backend->guard, loop_mono_ms(backend->engine->loop), count);
+    remember(backend);
 }
 
 // ---- what is held -------------------------------------------------------------------------------
@@ -108,19 +109,19 @@ static int compare_sets(const void *a, const void *b)
     return order ? order : (left->type > right->type) - (left->type < right->type);
 }
 
-static void write_checksum(const struct lane *lane, struct hold *hold)
+static void write_checksum(const struct backend *backend, struct hold *hold)
 {
     struct plan_sum_change *changes =
         arena_new_array(hold->arena, struct plan_sum_change, hold->count + 1);
     for (size_t i = 0; i < hold->count; i++)
         changes[i] = (struct plan_sum_change){.before = &hold->sets[i]};
-    plan_sum_write(lane->name, changes, hold->count, hold->checksum);
+    plan_sum_write(backend->name, changes, hold->count, hold->checksum);
 }
 
-static struct store_check check_of(const struct lane *lane, const struct hold *hold)
+static struct store_check check_of(const struct backend *backend, const struct hold *hold)
 {
     return (struct store_check){
-        .name = arena_printf(hold->arena, "guard-%s", lane->name),
+        .name = arena_printf(hold->arena, "guard-%s", backend->name),
         .is_advice = true,
         .text = arena_printf(hold->arena,
                              "GuardTripped: %zu record sets are kept although nothing wants them "
@@ -129,7 +130,8 @@ static struct store_check check_of(const struct lane *lane, const struct hold *h
     };
 }
 
-static struct hold *hold_new(const struct lane *lane, const struct record_set *sets, size_t count)
+static struct hold *hold_new(const struct backend *backend, const struct record_set *sets,
+                             size_t count)
 {
     struct hold *hold = mem_new_of(struct hold);
     hold->arena = arena_new();
@@ -139,38 +141,38 @@ static struct hold *hold_new(const struct lane *lane, const struct record_set *s
         hold->sets[i] = record_set_copy(hold->arena, &sets[i]);
     if (count)
         qsort(hold->sets, count, sizeof *hold->sets, compare_sets);
-    write_checksum(lane, hold);
-    hold->check = check_of(lane, hold);
+    write_checksum(backend, hold);
+    hold->check = check_of(backend, hold);
     return hold;
 }
 
-static void replace_hold(struct lane *lane, struct hold *hold)
+static void replace_hold(struct backend *backend, struct hold *hold)
 {
-    bool is_news = hold || lane->hold;
-    hold_free(lane->hold);
-    lane->hold = hold;
-    lane->view.held = hold ? hold->checksum : NULL;
+    bool is_news = hold || backend->hold;
+    hold_free(backend->hold);
+    backend->hold = hold;
+    backend->view.held = hold ? hold->checksum : NULL;
     if (is_news)
-        gather_wake_watchers(lane);
+        input_wake_watchers(backend);
 }
 
-void holds_forget(struct lane *lane)
+void holds_forget(struct backend *backend)
 {
-    replace_hold(lane, NULL);
+    replace_hold(backend, NULL);
 }
 
-static void keep(struct lane *lane, const struct record_set *strays, size_t count)
+static void keep(struct backend *backend, const struct record_set *strays, size_t count)
 {
-    struct hold *hold = hold_new(lane, strays, count);
-    const struct hold *before = lane->hold;
+    struct hold *hold = hold_new(backend, strays, count);
+    const struct hold *before = backend->hold;
     bool is_same = before && !before->is_approved && !strcmp(before->checksum, hold->checksum);
     if (is_same) {
         hold_free(hold);
     } else {
-        replace_hold(lane, hold);
-        words_tell_held(lane);
+        replace_hold(backend, hold);
+        change_log_guarded(backend);
     }
-    lane->hold->is_due = true;
+    backend->hold->is_due = true;
 }
 
 // A change that is not the very same is none that anybody has approved.
@@ -185,27 +187,28 @@ static bool is_covered(const struct hold *hold, const struct record_set *strays,
     return count > 0;
 }
 
-bool holds_judge(struct lane *lane, const struct record_set *strays, size_t count)
+bool holds_judge(struct backend *backend, const struct record_set *strays, size_t count)
 {
-    int64_t now_ms = loop_mono_ms(lane->engine->loop);
-    recall(lane);
-    if (hold_is_approved(lane->hold) && is_covered(lane->hold, strays, count))
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    recall(backend);
+    if (hold_is_approved(backend->hold) && is_covered(backend->hold, strays, count))
         return true;
-    bool is_allowed =
-        !is_guarded(lane->engine) || guard_allows(&lane->guard, now_ms, lane->owned, count);
+    bool is_allowed = !is_guarded(backend->engine) ||
+                      guard_allows(&backend->guard, now_ms, backend->owned, count);
     if (is_allowed)
-        replace_hold(lane, NULL);
+        replace_hold(backend, NULL);
     else
-        keep(lane, strays, count);
+        keep(backend, strays, count);
     return is_allowed;
 }
 
 size_t holds_checks(const struct engine *engine, struct store_check *out, size_t capacity)
 {
     size_t count = 0;
-    for (const struct lane *lane = engine->lanes; lane && count < capacity; lane = lane->next) {
-        if (hold_count(lane->hold) && engine->is_leading)
-            out[count++] = lane->hold->check;
+    for (const struct backend *backend = engine->backends; backend && count < capacity;
+         backend = backend->next) {
+        if (hold_count(backend->hold) && engine->is_leading)
+            out[count++] = backend->hold->check;
     }
     return count;
 }
@@ -214,15 +217,15 @@ size_t holds_checks(const struct engine *engine, struct store_check *out, size_t
 
 void holds_approve(struct engine *engine, const struct approval *approval)
 {
-    struct lane *lane = approval ? lane_find(engine, approval->lane) : NULL;
-    struct hold *hold = lane ? lane->hold : NULL;
+    struct backend *backend = approval ? backend_find(engine, approval->backend) : NULL;
+    struct hold *hold = backend ? backend->hold : NULL;
     if (!hold || hold->is_approved || strcmp(hold->checksum, approval->checksum) != 0 ||
         !engine_may_write(engine))
         return;
     hold->is_approved = true;
-    words_tell_approved(lane);
+    change_log_approved(backend);
     for (size_t i = 0; i < hold->count; i++)
-        wish_add_stray(lane, &hold->sets[i], true);
+        change_request_add_stray(backend, &hold->sets[i], true);
     engine_schedule(engine);
 }
 
@@ -236,13 +239,13 @@ static const struct controller *asker_of(const struct engine *engine)
     return NULL;
 }
 
-static void tell_failure(struct lane *lane, const struct error *error)
+static void tell_failure(struct backend *backend, const struct error *error)
 {
-    if (error->status == EXISTS || !lane->hold || lane->hold->is_told)
+    if (error->status == EXISTS || !backend->hold || backend->hold->is_told)
         return;
-    lane->hold->is_told = true;
-    log_line(lane->engine->log, LOG_WARN, "nobody can be asked about the records that are kept",
-             LOG_TEXT("lane", lane->name), LOG_TEXT("error", error->text), LOG_END);
+    backend->hold->is_told = true;
+    log_line(backend->engine->log, LOG_WARN, "nobody can be asked about the records that are kept",
+             LOG_TEXT("backend", backend->name), LOG_TEXT("error", error->text), LOG_END);
 }
 
 static void set_dropped(struct hold *hold, const struct object *object)
@@ -251,73 +254,77 @@ static void set_dropped(struct hold *hold, const struct object *object)
     hold->dropped = object ? object_ref(object) : NULL;
 }
 
-static void refused(struct lane *lane, const struct error *error)
+static void refused(struct backend *backend, const struct error *error)
 {
-    struct engine *engine = lane->engine;
-    tell_failure(lane, error);
-    if (!lane->hold)
+    struct engine *engine = backend->engine;
+    tell_failure(backend, error);
+    if (!backend->hold)
         return;
-    set_dropped(lane->hold, NULL);
-    lane->hold->is_due = true;
-    lane->hold->not_before_ms = loop_mono_ms(engine->loop) + ASK_AGAIN_MS;
+    set_dropped(backend->hold, NULL);
+    backend->hold->is_due = true;
+    backend->hold->not_before_ms = loop_mono_ms(engine->loop) + ASK_AGAIN_MS;
     loop_timer_set(engine->loop, &engine->ask_timer, ASK_AGAIN_MS);
 }
 
 static void asked(void *context, const struct store_reply *reply)
 {
     struct engine *engine = context;
-    struct lane *lane = engine->lanes_by_number[engine->asking - 1];
+    struct backend *backend = engine->backends_by_number[engine->asking - 1];
     engine->asking = 0;
     engine->writes_in_flight--;
-    if (lane && lane->hold && reply->is_ok)
-        lane->hold->is_due |= engine->is_asking_anew;
-    else if (lane && !reply->is_ok)
-        refused(lane, &reply->error);
+    if (backend && backend->hold && reply->is_ok)
+        backend->hold->is_due |= engine->is_asking_anew;
+    else if (backend && !reply->is_ok)
+        refused(backend, &reply->error);
     engine_schedule(engine);
 }
 
-static void send(struct lane *lane, const struct child_want *child)
+static void send(struct backend *backend, const struct owned_object_want *owned_object)
 {
-    struct engine *engine = lane->engine;
+    struct engine *engine = backend->engine;
     struct store *store = engine->options.store;
-    engine->asking = lane->number;
-    engine->is_asking_anew = !child->tree;
-    set_dropped(lane->hold, child->tree ? NULL : child->seen);
+    engine->asking = backend->number;
+    engine->is_asking_anew = !owned_object->tree;
+    set_dropped(backend->hold, owned_object->tree ? NULL : owned_object->seen);
     engine->writes_in_flight++;
-    if (child->tree)
-        store_put_child(store, &(struct store_child){child->key, child->tree, child->seen}, asked,
-                        engine);
+    if (owned_object->tree)
+        store_put_owned_object(
+            store,
+            &(struct store_owned_object){owned_object->key, owned_object->tree, owned_object->seen},
+            asked, engine);
     else
-        store_drop_child(store, child->seen, asked, engine);
+        store_drop_owned_object(store, owned_object->seen, asked, engine);
 }
 
-static void ask(struct lane *lane, const struct controller *controller)
+static void ask(struct backend *backend, const struct controller *controller)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    const struct lane_hold hold = {lane->name, lane->hold->checksum, lane->hold->sets,
-                                   lane->hold->count};
-    struct child_want child = {0};
-    lane->hold->is_due = false;
-    if (!controller->hold(&hold, NULL, arena, &child))
+    const struct backend_hold hold = {backend->name, backend->hold->checksum, backend->hold->sets,
+                                      backend->hold->count};
+    struct owned_object_want owned_object = {0};
+    backend->hold->is_due = false;
+    if (!controller->hold(&hold, NULL, arena, &owned_object))
         return;
-    const struct object *there = cache_find(lane->engine->options.store->cache, child.key.kind,
-                                            child.key.namespace_, child.key.name);
-    if (there && there == lane->hold->dropped)
-        lane->hold->is_due = true; // the event of its end wakes us
-    else if (!there || controller->hold(&hold, there, arena, &child))
-        send(lane, &child);
+    const struct object *there =
+        cache_find(backend->engine->options.store->cache, owned_object.key.kind,
+                   owned_object.key.namespace_, owned_object.key.name);
+    if (there && there == backend->hold->dropped)
+        backend->hold->is_due = true; // the event of its end wakes us
+    else if (!there || controller->hold(&hold, there, arena, &owned_object))
+        send(backend, &owned_object);
 }
 
 void holds_ask(struct engine *engine)
 {
     const struct controller *controller = NULL;
-    for (struct lane *lane = engine->lanes; lane && !engine->asking; lane = lane->next) {
-        if (!hold_count(lane->hold) || !lane->hold->is_due || !engine_may_write(engine) ||
-            lane->hold->not_before_ms > loop_mono_ms(engine->loop))
+    for (struct backend *backend = engine->backends; backend && !engine->asking;
+         backend = backend->next) {
+        if (!hold_count(backend->hold) || !backend->hold->is_due || !engine_may_write(engine) ||
+            backend->hold->not_before_ms > loop_mono_ms(engine->loop))
             continue;
         if (!controller)
             controller = asker_of(engine);
         if (controller)
-            ask(lane, controller);
+            ask(backend, controller);
     }
 }

@@ -94,7 +94,7 @@ static void key_release(struct key *key)
     if (key->extra) {
         object_unref(key->extra->previous);
         free(key->extra->whole);
-        children_forget(key->extra->children);
+        owned_objects_forget(key->extra->owned_objects);
     }
     free(key->extra);
     *key = (struct key){.first_claim = NO_ID};
@@ -104,7 +104,7 @@ void key_forget(struct engine *engine, uint32_t id)
 {
     struct key *key = &engine->keys[id];
     must(key->first_claim == NO_ID);
-    tally_forget(engine, id);
+    key_metrics_forget(engine, id);
     table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
     queue_forget(engine->queue, id);
     key_release(key);

@@ -640,7 +640,7 @@ void ledger_keeper_each(const struct ledger_keeper *keeper,
         call(context, entry.type, entry.name, entry.stored.at);
 }
 
-// ---- for talks ----------------------------------------------------------------------------------
+// ---- for exchanges ------------------------------------------------------------------------------
 
 static const char *view_find(const void *context, enum record_type type, struct text name)
 {

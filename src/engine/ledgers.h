@@ -8,12 +8,12 @@
 #include "providers/provider.h"
 #include "store/store.h"
 
-// The keeper of one lane's ledger: what we own at a backend that cannot carry our mark at each
+// The keeper of one backend's ledger: what we own at a backend that cannot carry our mark at each
 // record, remembered in the store. Who leads opens it; it is read once then, and everything that
 // changes is staged first and stored with one write for each shard, whatever came together.
 //
-//     ledger_keeper_expect(keeper, &change->set, stored, object);   before the talk
-//     if (ledger_keeper_flush(keeper, go_on, flight))
+//     ledger_keeper_expect(keeper, &change->set, stored, object);   before the provider_exchange
+//     if (ledger_keeper_flush(keeper, go_on, exchange))
 //         return;                                                   go_on() begins it
 //     ...
 //     ledger_keeper_settle(keeper, &change->set, stored, object);   or ledger_keeper_drop()
@@ -51,14 +51,14 @@ void ledger_keeper_open(struct ledger_keeper *keeper);
 // We lead no more: what was staged and not stored is forgotten, waiters are told at once. While it
 // is closed, what is staged is forgotten, too.
 void ledger_keeper_close(struct ledger_keeper *keeper);
-// Nothing may be staged, and no talk may begin, before.
+// Nothing may be staged, and no exchange may begin, before.
 bool ledger_keeper_is_read(const struct ledger_keeper *keeper);
 // Why it can be neither read nor written now: reason LedgerUnreadable or LedgerNotStored, with
 // what to do about it; or NULL. It tries again by itself.
 const struct error *ledger_keeper_trouble(const struct ledger_keeper *keeper);
 
-// For talks: what is staged counts. Good as long as the keeper; texts until the next change. What
-// a talk keeps is staged too: flush before the next one begins.
+// For exchanges: what is staged counts. Good as long as the keeper; texts until the next change.
+// What an exchange keeps is staged too: flush before the next one begins.
 struct ledger_view ledger_keeper_view(struct ledger_keeper *keeper);
 
 // A set is about to be written: `stored`, the backend's own strings of it, each ended by a newline,

@@ -47,7 +47,7 @@ void listing_free(struct listing *listing)
 static void sight_add(struct listing *listing, uint32_t id, bool is_ours,
                       const uint8_t hash[FINGERPRINT_OCTETS])
 {
-    if (id >= listing->count) // claimed since the talk began
+    if (id >= listing->count) // claimed since the exchange began
         return;
     struct sight *sight = &listing->sights[id];
     memcpy(is_ours ? sight->ours : sight->theirs, hash, sizeof sight->ours);
@@ -71,36 +71,36 @@ static void stray_add(struct listing *listing, const struct record_set *set)
 
 void listing_hold(void *context, const struct holding *holding)
 {
-    struct flight *flight = context;
-    struct engine *engine = flight->engine;
+    struct exchange *exchange = context;
+    struct engine *engine = exchange->engine;
     const struct record_set *set = &holding->set;
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
     bool is_claimed = false;
-    const char *name = arena_copy(flight->listing->arena, set->domain.at, set->domain.len);
-    flight->seat->provider->fingerprint(flight->seat->at, set, hash);
-    for (uint32_t id = claims_at(engine, book_get(engine, flight->lane->book), name); id != NO_ID;
-         id = engine->claims[id].next_of_name) {
+    const char *name = arena_copy(exchange->listing->arena, set->domain.at, set->domain.len);
+    exchange->session->provider->fingerprint(exchange->session->at, set, hash);
+    for (uint32_t id = claims_at(engine, registry_get(engine, exchange->backend->registry), name);
+         id != NO_ID; id = engine->claims[id].next_of_name) {
         const struct claim *claim = &engine->claims[id];
         if (claim->type != set->type)
-            sight_crowd(flight->listing, id, holding, claim->type);
+            sight_crowd(exchange->listing, id, holding, claim->type);
         if (claim->type != set->type || claim->is_forgotten)
             continue;
         is_claimed = true;
-        sight_add(flight->listing, id, holding->is_ours, hash);
+        sight_add(exchange->listing, id, holding->is_ours, hash);
     }
-    flight->listing->owned += holding->is_ours;
+    exchange->listing->owned += holding->is_ours;
     if (holding->is_ours && !is_claimed)
-        stray_add(flight->listing, set);
+        stray_add(exchange->listing, set);
 }
 
-static void tell_claims(struct flight *flight)
+static void tell_claims(struct exchange *exchange)
 {
-    struct engine *engine = flight->engine;
-    const struct listing *listing = flight->listing;
+    struct engine *engine = exchange->engine;
+    const struct listing *listing = exchange->listing;
     for (uint32_t id = 0; id < listing->count && id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
         const struct sight *sight = &listing->sights[id];
-        if (claim->name && !claim->is_forgotten && claim->lane == flight->lane->number)
+        if (claim->name && !claim->is_forgotten && claim->backend == exchange->backend->number)
             claim_found(engine, id, sight->has_ours ? sight->ours : NULL,
                         sight->has_theirs ? sight->theirs : NULL, sight->is_crowded);
     }
@@ -110,7 +110,7 @@ static void tell_claims(struct flight *flight)
 
 struct sweep {
     struct engine *engine;
-    uint16_t book;
+    uint16_t registry;
     struct arena *arena;
     struct stray *forgotten;
 };
@@ -120,7 +120,7 @@ static void sweep_entry(void *context, enum record_type type, struct text name, 
     struct sweep *sweep = context;
     const char *owner_name = arena_copy(sweep->arena, name.at, name.len);
     (void)stored;
-    for (uint32_t id = claims_at(sweep->engine, sweep->book, owner_name); id != NO_ID;
+    for (uint32_t id = claims_at(sweep->engine, sweep->registry, owner_name); id != NO_ID;
          id = sweep->engine->claims[id].next_of_name)
         if (sweep->engine->claims[id].type == type)
             return;
@@ -136,13 +136,13 @@ static void sweep_entry(void *context, enum record_type type, struct text name, 
 }
 
 // Whoever makes such a record by hand later keeps it.
-static void sweep_ledger(struct flight *flight)
+static void sweep_ledger(struct exchange *exchange)
 {
-    struct ledger_keeper *keeper = flight->lane->ledger;
-    struct sweep sweep = {.engine = flight->engine,
-                          .book = book_get(flight->engine, flight->lane->book),
-                          .arena = flight->listing->arena};
-    if (!keeper || flight->listing->strays || flight->engine->dry_run)
+    struct ledger_keeper *keeper = exchange->backend->ledger;
+    struct sweep sweep = {.engine = exchange->engine,
+                          .registry = registry_get(exchange->engine, exchange->backend->registry),
+                          .arena = exchange->listing->arena};
+    if (!keeper || exchange->listing->strays || exchange->engine->dry_run)
         return;
     ledger_keeper_each(keeper, sweep_entry, &sweep);
     for (const struct stray *stray = sweep.forgotten; stray; stray = stray->next)
@@ -150,53 +150,53 @@ static void sweep_ledger(struct flight *flight)
     ledger_keeper_flush(keeper, NULL, NULL);
 }
 
-static bool stray_may_go(const struct lane *lane, const struct record_set *set)
+static bool stray_may_go(const struct backend *backend, const struct record_set *set)
 {
-    const struct engine_options *options = &lane->engine->options;
+    const struct engine_options *options = &backend->engine->options;
     const struct engine_change change = {
-        .act = ENGINE_DELETE, .lane = lane->name, .server = lane->book, .set = set};
+        .act = ENGINE_DELETE, .backend = backend->name, .server = backend->registry, .set = set};
     return !options->may_send || options->may_send(options->context, &change);
 }
 
-static void remove_strays(struct lane *lane, const struct listing *listing)
+static void remove_strays(struct backend *backend, const struct listing *listing)
 {
-    bool is_approved = hold_is_approved(lane->hold);
+    bool is_approved = hold_is_approved(backend->hold);
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
-        if (stray_may_go(lane, &stray->set))
-            wish_add_stray(lane, &stray->set, is_approved);
+        if (stray_may_go(backend, &stray->set))
+            change_request_add_stray(backend, &stray->set, is_approved);
 }
 
 // Somebody who cannot be heard may want them.
-static bool may_judge(struct lane *lane, size_t count)
+static bool may_judge(struct backend *backend, size_t count)
 {
-    bool is_heard = lane_openers_may_read(lane);
-    if (!is_heard && count && !lane->is_unread_told)
-        words_tell_unread(lane, count);
-    lane->is_unread_told = !is_heard && (count || lane->is_unread_told);
+    bool is_heard = backend_openers_may_read(backend);
+    if (!is_heard && count && !backend->is_unread_told)
+        change_log_unread(backend, count);
+    backend->is_unread_told = !is_heard && (count || backend->is_unread_told);
     return is_heard;
 }
 
-static void judge_strays(struct lane *lane, const struct listing *listing)
+static void judge_strays(struct backend *backend, const struct listing *listing)
 {
     struct record_set *sets =
         arena_new_array(listing->arena, struct record_set, listing->stray_count + 1);
     size_t count = 0;
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
         sets[count++] = stray->set;
-    if (may_judge(lane, count) && holds_judge(lane, sets, count))
-        remove_strays(lane, listing);
+    if (may_judge(backend, count) && holds_judge(backend, sets, count))
+        remove_strays(backend, listing);
 }
 
-void listing_end(struct flight *flight)
+void listing_end(struct exchange *exchange)
 {
-    struct lane *lane = flight->lane;
-    lane->is_fresh = !lane->view.is_listed;
-    lane->view.is_listed = true;
-    if (lane->is_fresh)
-        gather_wake_watchers(lane);
-    lane->owned = flight->listing->owned;
-    tell_claims(flight);
-    wishes_drop_strays(lane);
-    judge_strays(lane, flight->listing);
-    sweep_ledger(flight);
+    struct backend *backend = exchange->backend;
+    backend->is_fresh = !backend->view.is_listed;
+    backend->view.is_listed = true;
+    if (backend->is_fresh)
+        input_wake_watchers(backend);
+    backend->owned = exchange->listing->owned;
+    tell_claims(exchange);
+    change_requests_drop_strays(backend);
+    judge_strays(backend, exchange->listing);
+    sweep_ledger(exchange);
 }

@@ -18,36 +18,37 @@ static void write_controller_histogram(struct engine *engine, struct buffer *out
     }
 }
 
-static void write_turns(struct engine *engine, struct buffer *out)
+static void write_reconciles(struct engine *engine, struct buffer *out)
 {
-    static const char *const results[TURN_RESULTS] = {"success", "error", "requeue_after"};
+    static const char *const results[RECONCILE_RESULTS] = {"success", "error", "requeue_after"};
     const char *total = "controller_runtime_reconcile_total";
     metric_write_head(out, total, "counter", "Turns by controller and result.");
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         const struct controller_state *state = &engine->controllers[i];
-        for (size_t k = 0; k < TURN_RESULTS; k++)
+        for (size_t k = 0; k < RECONCILE_RESULTS; k++)
             buffer_printf(out, "%s{controller=\"%s\",result=\"%s\"} %llu\n", total,
-                          state->controller->name, results[k], (unsigned long long)state->turns[k]);
+                          state->controller->name, results[k],
+                          (unsigned long long)state->reconciles[k]);
         buffer_printf(out, "%s{controller=\"%s\",result=\"requeue\"} 0\n", total,
                       state->controller->name);
     }
 }
 
 // One number for each controller.
-static uint64_t turns_failed(const struct engine *engine, size_t at)
+static uint64_t reconciles_failed(const struct engine *engine, size_t at)
 {
-    return engine->controllers[at].turns[TURN_ERROR];
+    return engine->controllers[at].reconciles[RECONCILE_ERROR];
 }
 
-static uint64_t turns_terminal(const struct engine *engine, size_t at)
+static uint64_t reconciles_terminal(const struct engine *engine, size_t at)
 {
-    return engine->controllers[at].turns_terminal;
+    return engine->controllers[at].reconciles_terminal;
 }
 
 static uint64_t is_ready(const struct engine *engine, size_t at)
 {
     return engine->is_first_pass_done &&
-           gather_is_synced(engine, engine->controllers[at].controller);
+           input_is_synced(engine, engine->controllers[at].controller);
 }
 
 static uint64_t one(const struct engine *engine, size_t at)
@@ -64,7 +65,7 @@ static uint64_t none(const struct engine *engine, size_t at)
     return 0;
 }
 
-// A turn is never interrupted, so none is under way while this is asked.
+// A reconciliation is never interrupted, so none is under way while this is asked.
 static const struct {
     const char *name;
     const char *type;
@@ -72,12 +73,12 @@ static const struct {
     uint64_t (*get)(const struct engine *engine, size_t at);
 } controller_rows[] = {
     {"controller_runtime_reconcile_errors_total", "counter", "Turns that ended in a fault.",
-     turns_failed},
+     reconciles_failed},
     {"controller_runtime_terminal_reconcile_errors_total", "counter",
-     "Turns whose fault waits for an edit of the object.", turns_terminal},
+     "Turns whose fault waits for an edit of the object.", reconciles_terminal},
     {"controller_runtime_reconcile_panics_total", "counter", "Always 0.", none},
     {"controller_runtime_reconcile_timeouts_total", "counter",
-     "Always 0: a turn waits for nothing.", none},
+     "Always 0: a reconciliation waits for nothing.", none},
     {"controller_runtime_max_concurrent_reconciles", "gauge", "Turns at the same time, at most.",
      one},
     {"controller_runtime_active_workers", "gauge", "Turns under way.", none},
@@ -87,7 +88,7 @@ static const struct {
 
 static void write_controllers(struct engine *engine, struct buffer *out)
 {
-    write_turns(engine, out);
+    write_reconciles(engine, out);
     for (size_t i = 0; i < COUNT_OF(controller_rows); i++) {
         metric_write_head(out, controller_rows[i].name, controller_rows[i].type,
                           controller_rows[i].help);
@@ -97,66 +98,67 @@ static void write_controllers(struct engine *engine, struct buffer *out)
                           (unsigned long long)controller_rows[i].get(engine, k));
     }
     write_controller_histogram(engine, out, "controller_runtime_reconcile_time_seconds",
-                               "Length of a turn.",
-                               offsetof(struct controller_state, turn_seconds));
+                               "Length of a reconciliation.",
+                               offsetof(struct controller_state, reconcile_seconds));
     write_controller_histogram(engine, out, "signpost_change_to_programmed_seconds",
                                "From the decision on a content to its receipt.",
                                offsetof(struct controller_state, programmed_seconds));
 }
 
-static const char *const operations[LANE_OPERATIONS] = {
+static const char *const operations[BACKEND_OPERATIONS] = {
     [OPERATION_UPSERT] = "upsert", [OPERATION_DELETE] = "delete", [OPERATION_GET] = "get",
     [OPERATION_HEALTH] = "health", [OPERATION_BATCH] = "batch",
 };
 
-static void write_lane_seconds(struct buffer *out, const struct lane *lane)
+static void write_backend_seconds(struct buffer *out, const struct backend *backend)
 {
     char labels[400];
-    for (size_t i = 0; i < LANE_OPERATIONS; i++) {
-        if (!lane->request_seconds[i].count)
+    for (size_t i = 0; i < BACKEND_OPERATIONS; i++) {
+        if (!backend->request_seconds[i].count)
             continue;
-        snprintf(labels, sizeof labels, "backend=\"%s\",operation=\"%s\"", lane->name,
+        snprintf(labels, sizeof labels, "backend=\"%s\",operation=\"%s\"", backend->name,
                  operations[i]);
         metric_write_histogram(out, "signpost_backend_request_seconds", labels,
-                               &lane->request_seconds[i]);
+                               &backend->request_seconds[i]);
     }
 }
 
-static void write_lane_requests(struct buffer *out, const struct lane *lane)
+static void write_backend_requests(struct buffer *out, const struct backend *backend)
 {
     static const char *const classes[] = {"error", "1xx", "2xx", "3xx", "4xx", "5xx"};
     for (size_t i = 0; i < COUNT_OF(operations); i++)
         for (size_t j = 0; j < COUNT_OF(classes); j++)
-            if (lane->requests[i].by_class[j])
+            if (backend->requests[i].by_class[j])
                 buffer_printf(out,
                               "signpost_backend_requests_total{backend=\"%s\",operation=\"%s\","
                               "code=\"%s\"} %llu\n",
-                              lane->name, operations[i], classes[j],
-                              (unsigned long long)lane->requests[i].by_class[j]);
+                              backend->name, operations[i], classes[j],
+                              (unsigned long long)backend->requests[i].by_class[j]);
 }
 
-static void write_lanes(struct engine *engine, struct buffer *out)
+static void write_backends(struct engine *engine, struct buffer *out)
 {
     metric_write_head(out, "signpost_backend_requests_total", "counter",
-                      "Outgoing talk by backend.");
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        write_lane_requests(out, lane);
-    followers_write_requests(engine->followers, out);
-    metric_write_head(out, "signpost_backend_request_seconds", "histogram", "Length of a talk.");
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        write_lane_seconds(out, lane);
-    followers_write_seconds(engine->followers, out);
+                      "Outgoing exchanges by backend.");
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        write_backend_requests(out, backend);
+    secondaries_write_requests(engine->secondaries, out);
+    metric_write_head(out, "signpost_backend_request_seconds", "histogram",
+                      "Length of an exchange.");
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        write_backend_seconds(out, backend);
+    secondaries_write_seconds(engine->secondaries, out);
     metric_write_head(out, "signpost_backend_in_flight", "gauge", "Talks under way.");
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", lane->name,
-                      lane->in_flight + lane->reading);
-    followers_write_in_flight(engine->followers, out);
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", backend->name,
+                      backend->in_flight + backend->reading);
+    secondaries_write_in_flight(engine->secondaries, out);
 }
 
 // ---- what controllers count ---------------------------------------------------------------------
 
 static void write_row(struct buffer *out, const struct controller_metric *metric,
-                      const struct tally_row *row)
+                      const struct key_metrics_row *row)
 {
     bool is_of_past = metric->type == METRIC_RETRIES;
     if (!row->class_label || !(is_of_past ? row->retries : row->keys))
@@ -172,15 +174,15 @@ static void write_row(struct buffer *out, const struct controller_metric *metric
     buffer_printf(out, "\"} %u\n", is_of_past ? row->retries : row->keys);
 }
 
-static void write_tally(const struct controller_state *state, struct buffer *out)
+static void write_key_metrics(const struct controller_state *state, struct buffer *out)
 {
     const struct controller *controller = state->controller;
     for (size_t i = 0; i < controller->metric_count; i++) {
         const struct controller_metric *metric = &controller->metrics[i];
         metric_write_head(out, metric->name, metric->type == METRIC_RETRIES ? "counter" : "gauge",
                           metric->help);
-        for (uint32_t row = 0; row < state->tally.used; row++)
-            write_row(out, metric, &state->tally.rows[row]);
+        for (uint32_t row = 0; row < state->key_metrics.used; row++)
+            write_row(out, metric, &state->key_metrics.rows[row]);
     }
 }
 
@@ -200,9 +202,10 @@ static void write_queue(struct engine *engine, struct buffer *out)
         {"workqueue_adds_total", "counter", "Keys that became due.", queue_adds(engine->queue)},
         {"workqueue_retries_total", "counter", "Keys that are due again after a refused write.",
          engine->write_retries},
-        {"workqueue_unfinished_work_seconds", "gauge", "Always 0: a turn is never interrupted.", 0},
+        {"workqueue_unfinished_work_seconds", "gauge",
+         "Always 0: a reconciliation is never interrupted.", 0},
         {"workqueue_longest_running_processor_seconds", "gauge",
-         "Always 0: a turn is never interrupted.", 0},
+         "Always 0: a reconciliation is never interrupted.", 0},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         metric_write_head(out, rows[i].name, rows[i].type, rows[i].help);
@@ -212,7 +215,8 @@ static void write_queue(struct engine *engine, struct buffer *out)
     metric_write_head(out, "workqueue_queue_duration_seconds", "histogram",
                       "How long keys were due.");
     metric_write_histogram(out, "workqueue_queue_duration_seconds", labels, &engine->queue_seconds);
-    metric_write_head(out, "workqueue_work_duration_seconds", "histogram", "Length of a turn.");
+    metric_write_head(out, "workqueue_work_duration_seconds", "histogram",
+                      "Length of a reconciliation.");
     metric_write_histogram(out, "workqueue_work_duration_seconds", labels, &engine->work_seconds);
 }
 
@@ -241,34 +245,35 @@ static void write_leading(const struct engine *engine, struct buffer *out)
 static void write_held(struct engine *engine, struct buffer *out)
 {
     bool is_any = false;
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next) {
-        if (!lane->provider || !lane->provider->lists)
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next) {
+        if (!backend->provider || !backend->provider->lists)
             continue;
         if (!is_any)
             metric_write_head(out, "signpost_guard_held", "gauge",
                               "Records that a guard keeps although nothing wants them any more.");
         is_any = true;
-        buffer_printf(out, "signpost_guard_held{backend=\"%s\",zone=\".\"} %zu\n", lane->name,
-                      hold_count(lane->hold));
+        buffer_printf(out, "signpost_guard_held{backend=\"%s\",zone=\".\"} %zu\n", backend->name,
+                      hold_count(backend->hold));
     }
 }
 
-static bool has_lane(const struct engine *engine, const struct provider *provider)
+static bool has_backend(const struct engine *engine, const struct provider *provider)
 {
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane->provider == provider)
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        if (backend->provider == provider)
             return true;
     return false;
 }
 
-static size_t view_seats(const struct engine *engine, const struct provider *provider,
-                         struct seat_view *out)
+static size_t view_sessions(const struct engine *engine, const struct provider *provider,
+                            struct session_view *out)
 {
     size_t count = 0;
-    for (const struct lane *lane = engine->lanes; lane; lane = lane->next)
-        if (lane->seat && lane->seat->provider == provider)
-            out[count++] = (struct seat_view){
-                .lane = lane->name, .seat = lane->seat->at, .repaired = lane->repaired};
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        if (backend->session && backend->session->provider == provider)
+            out[count++] = (struct session_view){.backend = backend->name,
+                                                 .session = backend->session->at,
+                                                 .repaired = backend->repaired};
     return count;
 }
 
@@ -278,15 +283,15 @@ static bool is_refused(const struct claim *claim)
     return pending && pending->failure && pending->failure->fault == FAULT_SPEC;
 }
 
-static void count_claims(const struct engine *engine, struct seat_view *seats, size_t count)
+static void count_claims(const struct engine *engine, struct session_view *seats, size_t count)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        const struct lane *lane = claim->name ? claim_lane(engine, claim) : NULL;
-        if (!lane || claim->is_forgotten || claim->intent != CLAIM_SET)
+        const struct backend *backend = claim->name ? claim_backend(engine, claim) : NULL;
+        if (!backend || claim->is_forgotten || claim->intent != CLAIM_SET)
             continue;
         for (size_t i = 0; i < count; i++) {
-            if (seats[i].lane != lane->name)
+            if (seats[i].backend != backend->name)
                 continue;
             seats[i].satisfied[claim->type] += claim->state == RECEIPT_SETTLED && claim->is_foreign;
             seats[i].refused[claim->type] += is_refused(claim);
@@ -294,16 +299,16 @@ static void count_claims(const struct engine *engine, struct seat_view *seats, s
     }
 }
 
-static void write_seats(struct engine *engine, struct buffer *out)
+static void write_sessions(struct engine *engine, struct buffer *out)
 {
     arena_reset(engine->scratch);
-    struct seat_view *seats =
-        arena_new_array(engine->scratch, struct seat_view, engine->lane_count + 1);
+    struct session_view *seats =
+        arena_new_array(engine->scratch, struct session_view, engine->backend_count + 1);
     for (size_t i = 0; i < engine->options.provider_count; i++) {
         const struct provider *provider = engine->options.providers[i];
-        if (!provider->write_metrics || !has_lane(engine, provider))
+        if (!provider->write_metrics || !has_backend(engine, provider))
             continue;
-        size_t count = view_seats(engine, provider, seats);
+        size_t count = view_sessions(engine, provider, seats);
         count_claims(engine, seats, count);
         provider->write_metrics(seats, count, out);
     }
@@ -313,14 +318,14 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
 {
     write_controllers(engine, out);
     for (size_t i = 0; i < engine->options.controller_count; i++)
-        write_tally(&engine->controllers[i], out);
+        write_key_metrics(&engine->controllers[i], out);
     write_queue(engine, out);
-    write_lanes(engine, out);
+    write_backends(engine, out);
     write_held(engine, out);
-    write_seats(engine, out);
+    write_sessions(engine, out);
     publish_write_metrics(engine, out);
     catalogs_write_metrics(engine, out);
-    overviews_write_metrics(engine, out);
+    shared_models_write_metrics(engine, out);
     if (engine->options.store) {
         write_cache(engine, out);
         write_leading(engine, out);

@@ -6,8 +6,8 @@
 #include "dns/zone.h"
 #include "engine/state.h"
 
-// Zones that keys have served: from their verdicts to the table that the door answers from, to the
-// servers that follow, and back to the overview.
+// Zones that keys have served: from their decisions to the table that the frontend answers from, to
+// the servers that follow, and back to the shared model.
 
 static bool served_matches(const void *context, uint32_t id, const void *wanted)
 {
@@ -78,7 +78,7 @@ static void served_free(struct engine *engine, struct served *served)
 static void withdraw(struct engine *engine, struct served *served)
 {
     catalogs_lose(engine, served, engine->keys[served->key].is_gone);
-    followers_forget(engine->followers, served->apex);
+    secondaries_forget(engine->secondaries, served->apex);
     published_remove(engine->published, served->apex);
     served_free(engine, served);
     zone_files_tidy(engine);
@@ -110,12 +110,12 @@ static void tell_views(struct engine *engine, const struct served *served)
 {
     const struct server_view *views;
     const struct key *key = &engine->keys[served->key];
-    struct overview_state *state = engine->controllers[key->controller].overview;
-    if (!state || !state->overview->heard)
+    struct shared_model_state *state = engine->controllers[key->controller].shared_model;
+    if (!state || !state->shared_model->heard)
         return;
-    size_t count = followers_views(engine->followers, served->apex, &views);
-    const char *group = followers_group(engine->followers, served->apex);
-    state->overview->heard(state->state, key->object, group, views, count);
+    size_t count = secondaries_views(engine->secondaries, served->apex, &views);
+    const char *group = secondaries_group(engine->secondaries, served->apex);
+    state->shared_model->heard(state->state, key->object, group, views, count);
     state->is_dirty = true;
     engine_schedule(engine);
 }
@@ -123,10 +123,10 @@ static void tell_views(struct engine *engine, const struct served *served)
 static void tell_zone(struct engine *engine, const struct served *served)
 {
     const struct key *key = &engine->keys[served->key];
-    struct overview_state *state = engine->controllers[key->controller].overview;
-    if (!state || !state->overview->published || !served->zone)
+    struct shared_model_state *state = engine->controllers[key->controller].shared_model;
+    if (!state || !state->shared_model->published || !served->zone)
         return;
-    state->overview->published(state->state, key->object, served->zone);
+    state->shared_model->published(state->state, key->object, served->zone);
     state->is_dirty = true;
     engine_schedule(engine);
 }
@@ -144,10 +144,10 @@ static void on_heard(void *context, struct dname apex)
 static void on_sign(void *context, const struct published_sign *sign)
 {
     const struct engine *engine = context;
-    followers_see(engine->followers, sign);
+    secondaries_see(engine->secondaries, sign);
 }
 
-void publish_tell_overview(struct engine *engine, uint32_t key)
+void publish_tell_shared_model(struct engine *engine, uint32_t key)
 {
     const struct served *served = served_of(engine, key);
     if (!served)
@@ -156,7 +156,7 @@ void publish_tell_overview(struct engine *engine, uint32_t key)
     tell_views(engine, served);
 }
 
-// ---- what verdicts want -------------------------------------------------------------------------
+// ---- what decisions want ------------------------------------------------------------------------
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -203,7 +203,7 @@ static void serve(struct engine *engine, struct served *served,
         log_first(engine, zone, publication->group);
     if (!is_same)
         published_serve(engine->published, publication->group, zone);
-    followers_tell(engine->followers, publication->group, zone);
+    secondaries_tell(engine->secondaries, publication->group, zone);
     zone_unref(served->zone);
     served->zone = zone_ref(zone);
     zone_files_want(engine, served);
@@ -216,7 +216,7 @@ static void hold(struct engine *engine, const struct served *served,
 {
     if (publication->what == PUBLISH_UNAVAILABLE) {
         published_hold(engine->published, served->apex, publication->group, PUBLISHED_HELD);
-        followers_hush(engine->followers, served->apex);
+        secondaries_hush(engine->secondaries, served->apex);
     } else if (publication->is_frozen && newest(engine, served->apex)) {
         published_hold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
     }
@@ -257,7 +257,7 @@ static struct served *served_by(struct engine *engine, uint32_t key, struct dnam
     return served ? served : served_new(engine, key, apex);
 }
 
-void publish_verdict(struct engine *engine, uint32_t key, const struct publication *publication)
+void publish_decision(struct engine *engine, uint32_t key, const struct publication *publication)
 {
     struct publication wanted = *publication;
     struct dname apex = {publication->apex, publication->apex_len};
@@ -284,8 +284,9 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
     snapshot->apex_len = served->apex.len;
     snapshot->published = newest(engine, served->apex);
     snapshot->known = newest_known(engine, served->apex);
-    snapshot->server_count = followers_views(engine->followers, served->apex, &snapshot->servers);
-    snapshot->server_group = followers_group(engine->followers, served->apex);
+    snapshot->server_count =
+        secondaries_views(engine->secondaries, served->apex, &snapshot->servers);
+    snapshot->server_group = secondaries_group(engine->secondaries, served->apex);
 }
 
 void publish_forget(struct engine *engine, uint32_t key)
@@ -342,7 +343,7 @@ static void write_servers_of(const struct engine *engine, const struct served *s
 {
     const struct server_view *views;
     AUTO_BUFFER name = {0};
-    size_t count = followers_views(engine->followers, served->apex, &views);
+    size_t count = secondaries_views(engine->secondaries, served->apex, &views);
     dname_write(&name, served->apex);
     for (size_t i = 0; i < count; i++) {
         if (!views[i].has_serial)
@@ -357,7 +358,7 @@ static void write_servers_of(const struct engine *engine, const struct served *s
 
 void publish_write_metrics(const struct engine *engine, struct buffer *out)
 {
-    if (!engine->overview_count)
+    if (!engine->shared_model_count)
         return;
     for (size_t i = 0; i < COUNT_OF(zone_samples); i++)
         write_zones(engine, &zone_samples[i], out);
@@ -374,12 +375,13 @@ void publish_new(struct engine *engine)
 {
     engine->served_by_apex = (struct table){.ops = &served_ops, .context = engine};
     engine->published = published_new(on_sign, engine);
-    engine->followers = followers_new(&(struct followers_options){.world = engine->options.world,
-                                                                  .log = engine->log,
-                                                                  .published = engine->published,
-                                                                  .heard = on_heard,
-                                                                  .context = engine});
-    followers_lead(engine->followers, engine->is_leading);
+    engine->secondaries =
+        secondaries_new(&(struct secondaries_options){.world = engine->options.world,
+                                                      .log = engine->log,
+                                                      .published = engine->published,
+                                                      .heard = on_heard,
+                                                      .context = engine});
+    secondaries_lead(engine->secondaries, engine->is_leading);
     zone_files_new(engine);
     catalogs_new(engine);
 }
@@ -391,7 +393,7 @@ void publish_free(struct engine *engine)
             withdraw(engine, engine->served[id]);
     catalogs_free(engine);
     zone_files_free(engine);
-    followers_free(engine->followers);
+    secondaries_free(engine->secondaries);
     published_free(engine->published);
     table_done(&engine->served_by_apex);
     free(engine->served);
@@ -405,8 +407,8 @@ struct published *engine_published(struct engine *engine)
 void engine_set_zones(struct engine *engine, const struct zones_config *config)
 {
     engine->zones_config = config;
-    followers_set_config(engine->followers, config);
+    secondaries_set_config(engine->secondaries, config);
     catalogs_set(engine);
-    for (size_t i = 0; i < engine->overview_count; i++)
-        overview_renew(engine, &engine->overviews[i]);
+    for (size_t i = 0; i < engine->shared_model_count; i++)
+        shared_model_renew(engine, &engine->shared_models[i]);
 }

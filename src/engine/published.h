@@ -8,7 +8,7 @@
 #include "dns/dname.h"
 #include "dns/zone_history.h"
 
-// The zones that are served: doors answer from here and from nowhere else, and tell here what
+// The zones that are served: frontends answer from here and from nowhere else, and tell here what
 // servers have fetched. Resident, owned by the engine.
 
 enum published_state {

@@ -37,7 +37,7 @@ static void receipt_add_holder(struct engine *engine, struct receipt *receipt, u
     receipt->holder_namespace = text_of(arena_copy(engine->arena, namespace_.at, namespace_.len));
 }
 
-// What a verdict points to must outlive the claims that the verdict itself brings down.
+// What a decision points to must outlive the claims that the decision itself brings down.
 static struct text copy_text(struct arena *arena, struct text text)
 {
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
@@ -69,17 +69,17 @@ static bool is_heir(struct engine *engine, const struct claim *claim)
 enum { LINE_MOVES_MS = 1000 };
 
 // One has ended a moment ago, and the backend is reached.
-static bool is_line_moving(const struct lane *lane)
+static bool is_line_moving(const struct backend *backend)
 {
-    int64_t now_ms = loop_mono_ms(lane->engine->loop);
-    return !lane->transport_failures && now_ms - lane->idle_since_ms < LINE_MOVES_MS;
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    return !backend->transport_failures && now_ms - backend->idle_since_ms < LINE_MOVES_MS;
 }
 
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     const struct pending *pending = claim_shown_pending(engine, claim);
     struct receipt receipt = {
-        .book = engine->books[claim->book].url,
+        .registry = engine->registries[claim->registry].url,
         .type = claim->type,
         .domain = copy_text(engine->arena, claim_domain(claim)),
         .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
@@ -87,7 +87,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .state = claim->state,
         .was_created = claim->was_created,
         .is_open = claim->there == THERE_OPEN ||
-                   (claim->pending && claim->pending->flight && claim->intent != CLAIM_LOOK),
+                   (claim->pending && claim->pending->exchange && claim->intent != CLAIM_LOOK),
         .was_sent = claim->was_sent,
         .is_in_way = claim->is_evicted,
         .is_inherited = claim->is_inherited,
@@ -99,14 +99,14 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (pending)
         receipt_add_pending(engine, &receipt, pending);
-    receipt.is_in_line = pending && pending->is_due && is_line_moving(claim_lane(engine, claim));
+    receipt.is_in_line = pending && pending->is_due && is_line_moving(claim_backend(engine, claim));
     receipt.found = found_of(engine->arena, claim);
     if (claim->state == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;
 }
 
-void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot)
+void registry_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot)
 {
     size_t count = 0;
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
@@ -120,20 +120,20 @@ void book_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *sn
         *receipts++ = receipt_of(engine, &engine->claims[id]);
 }
 
-const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *book,
+const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *registry,
                                        enum record_type type, struct text domain,
                                        struct text subdomain)
 {
     for (size_t i = 0; i < snapshot->receipt_count; i++) {
         const struct receipt *receipt = &snapshot->receipts[i];
-        if (receipt->type == type && !strcmp(receipt->book, book) &&
+        if (receipt->type == type && !strcmp(receipt->registry, registry) &&
             text_equal(receipt->domain, domain) && text_equal(receipt->subdomain, subdomain))
             return receipt;
     }
     return NULL;
 }
 
-bool book_is_settled(const struct engine *engine, uint32_t key)
+bool registry_is_settled(const struct engine *engine, uint32_t key)
 {
     uint32_t first = engine->keys[key].first_claim;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_key)

@@ -1,8 +1,8 @@
 #include "engine/state.h"
 
-// Every key gets a turn once a round, whatever happened or did not: a part of them at each step, so
-// that the work is spread evenly. Rounds differ in length, so that processes that were started
-// together drift apart.
+// Every key gets a reconciliation once a round, whatever happened or did not: a part of them at
+// each step, so that the work is spread evenly. Rounds differ in length, so that processes that
+// were started together drift apart.
 
 enum { STEPS = 1000, STEP_MIN_MS = 1000 };
 

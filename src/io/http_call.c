@@ -144,7 +144,7 @@ static void set_fixed(struct http_call *call)
     SETOPT(call, CURLOPT_NOPROXY, "");
 }
 
-static void set_wishes(struct http_call *call, const struct http_request *request)
+static void set_desired(struct http_call *call, const struct http_request *request)
 {
     const char *agent = request->user_agent ? request->user_agent : call->owner->user_agent;
     SETOPT(call, CURLOPT_USERAGENT, agent);
@@ -353,7 +353,7 @@ bool http_call_prepare(struct http_call *call, const struct http_request *reques
     set_fixed(call);
     http_call_receive(call);
     set_limits(call, request);
-    set_wishes(call, request);
+    set_desired(call, request);
     set_ca(call, &request->tls);
     set_client(call, &request->tls);
     set_body(call, request);

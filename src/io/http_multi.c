@@ -49,7 +49,7 @@ static void on_timer(void *context)
     act(context, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static int on_timer_wish(CURLM *handle, long delay_ms, void *context)
+static int on_timer_request(CURLM *handle, long delay_ms, void *context)
 {
     struct http_multi *multi = context;
     (void)handle;
@@ -80,7 +80,7 @@ static void drop_watch(struct http_multi *multi, curl_socket_t fd, struct watche
     free(watched);
 }
 
-static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *context, void *socket)
+static int on_socket_request(CURL *easy, curl_socket_t fd, int what, void *context, void *socket)
 {
     (void)easy;
     struct http_multi *multi = context;
@@ -113,9 +113,9 @@ static void open(struct http_multi *multi, struct curl_http *curl)
     multi->timer = (struct loop_timer){.call = on_timer, .context = multi};
     multi->handle = curl->libcurl.multi_init();
     must(multi->handle);
-    SET_MULTI(multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish);
+    SET_MULTI(multi, CURLMOPT_SOCKETFUNCTION, on_socket_request);
     SET_MULTI(multi, CURLMOPT_SOCKETDATA, multi);
-    SET_MULTI(multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
+    SET_MULTI(multi, CURLMOPT_TIMERFUNCTION, on_timer_request);
     SET_MULTI(multi, CURLMOPT_TIMERDATA, multi);
     SET_MULTI(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     SET_MULTI(multi, CURLMOPT_MAXCONNECTS, (long)MAX_IDLE_CONNECTIONS);

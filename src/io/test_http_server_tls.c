@@ -51,7 +51,7 @@ struct client {
     bool is_closed;
 };
 
-struct wish {
+struct client_options {
     bool is_plain;
     const char *protocols; // ALPN, as on the wire
     int max_version;
@@ -77,29 +77,31 @@ static void on_event(struct bufferevent *stream, short what, void *context)
         client->is_closed = true;
 }
 
-static struct bufferevent *open_stream(struct client *client, const struct wish *wish)
+static struct bufferevent *open_stream(struct client *client,
+                                       const struct client_options *client_options)
 {
     struct event_base *base = loop_event_base(client->story->loop);
-    if (wish->is_plain)
+    if (client_options->is_plain)
         return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     client->context = SSL_CTX_new(TLS_client_method());
-    SSL_CTX_set_max_proto_version(client->context, wish->max_version);
+    SSL_CTX_set_max_proto_version(client->context, client_options->max_version);
     SSL_CTX_set_security_level(client->context, 0);
-    if (wish->protocols)
-        SSL_CTX_set_alpn_protos(client->context, (const unsigned char *)wish->protocols,
-                                (unsigned)strlen(wish->protocols));
+    if (client_options->protocols)
+        SSL_CTX_set_alpn_protos(client->context, (const unsigned char *)client_options->protocols,
+                                (unsigned)strlen(client_options->protocols));
     client->tls = SSL_new(client->context);
     return bufferevent_openssl_socket_new(base, -1, client->tls, BUFFEREVENT_SSL_CONNECTING,
                                           BEV_OPT_CLOSE_ON_FREE);
 }
 
-static void client_open(struct client *client, struct story *story, struct wish wish)
+static void client_open(struct client *client, struct story *story,
+                        struct client_options client_options)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons(http_server_port(story->server)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     *client = (struct client){.story = story};
-    client->stream = open_stream(client, &wish);
+    client->stream = open_stream(client, &client_options);
     bufferevent_setcb(client->stream, on_input, NULL, on_event, client);
     bufferevent_enable(client->stream, EV_READ | EV_WRITE);
     assert_int_equal(bufferevent_socket_connect(client->stream, (struct sockaddr *)&at, sizeof(at)),
@@ -256,12 +258,12 @@ static void a_connection_is_kept_between_requests(void **state)
     struct story *story = *state;
     struct client client;
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     ask(&client, "/a");
     ask(&client, "/b");
     assert_int_equal(SSL_version(client.tls), TLS1_3_VERSION);
     client_close(&client);
-    client_open(&client, story, (struct wish){.max_version = TLS1_2_VERSION});
+    client_open(&client, story, (struct client_options){.max_version = TLS1_2_VERSION});
     ask(&client, "/c");
     assert_int_equal(SSL_version(client.tls), TLS1_2_VERSION);
     client_close(&client);
@@ -272,7 +274,7 @@ static void requests_sent_ahead_are_answered_in_order(void **state)
     struct story *story = *state;
     struct client client;
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     client_send(&client, "GET /a HTTP/1.1\r\n\r\nPOST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nxx"
                          "HEAD /c HTTP/1.1\r\n\r\nGET /d HTTP/1.1\r\n\r\n");
     AWAIT(story, has_come(&client, "[GET /d 0]"));
@@ -287,7 +289,7 @@ static void large_bodies_arrive_whole_both_ways(void **state)
     struct client client;
     AUTO_BUFFER request = {0};
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     buffer_add_text(&request, "POST /big HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
     for (unsigned i = 0; i < 1000000; i++)
         buffer_add_char(&request, 'y');
@@ -309,14 +311,14 @@ static void http_1_1_is_chosen_whatever_else_is_offered(void **state)
     for (size_t i = 0; i < COUNT_OF(offers); i++) {
         const unsigned char *chosen;
         unsigned len;
-        client_open(&client, story, (struct wish){.protocols = offers[i]});
+        client_open(&client, story, (struct client_options){.protocols = offers[i]});
         ask(&client, "/a");
         SSL_get0_alpn_selected(client.tls, &chosen, &len);
         assert_int_equal(len, 8);
         assert_memory_equal(chosen, "http/1.1", 8);
         client_close(&client);
     }
-    client_open(&client, story, (struct wish){.protocols = "\x02h2"});
+    client_open(&client, story, (struct client_options){.protocols = "\x02h2"});
     AWAIT(story, client.is_closed);
     assert_false(client.is_connected);
     client_close(&client);
@@ -327,7 +329,7 @@ static void old_versions_are_refused(void **state)
     struct story *story = *state;
     struct client client;
     start(story);
-    client_open(&client, story, (struct wish){.max_version = TLS1_1_VERSION});
+    client_open(&client, story, (struct client_options){.max_version = TLS1_1_VERSION});
     AWAIT(story, client.is_closed);
     assert_false(client.is_connected);
     client_close(&client);
@@ -339,7 +341,7 @@ static void replies_are_not_held_back_by_the_socket(void **state)
     struct client client;
     unsigned found = 0;
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     ask(&client, "/a");
     for (int fd = 3; fd < 64; fd++) {
         struct sockaddr_in at = {0}, peer;
@@ -365,7 +367,7 @@ static void before_the_first_certificate_connections_are_closed(void **state)
     struct client client;
     open_server(story);
     for (unsigned i = 0; i < 2; i++) {
-        client_open(&client, story, (struct wish){.is_plain = i == 0});
+        client_open(&client, story, (struct client_options){.is_plain = i == 0});
         client_send(&client, "GET / HTTP/1.1\r\n\r\n");
         AWAIT(story, client.is_closed);
         assert_int_equal(client.input.len, 0);
@@ -373,7 +375,7 @@ static void before_the_first_certificate_connections_are_closed(void **state)
     }
     assert_int_equal(story->requests, 0);
     assert_true(set_pair(story, NEW, NEW, NULL));
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     ask(&client, "/a");
     assert_int_equal(shown_to(&client), NEW);
     client_close(&client);
@@ -384,10 +386,10 @@ static void a_new_certificate_is_for_new_connections(void **state)
     struct story *story = *state;
     struct client before, after;
     start(story);
-    client_open(&before, story, (struct wish){0});
+    client_open(&before, story, (struct client_options){0});
     ask(&before, "/a");
     assert_true(set_pair(story, NEW, NEW, NULL));
-    client_open(&after, story, (struct wish){0});
+    client_open(&after, story, (struct client_options){0});
     ask(&after, "/b");
     ask(&before, "/c");
     assert_int_equal(shown_to(&before), OLD);
@@ -403,7 +405,7 @@ static void certificates_change_under_load(void **state)
     unsigned asked = 0;
     start(story);
     for (unsigned i = 0; i < CLIENTS; i++)
-        client_open(&clients[i], story, (struct wish){0});
+        client_open(&clients[i], story, (struct client_options){0});
     for (unsigned round = 0; round < 5 * CLIENTS; round++) {
         int pair = round % 2 ? OLD : NEW;
         struct client *fresh = &clients[round % CLIENTS];
@@ -417,7 +419,7 @@ static void certificates_change_under_load(void **state)
         }
         asked += CLIENTS + 1;
         client_close(fresh);
-        client_open(fresh, story, (struct wish){0});
+        client_open(fresh, story, (struct client_options){0});
         ask(fresh, "/fresh");
         assert_int_equal(shown_to(fresh), pair);
     }
@@ -440,7 +442,7 @@ static void a_pair_that_is_no_use_changes_nothing(void **state)
     tls.certificate_pem = text_of(story->pairs[NEW].certificate_pem);
     assert_false(http_server_set_tls(story->server, &tls, &err));
     assert_non_null(strstr(err.text, "the private key cannot be read"));
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     ask(&client, "/a");
     assert_int_equal(shown_to(&client), OLD);
     client_close(&client);
@@ -456,7 +458,7 @@ static void the_chain_is_sent_along(void **state)
     buffer_add_text(&chain, story->ca.certificate_pem);
     struct http_server_tls tls = {buffer_text(&chain), story->pairs[NEW].key_pem};
     assert_true(http_server_set_tls(story->server, &tls, NULL));
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     ask(&client, "/a");
     assert_int_equal(sk_X509_num(SSL_get_peer_cert_chain(client.tls)), 2);
     client_close(&client);
@@ -472,9 +474,9 @@ static void what_is_no_tls_is_closed(void **state)
                                         "\x16\x03\x01\x40\x01\x01\x01\x01\x01\x01\x01\x01",
                                         "\x16\x03\x01\x01\x05\x02\x01\x01\x01\x01\x01\x01"};
     start(story);
-    client_open(&good, story, (struct wish){0});
+    client_open(&good, story, (struct client_options){0});
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        client_open(&bad, story, (struct wish){.is_plain = true});
+        client_open(&bad, story, (struct client_options){.is_plain = true});
         client_send(&bad, texts[i]);
         shutdown(bufferevent_getfd(bad.stream), SHUT_WR);
         AWAIT(story, bad.is_closed);
@@ -491,7 +493,7 @@ static void a_handshake_that_does_not_come_is_cut(void **state)
     struct client client;
     story->options.head_timeout_ms = SHORT_MS;
     start(story);
-    client_open(&client, story, (struct wish){.is_plain = true});
+    client_open(&client, story, (struct client_options){.is_plain = true});
     AWAIT(story, client.is_closed);
     client_close(&client);
 }
@@ -502,9 +504,9 @@ static void a_head_that_does_not_come_is_cut_but_a_kept_connection_stays(void **
     struct client half, kept;
     story->options.head_timeout_ms = SHORT_MS;
     start(story);
-    client_open(&kept, story, (struct wish){0});
+    client_open(&kept, story, (struct client_options){0});
     ask(&kept, "/a");
-    client_open(&half, story, (struct wish){0});
+    client_open(&half, story, (struct client_options){0});
     client_send(&half, "GET / HTTP/1.1\r\nX-A");
     AWAIT(story, half.is_closed);
     assert_true(half.is_connected);
@@ -519,7 +521,7 @@ static void a_body_that_does_not_come_is_cut(void **state)
     struct client client;
     story->options.body_timeout_ms = SHORT_MS;
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     client_send(&client, "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab");
     AWAIT(story, client.is_closed);
     assert_int_equal(story->requests, 0);
@@ -545,7 +547,7 @@ static void a_refusal_says_why(void **state)
     start(story);
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct client client;
-        client_open(&client, story, (struct wish){0});
+        client_open(&client, story, (struct client_options){0});
         client_send(&client, refused[i].request);
         AWAIT(story, client.is_closed);
         assert_true(has_come(&client, refused[i].status));
@@ -562,7 +564,7 @@ static void the_oldest_idle_connection_makes_room(void **state)
     story->options.max_connections = 2;
     start(story);
     for (unsigned i = 0; i < 3; i++) {
-        client_open(&clients[i], story, (struct wish){0});
+        client_open(&clients[i], story, (struct client_options){0});
         ask(&clients[i], "/a");
     }
     AWAIT(story, clients[0].is_closed);
@@ -577,7 +579,7 @@ static void a_client_that_leaves_is_reported(void **state)
     struct story *story = *state;
     struct client client;
     start(story);
-    client_open(&client, story, (struct wish){0});
+    client_open(&client, story, (struct client_options){0});
     client_send(&client, "GET /hold HTTP/1.1\r\n\r\n");
     AWAIT(story, story->held);
     client_close(&client);
@@ -589,9 +591,9 @@ static void draining_closes_what_is_idle_and_what_is_answered(void **state)
     struct story *story = *state;
     struct client idle, busy;
     start(story);
-    client_open(&idle, story, (struct wish){0});
+    client_open(&idle, story, (struct client_options){0});
     ask(&idle, "/a");
-    client_open(&busy, story, (struct wish){0});
+    client_open(&busy, story, (struct client_options){0});
     client_send(&busy, "GET /hold HTTP/1.1\r\n\r\n");
     AWAIT(story, story->held);
     http_server_drain(story->server);
@@ -609,9 +611,9 @@ static void freeing_cuts_what_is_open(void **state)
     struct story *story = *state;
     struct client held, shaking;
     start(story);
-    client_open(&held, story, (struct wish){0});
+    client_open(&held, story, (struct client_options){0});
     client_send(&held, "GET /hold HTTP/1.1\r\n\r\n");
-    client_open(&shaking, story, (struct wish){.is_plain = true});
+    client_open(&shaking, story, (struct client_options){.is_plain = true});
     AWAIT(story, story->held);
     http_server_free(story->server);
     story->server = NULL;

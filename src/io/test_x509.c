@@ -44,7 +44,7 @@ struct story {
     struct error err;
 };
 
-static struct x509_leaf leaf_wish(void)
+static struct x509_leaf leaf_options(void)
 {
     return (struct x509_leaf){.common_name = hosts[0],
                               .hosts = hosts,
@@ -56,12 +56,12 @@ static struct x509_leaf leaf_wish(void)
 static int set_up(void **state)
 {
     struct story *story = mem_new_of(struct story);
-    struct x509_leaf wish = leaf_wish();
+    struct x509_leaf options = leaf_options();
     story->random = (struct counting){.random = {.fill = fill_counting}, .next = 0xf0};
     assert_true(x509_make_ca(&story->ca, &story->random.random, "signpost CA", FROM_S, CA_UNTIL_S,
                              &story->err));
     assert_true(
-        x509_make_leaf(&story->leaf, &story->random.random, &story->ca, &wish, &story->err));
+        x509_make_leaf(&story->leaf, &story->random.random, &story->ca, &options, &story->err));
     *state = story;
     return 0;
 }
@@ -169,23 +169,24 @@ static void what_cannot_stand_in_a_certificate_is_refused(void **state)
 {
     struct story *story = *state;
     static const char *const bad[] = {"", "a b", "a,DNS:b", "http://a", "[::1]", "a\nb"};
-    struct x509_leaf wish = leaf_wish();
+    struct x509_leaf options = leaf_options();
     struct x509_pair out = {0};
-    wish.host_count = 1;
+    options.host_count = 1;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        wish.hosts = &bad[i];
-        assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &wish, &story->err));
+        options.hosts = &bad[i];
+        assert_false(
+            x509_make_leaf(&out, &story->random.random, &story->ca, &options, &story->err));
         assert_non_null(strstr(story->err.text, "is neither a DNS name nor an IP address"));
     }
-    wish = leaf_wish();
-    wish.host_count = 0;
-    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &wish, &story->err));
-    wish = leaf_wish();
-    wish.until_s = wish.from_s;
-    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &wish, &story->err));
-    wish = leaf_wish();
-    wish.until_s = 253402300800;
-    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &wish, &story->err));
+    options = leaf_options();
+    options.host_count = 0;
+    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &options, &story->err));
+    options = leaf_options();
+    options.until_s = options.from_s;
+    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &options, &story->err));
+    options = leaf_options();
+    options.until_s = 253402300800;
+    assert_false(x509_make_leaf(&out, &story->random.random, &story->ca, &options, &story->err));
     assert_false(x509_make_ca(&out, &story->random.random, "", FROM_S, UNTIL_S, &story->err));
     assert_null(out.certificate_pem);
 }
@@ -193,17 +194,17 @@ static void what_cannot_stand_in_a_certificate_is_refused(void **state)
 static void only_a_ca_signs(void **state)
 {
     struct story *story = *state;
-    struct x509_leaf wish = leaf_wish();
+    struct x509_leaf options = leaf_options();
     struct x509_pair out = {0};
     struct x509_pair mixed = {story->ca.certificate_pem, story->leaf.key_pem};
-    assert_false(x509_make_leaf(&out, &story->random.random, &story->leaf, &wish, &story->err));
+    assert_false(x509_make_leaf(&out, &story->random.random, &story->leaf, &options, &story->err));
     assert_string_equal(story->err.text, "CA: the certificate is not one of a CA");
-    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &wish, &story->err));
+    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &options, &story->err));
     assert_string_equal(story->err.text, "CA: the key does not belong to the certificate");
     mixed.key_pem = NULL;
-    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &wish, &story->err));
+    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &options, &story->err));
     mixed.certificate_pem = NULL;
-    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &wish, &story->err));
+    assert_false(x509_make_leaf(&out, &story->random.random, &mixed, &options, &story->err));
     assert_string_equal(story->err.text, "CA: no certificate: expected PEM");
 }
 

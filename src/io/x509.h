@@ -17,8 +17,8 @@
 //     if (!x509_make_ca(&ca, random, "signpost-webhook-ca", from_s, until_s, err))
 //         return false;
 //     const char *const hosts[] = {"signpost.dns.svc", "10.0.0.7"};
-//     struct x509_leaf wish = {.common_name = hosts[0], .hosts = hosts, .host_count = 2, ...};
-//     bool is_made = x509_make_leaf(&leaf, random, &ca, &wish, err);
+//     struct x509_leaf options = {.common_name = hosts[0], .hosts = hosts, .host_count = 2, ...};
+//     bool is_made = x509_make_leaf(&leaf, random, &ca, &options, err);
 //
 // Failures are FAULT_SPEC, reason "InvalidCertificate"; no text shows a key.
 

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-const char *const pihole_wish_names[PIHOLE_WISHES] = {
+const char *const pihole_annotation_names[PIHOLE_ANNOTATIONS] = {
     [PIHOLE_REGISTER] = PIHOLE_PREFIX "register",
     [PIHOLE_HOSTS] = PIHOLE_PREFIX "hosts",
     [PIHOLE_TARGET_IP] = PIHOLE_PREFIX "target-ip",
@@ -20,54 +20,54 @@ static const struct value *annotations_of(const struct value *object)
 // ---- wishes -------------------------------------------------------------------------------------
 
 // The usual value of `register` is a bit of its own.
-enum { WISH_TRUE = 1 << PIHOLE_WISHES };
+enum { ANNOTATION_TRUE = 1 << PIHOLE_ANNOTATIONS };
 
-void pihole_wishes_decode(const struct value *object, struct pihole_wishes *out)
+void pihole_annotations_decode(const struct value *object, struct pihole_annotations *out)
 {
     const struct value *annotations = annotations_of(object);
-    *out = (struct pihole_wishes){0};
+    *out = (struct pihole_annotations){0};
     value_each (item, annotations && annotations->type == VALUE_MAP ? annotations : NULL) {
         if (!text_starts(item->key, PIHOLE_PREFIX))
             continue;
-        for (size_t i = 0; i < PIHOLE_WISHES; i++)
-            if (text_is(item->key, pihole_wish_names[i]))
+        for (size_t i = 0; i < PIHOLE_ANNOTATIONS; i++)
+            if (text_is(item->key, pihole_annotation_names[i]))
                 out->at[i] = value_text(item);
     }
 }
 
-static unsigned wish_flags(const struct pihole_wishes *wishes)
+static unsigned annotation_flags(const struct pihole_annotations *annotations)
 {
     unsigned flags = 0;
-    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
-        flags |= wishes->at[i].at ? 1U << i : 0;
-    if (text_is(wishes->at[PIHOLE_REGISTER], "true"))
-        flags = (flags & ~(1U << PIHOLE_REGISTER)) | WISH_TRUE;
+    for (unsigned i = 0; i < PIHOLE_ANNOTATIONS; i++)
+        flags |= annotations->at[i].at ? 1U << i : 0;
+    if (text_is(annotations->at[PIHOLE_REGISTER], "true"))
+        flags = (flags & ~(1U << PIHOLE_REGISTER)) | ANNOTATION_TRUE;
     return flags;
 }
 
-void pihole_wishes_pack(const struct value *object, struct pack_writer *out)
+void pihole_annotations_pack(const struct value *object, struct pack_writer *out)
 {
-    struct pihole_wishes wishes;
-    pihole_wishes_decode(object, &wishes);
-    unsigned flags = wish_flags(&wishes);
+    struct pihole_annotations annotations;
+    pihole_annotations_decode(object, &annotations);
+    unsigned flags = annotation_flags(&annotations);
     if (!flags)
         return;
     pack_number(out, flags);
-    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
+    for (unsigned i = 0; i < PIHOLE_ANNOTATIONS; i++)
         if (flags & 1U << i)
-            pack_text(out, wishes.at[i]);
+            pack_text(out, annotations.at[i]);
 }
 
-void pihole_wishes_unpack(struct pack_reader *in, struct pihole_wishes *out)
+void pihole_annotations_unpack(struct pack_reader *in, struct pihole_annotations *out)
 {
-    *out = (struct pihole_wishes){0};
+    *out = (struct pihole_annotations){0};
     if (in->at == in->body.len)
         return;
     unsigned flags = (unsigned)unpack_number(in);
-    for (unsigned i = 0; i < PIHOLE_WISHES; i++)
+    for (unsigned i = 0; i < PIHOLE_ANNOTATIONS; i++)
         if (flags & 1U << i)
             out->at[i] = unpack_text(in);
-    if (flags & WISH_TRUE)
+    if (flags & ANNOTATION_TRUE)
         out->at[PIHOLE_REGISTER] = TEXT("true");
 }
 

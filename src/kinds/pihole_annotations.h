@@ -17,7 +17,7 @@
 #define PIHOLE_MANAGED_BY_PREFIX "signpost:" // the owner id follows
 
 // Of people. Absent: not given, or not text.
-enum pihole_wish {
+enum pihole_annotation {
     PIHOLE_REGISTER,
     PIHOLE_HOSTS,
     PIHOLE_TARGET_IP,
@@ -25,12 +25,12 @@ enum pihole_wish {
     PIHOLE_CNAME_TTL,
     PIHOLE_INSTANCES,
     PIHOLE_DELETION_POLICY,
-    PIHOLE_WISHES, // their number
+    PIHOLE_ANNOTATIONS, // their number
 };
-extern const char *const pihole_wish_names[PIHOLE_WISHES]; // "pihole.io/register", ...
+extern const char *const pihole_annotation_names[PIHOLE_ANNOTATIONS]; // "pihole.io/register", ...
 
-struct pihole_wishes {
-    struct text at[PIHOLE_WISHES];
+struct pihole_annotations {
+    struct text at[PIHOLE_ANNOTATIONS];
 };
 struct pihole_ours {
     struct text managed_hosts;
@@ -39,10 +39,10 @@ struct pihole_ours {
     struct text status;
 };
 
-void pihole_wishes_decode(const struct value *object, struct pihole_wishes *out);
+void pihole_annotations_decode(const struct value *object, struct pihole_annotations *out);
 // Nothing is written where none stands, so they come last in a body: the rest of it is theirs.
-void pihole_wishes_pack(const struct value *object, struct pack_writer *out);
-void pihole_wishes_unpack(struct pack_reader *in, struct pihole_wishes *out);
+void pihole_annotations_pack(const struct value *object, struct pack_writer *out);
+void pihole_annotations_unpack(struct pack_reader *in, struct pihole_annotations *out);
 void pihole_ours_pack(const struct value *object, struct pack_writer *out);
 // Names that stand in the spec cost next to nothing, so both bodies are needed. Texts live in them
 // or in the arena.

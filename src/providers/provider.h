@@ -13,17 +13,17 @@
 #include "io/http.h"
 #include "io/random.h"
 
-// A provider translates changes of record sets into talk with one sort of backend. It is a small
-// state machine and owns no socket: ask() names the next thing to do, hear() takes what came of it,
-// until ask() says ASK_DONE. The engine's lane does the talking and keeps the clock.
+// A provider translates changes of record sets into exchanges with one sort of server. It is a
+// small state machine and owns no socket: ask() names the next thing to do, hear() takes what came
+// of it, until ask() says ASK_DONE. The engine's backend does the talking and keeps the clock.
 //
-// A seat is a provider's place at one backend (address, credentials, what it learned); a talk is
-// one piece of work there. What a talk learns that must not be forgotten with the seat goes into
-// job.learned: the lane keeps it and opens another seat that knows it. Some backends hold a list
-// that must be read before it is written (a Pi-hole): their provider has one talk at a time, draws
-// what to write from what it reads, and its health talk tells what stands there. A new provider is
-// a folder with <name>.c, <name>.md, test_<name>.c and one word in the list of
-// src/providers/meson.build.
+// A session is a provider's place at one backend (address, credentials, what it learned); an
+// exchange is one piece of work there. What an exchange learns that must not be forgotten with the
+// session goes into job.learned: the backend keeps it and opens another session that knows it. Some
+// backends hold a list that must be read before it is written (a Pi-hole): their provider has one
+// exchange at a time, draws what to write from what it reads, and its health exchange tells what
+// stands there. A new provider is a folder with <name>.c, <name>.md, test_<name>.c and one word in
+// the list of src/providers/meson.build.
 
 enum change_op { CHANGE_SET, CHANGE_REMOVE, CHANGE_READ };
 
@@ -56,9 +56,9 @@ struct ledger_view {
     // What may stand there as ours for that owner name: the backend's own strings, each ended by a
     // newline. NULL: nothing.
     const char *(*find)(const void *context, enum record_type type, struct text name);
-    // A fact that the seat kept there, or NULL.
+    // A fact that the session kept there, or NULL.
     const char *(*recall)(const void *context, const char *fact);
-    // Keeps it; NULL forgets it. Written before the next talk begins.
+    // Keeps it; NULL forgets it. Written before the next exchange begins.
     void (*keep)(void *context, const char *fact, const char *value);
     void *context;
 };
@@ -69,8 +69,8 @@ struct holding {
     bool is_ours;
 };
 
-// LEAVE: the last talk of a seat: what it holds at the backend (a session) is given up, within
-// 500 ms.
+// LEAVE: the last exchange of a session: what it holds at the backend (a session) is given up,
+// within 500 ms.
 enum job_kind { JOB_CHANGES, JOB_HEALTH, JOB_LEAVE };
 
 struct job {
@@ -83,13 +83,13 @@ struct job {
     // JOB_CHANGES may bring that along: as it is after the changes.
     struct outcome health;
     const struct value *answer;
-    // What the talk found out about the backend that later seats need as well: a map whose entries
-    // replace those of what is known. NULL: nothing.
+    // What the exchange found out about the backend that later sessions need as well: a map whose
+    // entries replace those of what is known. NULL: nothing.
     const struct value *learned;
-    // The backend as a whole could not be talked to: outcomes repeat it, the lane counts it.
+    // The backend as a whole could not be talked to: outcomes repeat it, the backend counts it.
     bool is_transport_failure;
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
-    // outcome stay due; the lane rests for its retry_ms, and tells it (reason "": not yet). With
+    // outcome stay due; the backend rests for its retry_ms, and tells it (reason "": not yet). With
     // is_listed only writing is troubled: changes are tried all the same.
     const struct error *trouble;
     // JOB_CHANGES that takes a request for each record: how many were sent, and how many are still
@@ -100,7 +100,7 @@ struct job {
     } writes;
     // JOB_CHANGES of a provider that lists: nothing is written. Outcomes are as they would be if
     // all were, also where something keeps us from writing for now.
-    bool is_trial;
+    bool is_dry_run;
     bool is_by_hand;                  // what may be adopted is, whenever that is
     const struct ledger_view *ledger; // provider's has_ledger; else NULL
     // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
@@ -118,7 +118,7 @@ struct moment {
 
 enum ask_kind { ASK_DONE, ASK_HTTP, ASK_DNS, ASK_WAIT };
 struct ask {
-    struct http_request http; // texts live in the talk until hear()
+    struct http_request http; // texts live in the exchange until hear()
     struct dns_request dns;
     int64_t wait_ms;
 };
@@ -128,19 +128,19 @@ struct heard {
     const struct dns_reply *dns;
 };
 
-struct seat_setup {
+struct session_setup {
     const struct value *config; // the provider's own keys; borrowed, copy what stays
     struct secret *secret;      // NULL: none. Borrowed, take a reference
     struct secret *previous;    // the key before a rotation, or NULL
     int64_t previous_until_ms;  // mono: no longer than this
     const char *owner_id;       // whose is what it marks as ours; of providers that mark
-    const struct value *known;  // of this backend: what talks learned so far; or NULL
+    const struct value *known;  // of this backend: what exchanges learned so far; or NULL
 };
 
-// A seat as metrics show it.
-struct seat_view {
-    const char *lane; // "pihole-upstairs"
-    const void *seat;
+// A session as metrics show it.
+struct session_view {
+    const char *backend; // "pihole-upstairs"
+    const void *session;
     uint64_t repaired; // record sets that were as wanted and, by a list, are not any more
     // Of those that are wanted: somebody else made what stands there; what is wanted is refused.
     size_t satisfied[RECORD_TYPES];
@@ -151,32 +151,34 @@ struct provider {
     const char *name;
     size_t max_changes; // of one job
     int64_t collect_ms; // wait so long for more before a job begins; 0: never
-    bool is_serial;     // one talk at a time, questions too
-    bool lists;         // its health talk tells what stands there; asked before the first change
+    bool is_serial;     // one exchange at a time, questions too
+    bool lists; // its health exchange tells what stands there; asked before the first change
     bool has_ledger;
-    bool leaves; // has JOB_LEAVE; 500 ms after we are told to end, any talk of its is broken off
+    bool
+        leaves; // has JOB_LEAVE; 500 ms after we are told to end, any exchange of its is broken off
     // Claims of several objects on one name and type with the same content stand together.
     bool shares;
     // When changes of that type may begin (mono ms), of which the first came at first_ms and the
     // last at last_ms. NULL: by collect_ms.
-    int64_t (*ready_ms)(const void *seat, enum record_type type, int64_t first_ms, int64_t last_ms);
+    int64_t (*ready_ms)(const void *session, enum record_type type, int64_t first_ms,
+                        int64_t last_ms);
     // What the ledger must remember before this SET is sent, as ledger_view.find gives it back.
     // False: nothing.
-    bool (*entry)(const void *seat, const struct record_set *set, struct buffer *out);
+    bool (*entry)(const void *session, const struct record_set *set, struct buffer *out);
     // Errors: fault SPEC, reason InvalidConfiguration.
-    bool (*open)(const struct seat_setup *setup, void **seat, struct error *err);
-    void (*close)(void *seat);
+    bool (*open)(const struct session_setup *setup, void **session, struct error *err);
+    void (*close)(void *session);
     // What identifies the content as it would stand at this backend (address included): the first
-    // octets of a SHA-256. It may change when the seat learns something.
-    void (*fingerprint)(const void *seat, const struct record_set *set,
+    // octets of a SHA-256. It may change when the session learns something.
+    void (*fingerprint)(const void *session, const struct record_set *set,
                         uint8_t out[FINGERPRINT_OCTETS]);
-    void *(*begin)(void *seat, struct job *job); // job outlives the talk
-    enum ask_kind (*ask)(void *talk, const struct moment *moment, struct ask *out);
-    void (*hear)(void *talk, const struct moment *moment, const struct heard *heard);
+    void *(*begin)(void *session, struct job *job); // job outlives the exchange
+    enum ask_kind (*ask)(void *exchange, const struct moment *moment, struct ask *out);
+    void (*hear)(void *exchange, const struct moment *moment, const struct heard *heard);
     // Also in the middle: nothing is heard any more. The texts of the changes may be gone by then.
-    void (*end)(void *talk);
-    // Prometheus text of what only it knows of its seats, appended; or NULL.
-    void (*write_metrics)(const struct seat_view *seats, size_t count, struct buffer *out);
+    void (*end)(void *exchange);
+    // Prometheus text of what only it knows of its sessions, appended; or NULL.
+    void (*write_metrics)(const struct session_view *seats, size_t count, struct buffer *out);
 };
 
 // All that are built in, from the list in src/providers/meson.build.

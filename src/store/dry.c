@@ -228,7 +228,7 @@ static void remember_made(struct dry *dry, struct object *object, const struct v
     made->tree = tree;
 }
 
-static const char *uid_of(struct arena *arena, const struct store_child *child)
+static const char *uid_of(struct arena *arena, const struct store_owned_object *child)
 {
     char uid[37];
     if (!child->seen)
@@ -243,7 +243,7 @@ static void put_text(struct arena *arena, struct value *tree, const char *path, 
     value_put_text(arena, tree, path, arena_copy(arena, text.at, text.len));
 }
 
-static struct object *make_child(struct dry *dry, const struct store_child *child)
+static struct object *make_child(struct dry *dry, const struct store_owned_object *child)
 {
     char when[WHEN_TEXT_MAX];
     struct arena *arena = dry->arena;
@@ -445,8 +445,8 @@ static void dry_put(struct store *store, const struct store_put *put, store_done
 }
 
 // Those of others' kinds are not told: they are looked at one by one, where they stand.
-static void dry_put_child(struct store *store, const struct store_child *child, store_done *done,
-                          void *context)
+static void dry_put_owned_object(struct store *store, const struct store_owned_object *child,
+                                 store_done *done, void *context)
 {
     struct dry *dry = of(store);
     if (child->key.kind->is_foreign) {
@@ -458,8 +458,8 @@ static void dry_put_child(struct store *store, const struct store_child *child, 
     object_unref(object);
 }
 
-static void dry_drop_child(struct store *store, const struct object *seen, store_done *done,
-                           void *context)
+static void dry_drop_owned_object(struct store *store, const struct object *seen, store_done *done,
+                                  void *context)
 {
     attempt_soon(attempt_new(of(store), seen, done, context),
                  seen->kind->is_foreign ? answer_patched : answer_dropped);
@@ -556,8 +556,8 @@ static const struct store_ops dry_ops = {
     .patch_status = dry_patch_status,
     .remove_finalizer = dry_remove_finalizer,
     .put = dry_put,
-    .put_child = dry_put_child,
-    .drop_child = dry_drop_child,
+    .put_owned_object = dry_put_owned_object,
+    .drop_owned_object = dry_drop_owned_object,
     .read_pages = dry_read_pages,
     .put_page = dry_put_page,
     .drop_page = dry_drop_page,

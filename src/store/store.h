@@ -100,7 +100,7 @@ struct store_put {
 };
 
 // The same of a kind that the store was opened with: an object among others there, told by events.
-struct store_child {
+struct store_owned_object {
     struct object_ref_key key;
     const struct value *tree;
     const struct object *seen; // the state that it changes; NULL: nothing has that name
@@ -134,10 +134,10 @@ struct store_ops {
     void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
                              void *context);
     void (*put)(struct store *store, const struct store_put *put, store_done *done, void *context);
-    void (*put_child)(struct store *store, const struct store_child *child, store_done *done,
-                      void *context);
-    void (*drop_child)(struct store *store, const struct object *seen, store_done *done,
-                       void *context);
+    void (*put_owned_object)(struct store *store, const struct store_owned_object *child,
+                             store_done *done, void *context);
+    void (*drop_owned_object)(struct store *store, const struct object *seen, store_done *done,
+                              void *context);
     void (*read_pages)(struct store *store, const char *label, const char *prefix, store_done *done,
                        void *context);
     void (*put_page)(struct store *store, const struct store_page_put *put, store_done *done,
@@ -222,16 +222,17 @@ static inline void store_put(struct store *store, const struct store_put *put, s
 // Makes a child, or gives it our fields and leaves those of others. Never over what is there and
 // was not seen: a name that something has, or another state than `seen`, answers RACE, status 409.
 // `child` may die on return; the reply names no object, an event follows it or came before.
-static inline void store_put_child(struct store *store, const struct store_child *child,
-                                   store_done *done, void *context)
+static inline void store_put_owned_object(struct store *store,
+                                          const struct store_owned_object *child, store_done *done,
+                                          void *context)
 {
-    store->ops->put_child(store, child, done, context);
+    store->ops->put_owned_object(store, child, done, context);
 }
 // Deletes a child in the state that was seen: guarded as above. One that is gone is no failure.
-static inline void store_drop_child(struct store *store, const struct object *seen,
-                                    store_done *done, void *context)
+static inline void store_drop_owned_object(struct store *store, const struct object *seen,
+                                           store_done *done, void *context)
 {
-    store->ops->drop_child(store, seen, done, context);
+    store->ops->drop_owned_object(store, seen, done, context);
 }
 // All pages of that label (NULL: of any) whose names begin with `prefix`, as they stand now. The
 // texts may die on return, as may those of the following.
@@ -294,7 +295,7 @@ static inline bool store_is_full(const struct store *store, bool is_urgent)
     return store->ops->is_full && store->ops->is_full(store, is_urgent);
 }
 // Gives up the right to write elsewhere, so that the next one need not wait; `left` is called once,
-// perhaps from within. All talks have ended before.
+// perhaps from within. All exchanges have ended before.
 static inline void store_leave(struct store *store, void (*left)(void *context), void *context)
 {
     if (store->ops->leave)

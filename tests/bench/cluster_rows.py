@@ -271,7 +271,7 @@ def events_row(table, site, peer, count):
 
 
 def door_rows(table, site, count):
-    """The door is asked directly, by kept connections."""
+    """The frontend is asked directly, by kept connections."""
     port = site.replica.webhook_port
     before = cpu_ms(site.pid)
     took = site.load.ask("reviews", port, 16, 2000 if QUICK else 10000, 0)

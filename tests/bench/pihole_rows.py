@@ -103,7 +103,7 @@ def first_turn(program):
 
 def parts(program, saved, done):
     """Where the time went from the last save on, in milliseconds."""
-    begun = max(each for each in map(moment, program.lines("talk begins")) if each <= done)
+    begun = max(each for each in map(moment, program.lines("exchange begins")) if each <= done)
     times = (saved, first_turn(program), begun, done)
     labels = ("settling", "queue", "read, PATCH and resolver")
     return ", ".join(f"{part} {1000 * (end - begin):.0f}"

@@ -15,7 +15,7 @@ def reigns(replica):
     for row in replica.program.lines():
         if row["msg"] == "the lease is ours":
             count += 1
-        elif row["msg"] == "talk begins":
+        elif row["msg"] == "exchange begins":
             found[row["turn"]] = (replica.name, count)
     return found
 

@@ -1,4 +1,4 @@
-"""The admission door, asked by a real API server through a URL: what users see of it."""
+"""The admission webhook, asked by a real API server through a URL: what users see of it."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def configuration(namespace, port, certificate):
 
 
 class Site:
-    """A `signpost run` on a folder that holds the class `home`, whose door the cluster asks."""
+    """A `signpost run` on a folder that holds the class `home`, whose frontend the cluster asks."""
 
     def __init__(self, programs, cluster, namespace, tmp_path):
         self.cluster = cluster

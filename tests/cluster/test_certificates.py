@@ -1,4 +1,4 @@
-"""The door's own certificates: made, trusted by a real API server, and changed under load."""
+"""The frontend's own certificates: made, trusted by a real API server, and changed under load."""
 
 import base64
 import ssl

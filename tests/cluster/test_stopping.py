@@ -1,4 +1,4 @@
-"""SIGTERM: what was begun ends and is told, the lease goes at once, the doors answer a while."""
+"""SIGTERM: what was begun ends and is told, the lease goes at once, the frontends answer a while."""
 
 import signal
 import threading
@@ -92,7 +92,7 @@ def test_a_provider_that_hangs_is_cut_off_and_named(cluster, namespace, operator
     replica.program.signal(signal.SIGTERM)
     wait_until(lambda: operator.holder() == "", "the lease is released", 10)
     # Not at the end of the process: the next leader may have begun by now.
-    assert len(replica.program.lines("talk broken off")) == 1
+    assert len(replica.program.lines("exchange broken off")) == 1
     assert replica.program.wait(20) == 1
     row, = replica.program.lines("cut off at --shutdown-timeout")
     talk, *writes = row["cut"].split(", ")
@@ -131,7 +131,7 @@ def test_a_talk_outlives_leases_that_are_renewed(cluster, namespace, operator, h
     held.go.set()
     wait_state(cluster, namespace, "www", "True", "RecordCreated")
     assert len(held.server.of("POST")) == 1
-    assert not replica.program.lines("talk broken off")
+    assert not replica.program.lines("exchange broken off")
 
 
 def test_a_talk_is_broken_off_before_the_next_leader_begins_it_anew(cluster, namespace, operator,
@@ -147,6 +147,6 @@ def test_a_talk_is_broken_off_before_the_next_leader_begins_it_anew(cluster, nam
     held.go.set()
     wait_state(cluster, namespace, "www", "True")
     assert operator.leader() is other
-    fenced = order.time_of(leader, "talk broken off", lane=f"class-{namespace}")
+    fenced = order.time_of(leader, "exchange broken off", backend=f"class-{namespace}")
     assert fenced < order.time_of(other, "leading")
     assert [body["subdomain"] for body in held.server.bodies()] == ["www", "www"]

@@ -1,6 +1,6 @@
 #include "base/must.h"
 #include "base/value.h"
-#include "doors/admission/review.h"
+#include "frontends/admission/review.h"
 #include "kinds/kinds.h"
 #include "store/object.h"
 

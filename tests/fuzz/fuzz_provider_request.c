@@ -1,6 +1,6 @@
 #include "base/must.h"
-#include "doors/provider_api/request.h"
-#include "doors/provider_api/verify.h"
+#include "frontends/provider_api/request.h"
+#include "frontends/provider_api/verify.h"
 #include "providers/webhook/body.h"
 #include "providers/webhook/sign.h"
 

@@ -17,7 +17,7 @@ struct faulty_disk {
     bool is_full;
 };
 
-enum verdict { GO, GO_HALF, REFUSE };
+enum result { GO, GO_HALF, REFUSE };
 
 static struct faulty_disk *of(struct disk *disk)
 {
@@ -29,7 +29,7 @@ static bool refuse(struct error *err)
     return error_set_errno(err, ENOSPC, "cannot write");
 }
 
-static enum verdict judge(struct disk *disk)
+static enum result judge(struct disk *disk)
 {
     struct faulty_disk *self = of(disk);
     bool is_met = self->has_fault && self->calls == self->fault_at;
@@ -68,10 +68,10 @@ static struct disk_file *faulty_append_open(struct disk *disk, const char *path,
 static bool faulty_append(struct disk *disk, struct disk_file *file, struct text content,
                           struct error *err)
 {
-    enum verdict verdict = judge(disk);
-    if (verdict == GO)
+    enum result result = judge(disk);
+    if (result == GO)
         return disk_append(of(disk)->real, file, content, err);
-    if (verdict == GO_HALF) {
+    if (result == GO_HALF) {
         content.len /= 2;
         disk_append(of(disk)->real, file, content, NULL);
     }

@@ -356,9 +356,9 @@ void model_dns_set_config(struct model_dns *dns, const struct zones_config *conf
         }
 }
 
-void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door,
+void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_frontend *frontend,
                            struct loop *loop)
 {
     must(at < MODEL_PRIMARIES);
-    dns->primaries[at] = (struct model_primary){door, loop};
+    dns->primaries[at] = (struct model_primary){frontend, loop};
 }

@@ -5,7 +5,7 @@
 
 #include "dns/zone.h"
 #include "dns/zones_config.h"
-#include "doors/primary/primary_door.h"
+#include "frontends/primary/primary_frontend.h"
 #include "io/dnsnet.h"
 #include "io/loop.h"
 
@@ -17,7 +17,7 @@
 //     struct model_dns *dns = model_dns_new(loop);
 //     world.dns = model_dns_net(dns);
 //     model_dns_set_config(dns, config);
-//     model_dns_set_primary(dns, 0, door, loop);
+//     model_dns_set_primary(dns, 0, frontend, loop);
 
 struct model_dns;
 
@@ -30,7 +30,7 @@ struct dnsnet *model_dns_net_new(struct model_dns *dns, struct loop *loop);
 void model_dns_set_config(struct model_dns *dns, const struct zones_config *config);
 enum { MODEL_PRIMARIES = 2 };
 // Whom they ask, in this order; NULL: nobody listens there. The loop is that of its process.
-void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_door *door,
+void model_dns_set_primary(struct model_dns *dns, size_t at, struct primary_frontend *frontend,
                            struct loop *loop);
 
 // ---- what is seen -------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ const char *model_dns_breach(const struct model_dns *dns);
 // That content under that serial was to be had from some primary, whether anybody fetched it or
 // not.
 void model_dns_witness(struct model_dns *dns, const struct zone *zone);
-// What is sent there while that says no is a breach: somebody else is the one to talk.
+// What is sent there while that says no is a breach: somebody else is the one to exchange.
 void model_dns_guard(struct dnsnet *net, bool (*may_send)(void *context), void *context);
 // Who sends there may not know yet what others told: its NOTIFY may have a serial before that.
 void model_dns_excuse(struct dnsnet *net, bool is_excused);

@@ -60,7 +60,7 @@ struct model_dnsnet {
     void *context;
 };
 struct model_primary {
-    struct primary_door *door; // NULL: nobody listens
+    struct primary_frontend *frontend; // NULL: nobody listens
     struct loop *loop;
 };
 struct model_dns {

@@ -101,17 +101,18 @@ static void keep(struct model_copy *copy, struct zone *zone)
     copy->serial = zone_serial(zone);
 }
 
-static bool open_answer(struct model_secondary *server, struct primary_door *door,
+static bool open_answer(struct model_secondary *server, struct primary_frontend *frontend,
                         const struct buffer *octets, bool is_tcp, struct dns_answer *answer)
 {
     struct dns_server_request request = {
         .octets = buffer_text(octets), .is_tcp = is_tcp, .port = 1024};
     memcpy(request.address, server->config->octets, sizeof request.address);
-    return primary_door_ask(door, &request, answer);
+    return primary_frontend_ask(frontend, &request, answer);
 }
 
-static bool ask_soa(struct model_secondary *server, struct dname apex, struct primary_door *door,
-                    const struct tsig_key *key, uint32_t *serial, struct error *err)
+static bool ask_soa(struct model_secondary *server, struct dname apex,
+                    struct primary_frontend *frontend, const struct tsig_key *key, uint32_t *serial,
+                    struct error *err)
 {
     AUTO_BUFFER octets = {0};
     AUTO_BUFFER message = {0};
@@ -120,7 +121,7 @@ static bool ask_soa(struct model_secondary *server, struct dname apex, struct pr
     bool has_serial = false;
     uint16_t id = ++server->dns->last_id;
     must(primary_probe(&octets, id, apex, key, now_s(server), &mac, err));
-    if (!open_answer(server, door, &octets, false, &answer))
+    if (!open_answer(server, frontend, &octets, false, &answer))
         return error_set(err, FAULT_AGAIN, "", "no answer");
     bool has = answer.next(answer.context, &message);
     answer.end(answer.context, has);
@@ -136,11 +137,11 @@ bool model_secondary_ask(struct model_secondary *server, struct dname apex, uint
                          struct error *err)
 {
     struct tsig_key key = {0};
-    struct primary_door *door = server->dns->primaries[0].door;
-    if (!door)
+    struct primary_frontend *frontend = server->dns->primaries[0].frontend;
+    if (!frontend)
         return error_set(err, FAULT_AGAIN, "", "nobody is there");
     bool has_key = key_of(server, &key);
-    bool is_good = ask_soa(server, apex, door, has_key ? &key : NULL, serial, err);
+    bool is_good = ask_soa(server, apex, frontend, has_key ? &key : NULL, serial, err);
     tsig_key_done(&key);
     return is_good;
 }
@@ -171,7 +172,7 @@ static struct zone *transfer_zone(struct model_copy *copy, const struct model_pr
     CLEANUP(transfer) struct transfer *transfer = transfer_new(copy->apex, key);
     bool is_met = model_dns_meets(server->dns, &fault);
     must(transfer_request(transfer, ++server->dns->last_id, now_s(server), &octets, &err));
-    if (!open_answer(server, primary->door, &octets, true, &answer))
+    if (!open_answer(server, primary->frontend, &octets, true, &answer))
         return NULL;
     if (!is_met || fault != DNS_FAILS)
         zone = hear_all(server, transfer, &answer);
@@ -186,7 +187,7 @@ static bool fetch_from(struct model_copy *copy, const struct model_primary *prim
 {
     uint32_t serial = 0;
     struct error err;
-    if (!ask_soa(copy->server, copy->apex, primary->door, key, &serial, &err))
+    if (!ask_soa(copy->server, copy->apex, primary->frontend, key, &serial, &err))
         return false;
     if (copy->has_serial && !serial_is_before(copy->serial, serial))
         return true;
@@ -210,7 +211,7 @@ static void fetch(void *context)
         return;
     bool has_key = key_of(server, &key);
     for (size_t i = 0; i < MODEL_PRIMARIES && !is_good; i++)
-        if (server->dns->primaries[i].door)
+        if (server->dns->primaries[i].frontend)
             is_good = fetch_from(copy, &server->dns->primaries[i], has_key ? &key : NULL);
     tsig_key_done(&key);
     if (!is_good)
@@ -310,14 +311,14 @@ static void log_arrival(const struct model_secondary *server, const struct messa
 }
 
 static void refuse(struct text octets, const struct message *asked, struct dname name,
-                   enum tsig_verdict verdict, const struct tsig_key *key,
-                   const struct tsig_mac *mac, int64_t unix_s, struct buffer *out)
+                   enum tsig_result result, const struct tsig_key *key, const struct tsig_mac *mac,
+                   int64_t unix_s, struct buffer *out)
 {
     struct error err;
     struct tsig_found found;
-    unsigned code = verdict == TSIG_BADKEY    ? TSIG_ERROR_BADKEY
-                    : verdict == TSIG_BADTIME ? TSIG_ERROR_BADTIME
-                                              : TSIG_ERROR_BADSIG;
+    unsigned code = result == TSIG_BADKEY    ? TSIG_ERROR_BADKEY
+                    : result == TSIG_BADTIME ? TSIG_ERROR_BADTIME
+                                             : TSIG_ERROR_BADSIG;
     must(tsig_find(octets, &found) == TSIG_GOOD);
     write_head(out, asked, octets, name, RCODE_NOTAUTH, 0);
     must(tsig_refuse(out, &found, code, key, mac, unix_s, &err));
@@ -332,14 +333,14 @@ static void answer_signed(struct model_secondary *server, const struct message *
     struct tsig_mac reply_mac;
     size_t len;
     unsigned peer_error;
-    enum tsig_verdict verdict =
+    enum tsig_result result =
         tsig_verify(octets, key, now_s(server), NULL, &len, &mac, &peer_error);
-    if (verdict == TSIG_ABSENT) {
+    if (result == TSIG_ABSENT) {
         write_head(out, asked, octets, name, RCODE_REFUSED, 0);
         return;
     }
-    if (verdict != TSIG_GOOD) {
-        refuse(octets, asked, name, verdict, key, &mac, now_s(server), out);
+    if (result != TSIG_GOOD) {
+        refuse(octets, asked, name, result, key, &mac, now_s(server), out);
         return;
     }
     answer_message(server, asked, octets, name, out);

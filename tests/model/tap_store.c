@@ -59,16 +59,16 @@ static void tap_put(struct store *store, const struct store_put *put, store_done
     store_put(inner_of(store), put, done, context);
 }
 
-static void tap_put_child(struct store *store, const struct store_child *child, store_done *done,
-                          void *context)
+static void tap_put_owned_object(struct store *store, const struct store_owned_object *child,
+                                 store_done *done, void *context)
 {
-    store_put_child(inner_of(store), child, done, context);
+    store_put_owned_object(inner_of(store), child, done, context);
 }
 
-static void tap_drop_child(struct store *store, const struct object *seen, store_done *done,
-                           void *context)
+static void tap_drop_owned_object(struct store *store, const struct object *seen, store_done *done,
+                                  void *context)
 {
-    store_drop_child(inner_of(store), seen, done, context);
+    store_drop_owned_object(inner_of(store), seen, done, context);
 }
 
 static void tap_read_pages(struct store *store, const char *label, const char *prefix,
@@ -155,8 +155,8 @@ static const struct store_ops tap_ops = {
     .patch_status = tap_patch_status,
     .remove_finalizer = tap_remove_finalizer,
     .put = tap_put,
-    .put_child = tap_put_child,
-    .drop_child = tap_drop_child,
+    .put_owned_object = tap_put_owned_object,
+    .drop_owned_object = tap_drop_owned_object,
     .read_pages = tap_read_pages,
     .put_page = tap_put_page,
     .drop_page = tap_drop_page,

@@ -333,7 +333,7 @@ static bool expect_no_annotation(struct stage *stage, const struct step *step, s
     return (*part ? !strstr(got, part) : !*got) || fail(err, "it is %s", got);
 }
 
-struct tally {
+struct key_metrics {
     struct stage *stage;
     struct arena *arena;
     const struct kind *kind;
@@ -344,36 +344,36 @@ struct tally {
     size_t key_capacity;
 };
 
-static void tally_key(void *context, const struct object *object)
+static void key_metrics_count(void *context, const struct object *object)
 {
-    struct tally *tally = context;
+    struct key_metrics *key_metrics = context;
     struct text namespace_ = object_namespace(object);
     struct text name = object_name(object);
-    mem_reserve(&tally->keys, &tally->key_capacity, tally->key_count + 1);
-    tally->keys[tally->key_count++] = (struct object_ref_key){
-        object->kind, text_of(arena_copy(tally->arena, namespace_.at, namespace_.len)),
-        text_of(arena_copy(tally->arena, name.at, name.len))};
+    mem_reserve(&key_metrics->keys, &key_metrics->key_capacity, key_metrics->key_count + 1);
+    key_metrics->keys[key_metrics->key_count++] = (struct object_ref_key){
+        object->kind, text_of(arena_copy(key_metrics->arena, namespace_.at, namespace_.len)),
+        text_of(arena_copy(key_metrics->arena, name.at, name.len))};
 }
 
 // expect count KIND Ready=True/RecordCreated 999
 static bool expect_count(struct stage *stage, const struct step *step, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct tally tally = {.stage = stage, .arena = arena};
+    struct key_metrics key_metrics = {.stage = stage, .arena = arena};
     for (size_t i = 0; i < stage->kind_count; i++)
         if (!strcmp(stage->kinds[i].kind->name, step_word(step, 2)))
-            tally.kind = stage->kinds[i].kind;
-    if (!tally.kind)
+            key_metrics.kind = stage->kinds[i].kind;
+    if (!key_metrics.kind)
         return fail(err, "no such kind");
-    cache_each(stage->inner->cache, tally.kind, tally_key, &tally);
-    for (size_t i = 0; i < tally.key_count; i++) {
+    cache_each(stage->inner->cache, key_metrics.kind, key_metrics_count, &key_metrics);
+    for (size_t i = 0; i < key_metrics.key_count; i++) {
         CLEANUP(arena) struct arena *one = arena_new();
-        const struct value *tree = stage_find(stage, one, &tally.keys[i]);
-        tally.count += check_word(one, value_find(tree, "status"), step_word(step, 3), NULL);
+        const struct value *tree = stage_find(stage, one, &key_metrics.keys[i]);
+        key_metrics.count += check_word(one, value_find(tree, "status"), step_word(step, 3), NULL);
     }
-    free(tally.keys);
-    return tally.count == step_number(step_word(step, 4)) ||
-           fail(err, "there are %ld", tally.count);
+    free(key_metrics.keys);
+    return key_metrics.count == step_number(step_word(step, 4)) ||
+           fail(err, "there are %ld", key_metrics.count);
 }
 
 // ---- words --------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
 static void add_trouble(void *context, const struct engine_trouble *trouble)
 {
     AUTO_BUFFER line = {0};
-    buffer_printf(&line, "? %s%s%s", trouble->lane, trouble->error ? " " : "",
+    buffer_printf(&line, "? %s%s%s", trouble->backend, trouble->error ? " " : "",
                   trouble->error ? trouble->error->reason : "");
     buffer_add_text(&line, trouble->is_unread ? " unread" : "");
     add_line(context, &line);
@@ -82,7 +82,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void gather(struct dry_stage *dry, struct buffer *out)
+static void input(struct dry_stage *dry, struct buffer *out)
 {
     engine_plan(dry->engine, &(struct engine_plan_calls){.change = add_change,
                                                          .obstacle = add_obstacle,
@@ -117,14 +117,14 @@ static void run_to_rest(struct dry_stage *dry)
 }
 
 // It does not end the session of the Signpost beside it.
-static void visit_piholes(const struct stage *stage, const void **settings,
-                          struct pihole_targets *visit)
+static void read_probe_piholes(const struct stage *stage, const void **settings,
+                               struct pihole_targets *read_probe)
 {
     for (size_t i = 0; i < stage->controller_count; i++)
         if (settings[i] == &stage->piholes.targets)
-            settings[i] = visit;
-    *visit = stage->piholes.targets;
-    visit->is_visit = true;
+            settings[i] = read_probe;
+    *read_probe = stage->piholes.targets;
+    read_probe->is_read_probe = true;
 }
 
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
@@ -136,9 +136,9 @@ bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
         return false;
     struct store *store =
         dry_new(&stage->world, below, &(struct dry_waiter){.unsynced = unsynced, .context = &dry});
-    struct pihole_targets visit;
+    struct pihole_targets read_probe;
     stage_settings(stage, settings);
-    visit_piholes(stage, settings, &visit);
+    read_probe_piholes(stage, settings, &read_probe);
     dry.engine = engine_new(&(struct engine_options){.world = &stage->world,
                                                      .store = store,
                                                      .controllers = stage->controllers,
@@ -153,7 +153,7 @@ bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)
     must(engine_start(dry.engine, NULL));
     run_to_rest(&dry);
     if (dry.is_rested)
-        gather(&dry, out);
+        input(&dry, out);
     engine_free(dry.engine);
     store_free(store);
     return dry.is_rested || error_set(err, FAULT_AGAIN, "", "the dry run came to no rest");

@@ -43,8 +43,8 @@ void replica_start(struct replica *replica)
     replica->store =
         model_cluster_new(&replica->world, stage->kinds, stage->kind_count, NULL, stage->log);
     replica->engine = stage_engine_new(stage, &replica->world, replica->store);
-    replica->door = stage_door_new(stage, replica->loop, replica->engine);
-    model_dns_set_primary(stage->dns, replica->at, replica->door, replica->loop);
+    replica->frontend = stage_frontend_new(stage, replica->loop, replica->engine);
+    model_dns_set_primary(stage->dns, replica->at, replica->frontend, replica->loop);
     must(engine_start(replica->engine, &err));
 }
 
@@ -53,11 +53,11 @@ void replica_kill(struct replica *replica)
     if (!replica->engine)
         return;
     model_dns_set_primary(replica->stage->dns, replica->at, NULL, NULL);
-    primary_door_free(replica->door);
+    primary_frontend_free(replica->frontend);
     engine_free(replica->engine);
     store_free(replica->store);
     virtual_loop_drop_deferred(replica->loop);
-    replica->door = NULL;
+    replica->frontend = NULL;
     replica->engine = NULL;
     replica->store = NULL;
     replica->is_stopped = false;
@@ -76,7 +76,7 @@ void replica_continue(struct replica *replica)
     if (!replica->is_stopped)
         return;
     replica->is_stopped = false;
-    model_dns_set_primary(replica->stage->dns, replica->at, replica->door, replica->loop);
+    model_dns_set_primary(replica->stage->dns, replica->at, replica->frontend, replica->loop);
 }
 
 // ---- looking in ---------------------------------------------------------------------------------

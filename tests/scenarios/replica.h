@@ -3,8 +3,8 @@
 #include "scenarios/stage.h"
 
 // One of several Signpost processes on the cluster of a stage, whose own process is not started:
-// each with a loop, calls to the API server, an engine and a door of its own. It can be killed and
-// started anew, and stopped and continued while time goes on.
+// each with a loop, calls to the API server, an engine and a frontend of its own. It can be killed
+// and started anew, and stopped and continued while time goes on.
 //
 //     replica_init(&replicas[0], stage, 0);
 //     replica_start(&replicas[0]);
@@ -20,7 +20,7 @@ struct replica {
     struct world world;
     struct store *store;
     struct engine *engine; // NULL: it does not run
-    struct primary_door *door;
+    struct primary_frontend *frontend;
     bool is_stopped;
 };
 

@@ -39,7 +39,7 @@ static const struct variant variants[] = {
 // Two claims at a name are many, and planned later.
 static const struct variant crowded = {STAGE_FOLDER, false, "crowded"};
 
-struct tally {
+struct key_metrics {
     unsigned number;
     unsigned failed;
     unsigned runs;
@@ -79,8 +79,9 @@ static bool has_object_of(const struct script *script, const struct kind *kind)
 static bool has_model(const struct script *script)
 {
     for (size_t i = 0; i < controller_count; i++)
-        for (size_t j = 0; controllers[i]->overview && controllers[i]->overview->kinds[j]; j++)
-            if (has_object_of(script, controllers[i]->overview->kinds[j]))
+        for (size_t j = 0; controllers[i]->shared_model && controllers[i]->shared_model->kinds[j];
+             j++)
+            if (has_object_of(script, controllers[i]->shared_model->kinds[j]))
                 return true;
     return false;
 }
@@ -100,15 +101,15 @@ static const char *compared(const struct script *script)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell(struct tally *tally, bool is_ok, const char *format, ...)
+static void tell(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void tell(struct tally *tally, bool is_ok, const char *format, ...)
+static void tell(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    tally->failed += !is_ok;
-    printf("%sok %u - ", is_ok ? "" : "not ", ++tally->number);
+    key_metrics->failed += !is_ok;
+    printf("%sok %u - ", is_ok ? "" : "not ", ++key_metrics->number);
     vprintf(format, args);
     putchar('\n');
     va_end(args);
@@ -170,7 +171,7 @@ static bool keeps_rules(const struct stage *stage, struct error *err)
 // ---- plain runs ---------------------------------------------------------------------------------
 
 // Requests and end state of a good run; NULL after a failure.
-static char *run_plain(struct tally *tally, const struct script *script,
+static char *run_plain(struct key_metrics *key_metrics, const struct script *script,
                        const struct variant *variant, bool with_extras)
 {
     struct error err = {0};
@@ -180,8 +181,8 @@ static char *run_plain(struct tally *tally, const struct script *script,
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
     bool is_ok = play_run(&play, &err) && keeps_rules(stage, &err);
-    tell(tally, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store), variant->name,
-         with_extras ? "" : " alone");
+    tell(key_metrics, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
+         variant->name, with_extras ? "" : " alone");
     if (!is_ok)
         show_failure(stage, err.text);
     stage_dump_requests(stage, &seen);
@@ -194,28 +195,29 @@ static char *run_plain(struct tally *tally, const struct script *script,
     return NULL;
 }
 
-static void compare_models(struct tally *tally, const struct script *script, enum stage_store store,
-                           const char *kept, const char *renewed)
+static void compare_models(struct key_metrics *key_metrics, const struct script *script,
+                           enum stage_store store, const char *kept, const char *renewed)
 {
     if (!kept || !renewed || !strcmp(kept, renewed))
         return;
-    tell(tally, false, "%s (%s) differs with renewed models", script->name, store_name(store));
+    tell(key_metrics, false, "%s (%s) differs with renewed models", script->name,
+         store_name(store));
     show_difference(kept, renewed);
 }
 
-static void run_all_plain(struct tally *tally, const struct script *script)
+static void run_all_plain(struct key_metrics *key_metrics, const struct script *script)
 {
     for (size_t i = 0; i < COUNT_OF(variants); i += 2) {
         if (!is_for(script, variants[i].store))
             continue;
-        autofree char *kept = run_plain(tally, script, &variants[i], true);
+        autofree char *kept = run_plain(key_metrics, script, &variants[i], true);
         if (!has_model(script))
             continue;
-        autofree char *renewed = run_plain(tally, script, &variants[i + 1], true);
-        compare_models(tally, script, variants[i].store, kept, renewed);
+        autofree char *renewed = run_plain(key_metrics, script, &variants[i + 1], true);
+        compare_models(key_metrics, script, variants[i].store, kept, renewed);
     }
     if (is_for(script, crowded.store))
-        free(run_plain(tally, script, &crowded, true));
+        free(run_plain(key_metrics, script, &crowded, true));
 }
 
 // ---- what is not to depend on other classes -----------------------------------------------------
@@ -231,7 +233,7 @@ static void requests_of(const struct stage *stage, const char *name, struct buff
     }
 }
 
-static void run_compared(struct tally *tally, const struct script *script,
+static void run_compared(struct key_metrics *key_metrics, const struct script *script,
                          const struct variant *variant)
 {
     struct buffer seen[2] = {{0}, {0}};
@@ -248,8 +250,8 @@ static void run_compared(struct tally *tally, const struct script *script,
         stage_free(stage);
     }
     bool is_same = is_ok && text_equal(buffer_text(&seen[0]), buffer_text(&seen[1]));
-    tell(tally, is_same, "%s (%s, %s) alone and beside", script->name, store_name(variant->store),
-         variant->name);
+    tell(key_metrics, is_same, "%s (%s, %s) alone and beside", script->name,
+         store_name(variant->store), variant->name);
     if (is_ok && !is_same)
         show_difference(buffer_text(&seen[0]).at, buffer_text(&seen[1]).at);
     buffer_done(&seen[0]);
@@ -441,7 +443,7 @@ static size_t points_of(const struct torment *torment, const struct totals *tota
     return 0;
 }
 
-static bool run_point(struct tally *tally, const struct script *script,
+static bool run_point(struct key_metrics *key_metrics, const struct script *script,
                       const struct variant *variant, const struct torment *torment, size_t at,
                       const char *wanted)
 {
@@ -450,9 +452,9 @@ static bool run_point(struct tally *tally, const struct script *script,
     struct stage *stage = stage_new(variant->store, variant->renews_models);
     bool is_ok = run_torture(stage, script, torment, at, NULL, &got, &err);
     bool is_same = is_ok && is_same_end(script, torment, wanted, buffer_text(&got).at);
-    tally->runs++;
+    key_metrics->runs++;
     if (!is_same) {
-        tell(tally, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
+        tell(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
              variant->name, torment->name, at);
         show_failure(stage, is_ok ? "it ends otherwise:" : err.text);
         if (is_ok)
@@ -472,7 +474,7 @@ static size_t points_limit(const struct totals *totals, const struct variant *va
     return variant->renews_models ? (limit + 2) / 3 : limit;
 }
 
-static bool run_torment(struct tally *tally, const struct script *script,
+static bool run_torment(struct key_metrics *key_metrics, const struct script *script,
                         const struct variant *variant, const struct torment *torment,
                         const struct totals *totals, const char *wanted)
 {
@@ -483,11 +485,12 @@ static bool run_torment(struct tally *tally, const struct script *script,
         limit = says(script, "torture", "steady") ? 0 : (limit + 2) / 3;
     size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
-        is_ok = run_point(tally, script, variant, torment, points * i / count, wanted);
+        is_ok = run_point(key_metrics, script, variant, torment, points * i / count, wanted);
     return is_ok;
 }
 
-static void torture(struct tally *tally, const struct script *script, const struct variant *variant)
+static void torture(struct key_metrics *key_metrics, const struct script *script,
+                    const struct variant *variant)
 {
     AUTO_BUFFER wanted = {0};
     struct error err = {0};
@@ -497,48 +500,49 @@ static void torture(struct tally *tally, const struct script *script, const stru
     if (!is_ok)
         show_failure(stage, err.text);
     stage_free(stage);
-    unsigned before = tally->runs;
+    unsigned before = key_metrics->runs;
     for (size_t i = 0; is_ok && i < COUNT_OF(torments); i++)
-        is_ok &=
-            run_torment(tally, script, variant, &torments[i], &totals, buffer_text(&wanted).at);
-    tell(tally, is_ok, "%s (%s, %s) tortured %u times", script->name, store_name(variant->store),
-         variant->name, tally->runs - before);
+        is_ok &= run_torment(key_metrics, script, variant, &torments[i], &totals,
+                             buffer_text(&wanted).at);
+    tell(key_metrics, is_ok, "%s (%s, %s) tortured %u times", script->name,
+         store_name(variant->store), variant->name, key_metrics->runs - before);
 }
 
 // ---- main ---------------------------------------------------------------------------------------
 
-static void run_script(struct tally *tally, const struct script *script, bool is_torture)
+static void run_script(struct key_metrics *key_metrics, const struct script *script,
+                       bool is_torture)
 {
     if (!is_torture && !compared(script)) {
-        run_all_plain(tally, script);
+        run_all_plain(key_metrics, script);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(variants); i++) {
         if (!is_wanted(script, &variants[i]))
             continue;
         if (is_torture)
-            torture(tally, script, &variants[i]);
+            torture(key_metrics, script, &variants[i]);
         else
-            run_compared(tally, script, &variants[i]);
+            run_compared(key_metrics, script, &variants[i]);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct tally tally = {0};
+    struct key_metrics key_metrics = {0};
     bool is_torture = argc > 1 && !strcmp(argv[1], "--torture");
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1 + is_torture; i < argc; i++) {
         struct script script = {0};
         struct error err = {0};
         if (script_read(&script, argv[i], &err)) {
-            run_script(&tally, &script, is_torture);
+            run_script(&key_metrics, &script, is_torture);
             script_done(&script);
         } else {
-            tell(&tally, false, "%s", argv[i]);
+            tell(&key_metrics, false, "%s", argv[i]);
             printf("# %s\n", err.text);
         }
     }
-    printf("1..%u\n", tally.number);
-    return tally.failed > 0;
+    printf("1..%u\n", key_metrics.number);
+    return key_metrics.failed > 0;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/must.h"
-#include "commands/chosen.h"
+#include "commands/enabled_controllers.h"
 #include "kinds/kinds.h"
 #include "model/faulty_disk.h"
 #include "model/model_cluster.h"
@@ -274,17 +274,17 @@ void stage_settings(const struct stage *stage, const void *settings[STAGE_CONTRO
         settings[i] = settings_of(stage, stage->controllers[i]);
 }
 
-struct primary_door *stage_door_new(const struct stage *stage, struct loop *loop,
-                                    struct engine *engine)
+struct primary_frontend *stage_frontend_new(const struct stage *stage, struct loop *loop,
+                                            struct engine *engine)
 {
-    const struct primary_door_options options = {.loop = loop,
-                                                 .random = stage->random,
-                                                 .log = stage->log,
-                                                 .published = engine_published(engine)};
-    struct primary_door *door = primary_door_new(&options, NULL);
-    primary_door_set_config(door, stage->zones.config);
+    const struct primary_frontend_options options = {.loop = loop,
+                                                     .random = stage->random,
+                                                     .log = stage->log,
+                                                     .published = engine_published(engine)};
+    struct primary_frontend *frontend = primary_frontend_new(&options, NULL);
+    primary_frontend_set_config(frontend, stage->zones.config);
     engine_set_zones(engine, stage->zones.config);
-    return door;
+    return frontend;
 }
 
 struct engine *stage_engine_new(const struct stage *stage, const struct world *world,
@@ -318,8 +318,8 @@ bool stage_start(struct stage *stage, struct error *err)
         return false;
     stage->store = tap_store_new(stage->inner, noted, stage);
     stage->engine = stage_engine_new(stage, &stage->world, stage->store);
-    stage->door = stage_door_new(stage, stage->loop, stage->engine);
-    model_dns_set_primary(stage->dns, 0, stage->door, stage->loop);
+    stage->frontend = stage_frontend_new(stage, stage->loop, stage->engine);
+    model_dns_set_primary(stage->dns, 0, stage->frontend, stage->loop);
     return engine_start(stage->engine, err);
 }
 
@@ -336,8 +336,8 @@ void stage_kill(struct stage *stage)
 {
     remember_owner(stage);
     model_dns_set_primary(stage->dns, 0, NULL, NULL);
-    primary_door_free(stage->door);
-    stage->door = NULL;
+    primary_frontend_free(stage->frontend);
+    stage->frontend = NULL;
     engine_free(stage->engine);
     store_free(stage->store);
     virtual_loop_drop_deferred(stage->loop);
@@ -622,7 +622,7 @@ bool stage_set_zones(struct stage *stage, const char *yaml, struct error *err)
     model_dns_set_config(stage->dns, config);
     if (!stage->engine)
         return true;
-    primary_door_set_config(stage->door, config);
+    primary_frontend_set_config(stage->frontend, config);
     engine_set_zones(stage->engine, config);
     return true;
 }

@@ -9,9 +9,9 @@
 #include "controllers/dnsrecord/dnsrecord_controller.h"
 #include "controllers/ingress/targets.h"
 #include "controllers/zone/zone_controller.h"
-#include "doors/primary/primary_door.h"
 #include "engine/engine.h"
 #include "engine/published.h"
+#include "frontends/primary/primary_frontend.h"
 #include "model/model_api.h"
 #include "model/model_backend.h"
 #include "model/model_dns.h"
@@ -87,7 +87,7 @@ struct stage {
     const struct controller *controllers[STAGE_CONTROLLERS_MAX]; // companions among them
     size_t controller_count;
     struct engine *engine; // NULL: not started
-    struct primary_door *door;
+    struct primary_frontend *frontend;
     bool is_started;        // shall run
     bool is_without_lease;  // cluster: another process has it
     bool may_fail_to_start; // and is started again when the clock moves on next
@@ -123,8 +123,8 @@ bool stage_advance(struct stage *stage, int64_t ms, struct error *err);
 // configuration of now.
 struct engine *stage_engine_new(const struct stage *stage, const struct world *world,
                                 struct store *store);
-struct primary_door *stage_door_new(const struct stage *stage, struct loop *loop,
-                                    struct engine *engine);
+struct primary_frontend *stage_frontend_new(const struct stage *stage, struct loop *loop,
+                                            struct engine *engine);
 
 // What a dry run beside it would send, and what is in the way of the rest: a line for each, sorted.
 //     "+ www.example.com A 192.0.2.1", "- www.example.com A", "! DNSRecord default/late Conflict"

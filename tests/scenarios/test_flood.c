@@ -259,7 +259,8 @@ static void a_refusal_is_told_however_late_its_turn_comes(void **state)
     stage_free(stage);
 }
 
-// All get turns meanwhile, also those that are gone while others of their batch are not told yet.
+// All get reconciliations meanwhile, also those that are gone while others of their batch are not
+// told yet.
 static void what_goes_with_a_large_file_may_be_forgotten_amid_it(void **state)
 {
     (void)state;

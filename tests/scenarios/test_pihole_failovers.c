@@ -55,7 +55,7 @@ static const struct content {
 };
 enum { MISTAKE = COUNT_OF(contents) - 1 };
 
-struct wish {
+struct change_request {
     bool is_there;
     bool is_registered;
     unsigned content;
@@ -68,7 +68,7 @@ struct story {
     struct stage *stage;
     struct model_pihole *pihole;
     struct replica replicas[REPLICAS];
-    struct wish wishes[OBJECTS];
+    struct change_request change_requests[OBJECTS];
     unsigned lines;       // that people wrote of names of their own
     bool taken[2][NAMES]; // they have written a line of ours: by type, A or AAAA
 };
@@ -133,32 +133,34 @@ static void write_ingress(const struct story *story, unsigned object)
     char file[32];
     struct error err;
     AUTO_BUFFER text = {0};
-    const struct wish *wish = &story->wishes[object];
+    const struct change_request *change_request = &story->change_requests[object];
     snprintf(file, sizeof file, "web%u.yaml", object);
     buffer_printf(&text,
                   "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web%u\n"
                   "  annotations: {pihole.io/register: \"%s\", %s}\nspec:\n  rules:\n",
-                  object, wish->is_registered ? "true" : "false",
-                  contents[wish->content].annotation);
+                  object, change_request->is_registered ? "true" : "false",
+                  contents[change_request->content].annotation);
     for (unsigned name = 0; name < NAMES; name++)
-        if (wish->names[name])
+        if (change_request->names[name])
             buffer_printf(&text, "  - host: app%u.lan\n", name);
-    assert_true(stage_write_file(story->stage, file, wish->is_there ? text.at : NULL, &err));
+    assert_true(
+        stage_write_file(story->stage, file, change_request->is_there ? text.at : NULL, &err));
 }
 
 static void change_ingress(struct story *story)
 {
     unsigned object = draw(story, OBJECTS);
-    struct wish *wish = &story->wishes[object];
-    uint32_t what = wish->is_there ? draw(story, 8) : 7;
+    struct change_request *change_request = &story->change_requests[object];
+    uint32_t what = change_request->is_there ? draw(story, 8) : 7;
     if (what == 0) {
-        wish->is_there = false;
+        change_request->is_there = false;
     } else if (what == 1) {
-        wish->is_registered = !wish->is_registered;
+        change_request->is_registered = !change_request->is_registered;
     } else {
-        *wish = (struct wish){.is_there = true, .is_registered = true};
-        wish->content = draw(story, COUNT_OF(contents));
-        wish->names[draw(story, NAMES)] = wish->names[draw(story, NAMES)] = true;
+        *change_request = (struct change_request){.is_there = true, .is_registered = true};
+        change_request->content = draw(story, COUNT_OF(contents));
+        change_request->names[draw(story, NAMES)] = change_request->names[draw(story, NAMES)] =
+            true;
     }
     write_ingress(story, object);
 }
@@ -296,13 +298,13 @@ static void take_event(struct story *story)
 
 // ---- how it ends --------------------------------------------------------------------------------
 
-static void mend_wishes(struct story *story)
+static void mend_change_requests(struct story *story)
 {
     for (unsigned object = 0; object < OBJECTS; object++) {
-        struct wish *wish = &story->wishes[object];
-        if (!wish->is_there || wish->content != MISTAKE)
+        struct change_request *change_request = &story->change_requests[object];
+        if (!change_request->is_there || change_request->content != MISTAKE)
             continue;
-        wish->content = 0;
+        change_request->content = 0;
         write_ingress(story, object);
     }
 }
@@ -315,7 +317,7 @@ static void heal(struct story *story)
     for (size_t i = 0; i < COUNT_OF(switches); i++)
         assert_true(
             model_pihole_set(story->pihole, now_ms(story), switches[i][0], switches[i][1], NULL));
-    mend_wishes(story);
+    mend_change_requests(story);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < REPLICAS; i++) {
             replica_continue(&story->replicas[i]);
@@ -353,7 +355,7 @@ static void show(const struct story *story, struct shown *shown)
         const char *name = arena_printf(shown->arena, "Ingress/default/web%u", object);
         assert_true(stage_key(story->stage, shown->arena, name, &key));
         shown->trees[object] = stage_find(story->stage, shown->arena, &key);
-        if (!shown->trees[object] == story->wishes[object].is_there)
+        if (!shown->trees[object] == story->change_requests[object].is_there)
             breach(story, "%s is there, or is not", name);
         unsigned at = object;
         for (; at > 0 && is_older(shown, object, shown->oldest_first[at - 1]); at--)
@@ -388,9 +390,9 @@ static bool is_peoples(const struct story *story, enum sort sort, unsigned name)
 
 static void hold(const struct story *story, struct held *held, unsigned name, unsigned object)
 {
-    const struct wish *wish = &story->wishes[object];
+    const struct change_request *change_request = &story->change_requests[object];
     for (enum sort sort = A; sort < SORTS; sort++) {
-        unsigned wanted = contents[wish->content].sorts[sort];
+        unsigned wanted = contents[change_request->content].sorts[sort];
         if (!wanted)
             continue;
         bool is_free = !is_shut_out(held, sort, object);
@@ -409,8 +411,9 @@ static void settle(const struct story *story, const struct shown *shown, unsigne
     memset(held, 0, sizeof *held);
     for (size_t i = 0; i < OBJECTS; i++) {
         unsigned object = shown->oldest_first[i];
-        const struct wish *wish = &story->wishes[object];
-        if (wish->is_there && wish->is_registered && wish->names[name])
+        const struct change_request *change_request = &story->change_requests[object];
+        if (change_request->is_there && change_request->is_registered &&
+            change_request->names[name])
             hold(story, held, name, object);
     }
 }
@@ -502,7 +505,7 @@ static void expect_end(struct story *story)
             change_ingress(story);
         else
             person_takes_name(story);
-        mend_wishes(story);
+        mend_change_requests(story);
         advance(story, REST_MS);
         expect_lists(story);
     }

@@ -1,5 +1,6 @@
 // A Pi-hole that is none: the model (model/model_pihole.h) behind real sockets with what shows
-// there (wire.h), a real dnsmasq that serves what the model says (resolver.h), and a control door.
+// there (wire.h), a real dnsmasq that serves what the model says (resolver.h), and a control
+// frontend.
 //
 //     pihole_server --port N --control-port N [--dns-port N --folder DIR] [--tls] [--real-time]
 //                   [--set NAME=VALUE]...
@@ -119,13 +120,13 @@ static bool make_pairs(struct x509_pair *ca, struct x509_pair *leaf, int64_t fro
 {
     static const char *const hosts[] = {"pi.hole"};
     struct random *random = random_system();
-    const struct x509_leaf wish = {.common_name = "pi.hole",
-                                   .hosts = hosts,
-                                   .host_count = 1,
-                                   .from_s = from_s,
-                                   .until_s = until_s};
+    const struct x509_leaf desired = {.common_name = "pi.hole",
+                                      .hosts = hosts,
+                                      .host_count = 1,
+                                      .from_s = from_s,
+                                      .until_s = until_s};
     return x509_make_ca(ca, random, "pi.hole", from_s, until_s, err) &&
-           x509_make_leaf(leaf, random, ca, &wish, err);
+           x509_make_leaf(leaf, random, ca, &desired, err);
 }
 
 static bool use_pair(struct pihole *pihole, const struct x509_pair *leaf, struct error *err)

@@ -7,7 +7,7 @@
 #include "resolver.h"
 #include "wire.h"
 
-// Private to the fake Pi-hole: the model, its face on the network, and the door by which tests
+// Private to the fake Pi-hole: the model, its face on the network, and the frontend by which tests
 // steer it.
 
 struct pihole {
@@ -40,6 +40,6 @@ bool pihole_renew(struct pihole *pihole, int64_t valid_s, struct error *err);
 // restart that follows, which breaks its connection.
 void pihole_answer_due(struct pihole *pihole, int64_t now_ms);
 
-// The calls of the API, and those of the control door.
+// The calls of the API, and those of the control frontend.
 extern const struct wire_calls pihole_api_calls;
 extern const struct wire_calls pihole_control_calls;

@@ -1,4 +1,4 @@
-// The control door: one command in JSON as the body of a POST, one reply.
+// The control frontend: one command in JSON as the body of a POST, one reply.
 //
 //     curl -d '{"do":"set","name":"max_sessions","value":"2"}' http://127.0.0.1:PORT/
 //

@@ -336,28 +336,28 @@ bool rig_put(struct rig *rig, const char *name, const struct object *owner, cons
     return wait_for_answer(rig);
 }
 
-bool rig_put_child(struct rig *rig, const char *name, const struct object *owner, const char *spec,
-                   const struct object *seen)
+bool rig_put_owned_object(struct rig *rig, const char *name, const struct object *owner,
+                          const char *spec, const struct object *seen)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     char uid[37];
     object_write_uid(owner, uid);
     const char *json = arena_printf(
         arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"spec\":%s}", uid, spec);
-    const struct store_child child = {
+    const struct store_owned_object child = {
         .key = {kinds[RIG_THING].kind, TEXT("shop"), text_of(name)},
         .tree = value_read_json(arena, text_of(json), &value_reply_limits, NULL),
         .seen = seen,
     };
     rig->is_answered = false;
-    store_put_child(rig->store, &child, rig_answered, rig);
+    store_put_owned_object(rig->store, &child, rig_answered, rig);
     return wait_for_answer(rig);
 }
 
-bool rig_drop_child(struct rig *rig, const struct object *seen)
+bool rig_drop_owned_object(struct rig *rig, const struct object *seen)
 {
     rig->is_answered = false;
-    store_drop_child(rig->store, seen, rig_answered, rig);
+    store_drop_owned_object(rig->store, seen, rig_answered, rig);
     return wait_for_answer(rig);
 }
 

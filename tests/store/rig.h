@@ -97,9 +97,9 @@ bool rig_release(struct rig *rig, const struct object *object);
 bool rig_put(struct rig *rig, const char *name, const struct object *owner, const char *data,
              const char *kept);
 // A Thing in namespace shop that is a child of ours: its spec as JSON.
-bool rig_put_child(struct rig *rig, const char *name, const struct object *owner, const char *spec,
-                   const struct object *seen);
-bool rig_drop_child(struct rig *rig, const struct object *seen);
+bool rig_put_owned_object(struct rig *rig, const char *name, const struct object *owner,
+                          const char *spec, const struct object *seen);
+bool rig_drop_owned_object(struct rig *rig, const struct object *seen);
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_,
                     const char *name); // JSON, or "" with rig->error
 // folder_read: a line per entry "path kind name [gone] [| fault]", then each tree as JSON when

@@ -642,7 +642,8 @@ static void a_child_is_an_object_like_those_of_users(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     rig_told(rig);
-    assert_true(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
+    assert_true(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
     rig_run(rig, 300);
     assert_string_equal(rig_told(rig), "ADDED Thing shop/child\n.\n");
     assert_true(rig_claim(rig, rig_thing(rig, "child"), "x"));
@@ -654,11 +655,11 @@ static void a_child_is_an_object_like_those_of_users(void **state)
     rig_restart(rig);
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "child"), "\"state\":\"Made\""));
     assert_true(rig_release(rig, rig_thing(rig, "child")));
-    assert_true(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}",
-                              rig_thing(rig, "child")));
+    assert_true(rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}",
+                                     rig_thing(rig, "child")));
     rig_run(rig, 300);
     assert_int_equal(rig_thing(rig, "child")->generation, 2);
-    assert_true(rig_drop_child(rig, rig_thing(rig, "child")));
+    assert_true(rig_drop_owned_object(rig, rig_thing(rig, "child")));
     rig_run(rig, 1000);
     assert_null(rig_thing(rig, "child"));
     assert_false(rig_has(rig, CHILD));
@@ -670,26 +671,30 @@ static void a_child_never_takes_the_place_of_what_was_not_seen(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a") THING("mail", "value: a"));
     rig_open(rig);
-    assert_false(rig_put_child(rig, "mail", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
+    assert_false(
+        rig_put_owned_object(rig, "mail", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
     assert_int_equal(rig->error.status, 409);
-    assert_false(rig_put_child(rig, "mail", rig_thing(rig, "www"), "{\"value\":\"1\"}",
-                               rig_thing(rig, "mail")));
+    assert_false(rig_put_owned_object(rig, "mail", rig_thing(rig, "www"), "{\"value\":\"1\"}",
+                                      rig_thing(rig, "mail")));
     assert_int_equal(rig->error.fault, FAULT_SPEC);
-    assert_false(rig_drop_child(rig, rig_thing(rig, "mail")));
+    assert_false(rig_drop_owned_object(rig, rig_thing(rig, "mail")));
     assert_int_equal(rig->error.fault, FAULT_SPEC);
-    assert_true(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
-    assert_false(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}", NULL));
+    assert_true(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
+    assert_false(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}", NULL));
     assert_int_equal(rig->error.status, 409);
     rig_run(rig, 300);
     const struct object *seen = object_ref(rig_thing(rig, "child"));
     assert_true(rig_patch(rig, seen, "{\"state\":\"Made\"}"));
-    assert_false(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}", seen));
+    assert_false(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"2\"}", seen));
     assert_int_equal(rig->error.status, 409);
-    assert_false(rig_drop_child(rig, seen));
+    assert_false(rig_drop_owned_object(rig, seen));
     assert_int_equal(rig->error.status, 409);
-    assert_true(rig_drop_child(rig, rig_thing(rig, "child")));
+    assert_true(rig_drop_owned_object(rig, rig_thing(rig, "child")));
     rig_run(rig, 300);
-    assert_true(rig_drop_child(rig, seen));
+    assert_true(rig_drop_owned_object(rig, seen));
     object_unref(seen);
     assert_non_null(strstr(rig_read(rig, "web.yaml"), "mail"));
 }
@@ -700,8 +705,10 @@ static void a_child_goes_with_its_owner(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_write(rig, "mail.yaml", THING("mail", "value: a"));
     rig_open(rig);
-    assert_true(rig_put_child(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
-    assert_true(rig_put_child(rig, "other", rig_thing(rig, "mail"), "{\"value\":\"1\"}", NULL));
+    assert_true(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
+    assert_true(
+        rig_put_owned_object(rig, "other", rig_thing(rig, "mail"), "{\"value\":\"1\"}", NULL));
     rig_run(rig, 300);
     rig_take_away(rig, "web.yaml");
     rig_run(rig, 300);
@@ -725,7 +732,8 @@ static void children_are_no_reason_to_believe_an_empty_folder(void **state)
         buffer_printf(&many, THING("t%d", "value: a"), i);
     rig_write(rig, "web.yaml", many.at);
     rig_open(rig);
-    assert_true(rig_put_child(rig, "child", rig_thing(rig, "t0"), "{\"value\":\"1\"}", NULL));
+    assert_true(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "t0"), "{\"value\":\"1\"}", NULL));
     rig_run(rig, 300);
     rig_take_away(rig, "web.yaml");
     assert_non_null(strstr(rig->why.at, "no manifests where 12 were known"));

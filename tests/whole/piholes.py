@@ -1,5 +1,5 @@
 """A Pi-hole that is none (tests/servers/pihole.c): its API on a real socket, a real dnsmasq that
-answers what it holds, and a control door. For whole-program tests, cluster tests and benches."""
+answers what it holds, and a control frontend. For whole-program tests, cluster tests and benches."""
 
 import http.client
 import json
@@ -75,7 +75,7 @@ class Pihole:
     def wait(self, check, what, seconds=10):
         return wait_until(check, what, seconds, [self.program])
 
-    # ---- the control door ----
+    # ---- the control frontend ----
 
     def do(self, command, **arguments):
         request = urllib.request.Request(

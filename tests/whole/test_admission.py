@@ -1,4 +1,4 @@
-"""`signpost run --admission`: the door that an API server asks before it stores an object."""
+"""`signpost run --admission`: the frontend that an API server asks before it stores an object."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 
 
 class Door:
-    """The folder of the certificate, and who calls the door with it."""
+    """The folder of the certificate, and who calls the frontend with it."""
 
     def __init__(self, site, tmp_path):
         self.site = site
@@ -64,7 +64,7 @@ def door(memory, tmp_path):
 
 
 @pytest.fixture
-def open_door(door):
+def open_frontend(door):
     door.certificate = door.put("first")
     door.start()
     door.connection = door.connect(door.certificate)
@@ -113,24 +113,24 @@ def zone_review(**fields):
                    "spec": {"domainName": "shop.example.", "delegations": [], **fields}}, kind=kind)
 
 
-# ---- verdicts -----------------------------------------------------------------------------------
+# ---- results -----------------------------------------------------------------------------------
 
-def test_a_zone_is_denied_for_what_its_status_would_call_invalid_and_warned_of(open_door):
-    assert ask(open_door, zone_review(nameservers=[{"name": "ns1"}]), ZONES) | {"uid": ""} == {
+def test_a_zone_is_denied_for_what_its_status_would_call_invalid_and_warned_of(open_frontend):
+    assert ask(open_frontend, zone_review(nameservers=[{"name": "ns1"}]), ZONES) | {"uid": ""} == {
         "uid": "", "allowed": True}
-    response = ask(open_door, zone_review(mname="a..b", nameservers=[
+    response = ask(open_frontend, zone_review(mname="a..b", nameservers=[
         {"name": "ns1", "addresses": ["192.0.2"]}]), ZONES)
     assert response["allowed"] is False
     assert response["status"]["message"] == (
         "spec.mname: segment is an empty string; spec.nameservers[0]: 192.0.2 is no address")
-    response = ask(open_door, zone_review(retry=86400), ZONES)
+    response = ask(open_frontend, zone_review(retry=86400), ZONES)
     assert response["allowed"] is True
     assert response["warnings"] == ["SOATimers: retry 86400 is not below refresh 86400"]
 
 
-def test_a_sound_record_is_allowed_and_a_faulty_one_denied_with_all_its_faults(open_door):
-    assert ask(open_door, review(obj(spec())))["allowed"] is True
-    response = ask(open_door, review(obj(spec(values=["2001:db8::1", "192.0.2.1"], ttl=-1))))
+def test_a_sound_record_is_allowed_and_a_faulty_one_denied_with_all_its_faults(open_frontend):
+    assert ask(open_frontend, review(obj(spec())))["allowed"] is True
+    response = ask(open_frontend, review(obj(spec(values=["2001:db8::1", "192.0.2.1"], ttl=-1))))
     assert response["allowed"] is False
     status = response["status"]
     assert (status["code"], status["reason"]) == (403, "Invalid")
@@ -138,17 +138,17 @@ def test_a_sound_record_is_allowed_and_a_faulty_one_denied_with_all_its_faults(o
     assert "; spec." in status["message"] and "spec.ttl" in status["message"]
 
 
-def test_other_objects_are_warned_of(open_door):
-    away = ask(open_door, review(obj(spec(dnsClassRef={"name": "away"}))))
+def test_other_objects_are_warned_of(open_frontend):
+    away = ask(open_frontend, review(obj(spec(dnsClassRef={"name": "away"}))))
     assert away["allowed"] is True
     assert away["warnings"] == ["DNSClass away does not exist: create it or change "
                                 "spec.dnsClassRef.name"]
-    open_door.site.write("web.yaml", record("web"))
-    open_door.site.wait_ready("web")
-    held = ask(open_door, review(obj(spec("web"), name="zoo")))
+    open_frontend.site.write("web.yaml", record("web"))
+    open_frontend.site.wait_ready("web")
+    held = ask(open_frontend, review(obj(spec("web"), name="zoo")))
     assert held["allowed"] is True
     assert held["warnings"] == ["web.example.test A is held by default/web"]
-    assert "warnings" not in ask(open_door, review(obj(spec("web"), name="web")))
+    assert "warnings" not in ask(open_frontend, review(obj(spec("web"), name="web")))
 
 
 def test_ingresses_are_warned_of_their_annotations_and_never_denied(door):
@@ -202,23 +202,23 @@ def test_strict_admission_denies_what_is_warned_of_else(door):
     assert "DNSClass away does not exist" in response["status"]["message"]
 
 
-def test_a_class_whose_secret_is_missing_is_warned_of(open_door):
+def test_a_class_whose_secret_is_missing_is_warned_of(open_frontend):
     body = {"server": "http://127.0.0.1:1", "hmacAuth": {
         "secretRef": {"name": "none", "namespace": "default", "key": "hmac"}}}
     thing = obj(body, kind="DNSClass")
     del thing["metadata"]["namespace"]
-    response = ask(open_door, review(thing, kind="DNSClass"), CLASSES)
+    response = ask(open_frontend, review(thing, kind="DNSClass"), CLASSES)
     assert response["warnings"] == ["Secret default/none does not exist: create it"]
 
 
-def test_mutating_paths_of_others_allow_without_a_patch(open_door):
-    assert ask(open_door, review(obj({"type": "X"})), MUTATE)["allowed"] is True
+def test_mutating_paths_of_others_allow_without_a_patch(open_frontend):
+    assert ask(open_frontend, review(obj({"type": "X"})), MUTATE)["allowed"] is True
 
 
 # ---- what is no review --------------------------------------------------------------------------
 
-def test_what_is_no_review_is_answered_in_words(open_door):
-    connection = open_door.connection
+def test_what_is_no_review_is_answered_in_words(open_frontend):
+    connection = open_frontend.connection
     for body in (b"", b"{", b"hello", b'{"kind":"AdmissionReview"}', b"\xff" * 10):
         reply, text = send(connection, RECORDS, body)
         assert reply.status == 400 and "AdmissionReview" in text
@@ -228,10 +228,10 @@ def test_what_is_no_review_is_answered_in_words(open_door):
     assert send(connection, "/", b"{}")[0].status == 404
 
 
-def test_too_large_a_body_is_refused_and_seven_mebibytes_are_not(open_door):
-    reply, _ = send(open_door.connect(open_door.certificate), RECORDS, b" " * (7 << 20))
+def test_too_large_a_body_is_refused_and_seven_mebibytes_are_not(open_frontend):
+    reply, _ = send(open_frontend.connect(open_frontend.certificate), RECORDS, b" " * (7 << 20))
     assert reply.status == 400
-    connection = open_door.connect(open_door.certificate)
+    connection = open_frontend.connect(open_frontend.certificate)
     connection.putrequest("POST", RECORDS)
     connection.putheader("Content-Length", str((7 << 20) + 1))
     connection.endheaders()
@@ -240,26 +240,26 @@ def test_too_large_a_body_is_refused_and_seven_mebibytes_are_not(open_door):
 
 # ---- TLS ----------------------------------------------------------------------------------------
 
-def test_http_1_1_is_chosen_where_h2_is_offered(open_door):
-    connection = open_door.connect(open_door.certificate, alpn=("h2", "http/1.1"))
+def test_http_1_1_is_chosen_where_h2_is_offered(open_frontend):
+    connection = open_frontend.connect(open_frontend.certificate, alpn=("h2", "http/1.1"))
     assert connection.sock.selected_alpn_protocol() == "http/1.1"
 
 
-def test_a_new_pair_serves_new_connections_and_old_ones_go_on(open_door):
-    second = open_door.put("second")
-    wait_until(lambda: open_door.is_served(second), "the new certificate is served")
-    assert not open_door.is_served(open_door.certificate)
-    assert ask(open_door, review(obj(spec())))["allowed"] is True
+def test_a_new_pair_serves_new_connections_and_old_ones_go_on(open_frontend):
+    second = open_frontend.put("second")
+    wait_until(lambda: open_frontend.is_served(second), "the new certificate is served")
+    assert not open_frontend.is_served(open_frontend.certificate)
+    assert ask(open_frontend, review(obj(spec())))["allowed"] is True
 
 
-def test_a_pair_that_does_not_match_is_left_aside_until_it_does(open_door):
-    certificate, key = harness.make_pair(open_door.pairs, "third")
-    (open_door.folder / "tls.crt").write_text(certificate)
-    program = open_door.site.program
+def test_a_pair_that_does_not_match_is_left_aside_until_it_does(open_frontend):
+    certificate, key = harness.make_pair(open_frontend.pairs, "third")
+    (open_frontend.folder / "tls.crt").write_text(certificate)
+    program = open_frontend.site.program
     wait_until(lambda: program.lines("left aside"), "the pair is left aside")
-    assert open_door.is_served(open_door.certificate)
-    (open_door.folder / "tls.key").write_text(key)
-    wait_until(lambda: open_door.is_served(certificate), "the pair matches")
+    assert open_frontend.is_served(open_frontend.certificate)
+    (open_frontend.folder / "tls.key").write_text(key)
+    wait_until(lambda: open_frontend.is_served(certificate), "the pair matches")
     assert "PRIVATE" not in program.log()
 
 
@@ -289,10 +289,10 @@ def test_without_a_certificate_the_program_is_not_ready_and_says_why(door):
 
 # ---- life ---------------------------------------------------------------------------------------
 
-def test_requests_are_counted_by_path_and_code(open_door):
-    ask(open_door, review(obj(spec())))
-    send(open_door.connection, RECORDS, b"{")
-    port = open_door.site.metrics_port
+def test_requests_are_counted_by_path_and_code(open_frontend):
+    ask(open_frontend, review(obj(spec())))
+    send(open_frontend.connection, RECORDS, b"{")
+    port = open_frontend.site.metrics_port
     total = "controller_runtime_webhook_requests_total"
     assert metric(port, total, webhook=RECORDS, code="200") == 1
     assert metric(port, total, webhook=RECORDS, code="400") == 1

@@ -14,7 +14,7 @@ MAN = ROOT / "docs" / "man"
 
 
 def commands():
-    """Names from the overview."""
+    """Names from the shared model."""
     _, overview, _ = run("help")
     rows = overview.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     return [row[2:].split("  ")[0] for row in rows]

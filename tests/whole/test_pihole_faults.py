@@ -413,7 +413,7 @@ def test_passwords_and_session_ids_stand_in_no_log(ingresses_at, pihole):
         pihole.wait_resolves("last.home.lan", [TARGET], seconds=20)
         assert ingresses.program.stop() == 0
         assert len(tap.sids()) >= 2
-        assert ingresses.program.lines("talk begins")
+        assert ingresses.program.lines("exchange begins")
         for secret in (pihole.password, *tap.sids()):
             assert secret not in ingresses.program.log()
             assert json.dumps(secret)[1:-1] not in ingresses.program.log()

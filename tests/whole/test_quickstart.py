@@ -173,7 +173,7 @@ def loose(tmp_path):
     return {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
 
 
-def children_of(place):
+def owned_objects_of(place):
     pids = (pathlib.Path(place["RUN_DIR"]) / "pids").read_text().split()[::2]
     return [int(pid) for pid in pids[1:]]
 
@@ -185,7 +185,7 @@ def is_alive(pid):
 def test_what_a_killed_one_left_is_ended_by_the_next(place, terminal, tmp_path):
     first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place, **loose(tmp_path)))
     first.wait_for("watching")
-    left = children_of(place)
+    left = owned_objects_of(place)
     assert len(left) == 4
     first.process.kill()
     first.process.wait()
@@ -212,7 +212,7 @@ def test_a_process_that_has_an_old_number_is_left_alone(place):
 def test_what_was_started_ends_with_a_script_that_is_killed(place, terminal):
     first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place))
     first.wait_for("watching")
-    left = children_of(place)
+    left = owned_objects_of(place)
     first.process.kill()
     first.process.wait()
     wait_until(lambda: not any(is_alive(pid) for pid in left), lambda: str(processes_in(place)))

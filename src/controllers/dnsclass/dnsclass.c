@@ -56,15 +56,15 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct dnsclass_settings, orphan_after_ms)},
 };
 
-// One turn of a class.
-struct turn {
+// One reconciliation of a class.
+struct reconcile {
     const struct snapshot *snapshot;
     struct arena *arena;
     struct dnsclass_settings settings;
     struct dnsclass dnsclass;
     struct dnsclass_ours ours;
-    struct text server;           // normalised; absent when it is no URL
-    const struct lane_view *lane; // as it is before this turn; or NULL
+    struct text server;                 // normalised; absent when it is no URL
+    const struct backend_view *backend; // as it is before this reconciliation; or NULL
     struct secret *secret;
     struct error fault;  // why requests can't be signed or sent
     const char *warning; // behind each message, or NULL
@@ -77,39 +77,40 @@ static const char *terminated(struct arena *arena, struct text text)
 
 // ---- the secret ---------------------------------------------------------------------------------
 
-static void refuse_secret(struct turn *turn, enum reason reason, const char *what)
+static void refuse_secret(struct reconcile *reconcile, enum reason reason, const char *what)
 {
-    const struct dnsclass *dnsclass = &turn->dnsclass;
+    const struct dnsclass *dnsclass = &reconcile->dnsclass;
     enum fault fault = reason == REASON_INVALID_CONFIGURATION ? FAULT_SPEC : FAULT_WAIT;
-    error_set(&turn->fault, fault, reason_name(reason), "Secret %.*s/%.*s %s",
+    error_set(&reconcile->fault, fault, reason_name(reason), "Secret %.*s/%.*s %s",
               TEXT_ARGS(dnsclass->secret_namespace), TEXT_ARGS(dnsclass->secret_name), what);
 }
 
-static void secret_read(struct turn *turn)
+static void secret_read(struct reconcile *reconcile)
 {
-    const struct gathered *found = &turn->snapshot->gathers[0];
+    const struct input_objects *found = &reconcile->snapshot->inputs[0];
     if (found->unreadable) {
-        refuse_secret(turn, REASON_FORBIDDEN,
-                      arena_printf(turn->arena, "cannot be read: %s", found->unreadable));
+        refuse_secret(reconcile, REASON_FORBIDDEN,
+                      arena_printf(reconcile->arena, "cannot be read: %s", found->unreadable));
         return;
     }
     if (found->count == 0 && !found->is_synced) {
-        refuse_secret(turn, REASON_PENDING, "has not been read yet");
+        refuse_secret(reconcile, REASON_PENDING, "has not been read yet");
         return;
     }
     if (found->count == 0) {
-        refuse_secret(turn, REASON_SECRET_NOT_FOUND, "does not exist: create it");
+        refuse_secret(reconcile, REASON_SECRET_NOT_FOUND, "does not exist: create it");
         return;
     }
-    turn->secret = secret_kind_get(object_spec(found->objects[0]), turn->dnsclass.secret_key);
-    if (!turn->secret)
-        refuse_secret(turn, REASON_SECRET_NOT_FOUND,
-                      arena_printf(turn->arena, "has no key %.*s: add it",
-                                   TEXT_ARGS(turn->dnsclass.secret_key)));
-    else if (secret_len(turn->secret) == 0)
-        refuse_secret(turn, REASON_INVALID_CONFIGURATION,
-                      arena_printf(turn->arena, "has an empty key %.*s: fill it",
-                                   TEXT_ARGS(turn->dnsclass.secret_key)));
+    reconcile->secret =
+        secret_kind_get(object_spec(found->objects[0]), reconcile->dnsclass.secret_key);
+    if (!reconcile->secret)
+        refuse_secret(reconcile, REASON_SECRET_NOT_FOUND,
+                      arena_printf(reconcile->arena, "has no key %.*s: add it",
+                                   TEXT_ARGS(reconcile->dnsclass.secret_key)));
+    else if (secret_len(reconcile->secret) == 0)
+        refuse_secret(reconcile, REASON_INVALID_CONFIGURATION,
+                      arena_printf(reconcile->arena, "has an empty key %.*s: fill it",
+                                   TEXT_ARGS(reconcile->dnsclass.secret_key)));
 }
 
 static const char *warning_of(const struct secret *secret)
@@ -120,56 +121,59 @@ static const char *warning_of(const struct secret *secret)
     return secret_is_short(secret) ? "the shared secret is short; 32 random octets are good" : NULL;
 }
 
-static void secret_find(struct turn *turn)
+static void secret_find(struct reconcile *reconcile)
 {
-    if (turn->fault.fault != FAULT_NONE || !turn->dnsclass.has_hmac)
+    if (reconcile->fault.fault != FAULT_NONE || !reconcile->dnsclass.has_hmac)
         return;
-    if (turn->dnsclass.has_secret_ref)
-        secret_read(turn);
+    if (reconcile->dnsclass.has_secret_ref)
+        secret_read(reconcile);
     else
-        turn->secret = secret_new(turn->dnsclass.secret.at, turn->dnsclass.secret.len);
-    if (turn->secret)
-        turn->warning = warning_of(turn->secret);
+        reconcile->secret =
+            secret_new(reconcile->dnsclass.secret.at, reconcile->dnsclass.secret.len);
+    if (reconcile->secret)
+        reconcile->warning = warning_of(reconcile->secret);
 }
 
-static void turn_open(struct turn *turn, const struct snapshot *snapshot)
+static void reconcile_open(struct reconcile *reconcile, const struct snapshot *snapshot)
 {
-    *turn = (struct turn){.snapshot = snapshot, .arena = snapshot->arena};
+    *reconcile = (struct reconcile){.snapshot = snapshot, .arena = snapshot->arena};
     struct findings findings = {.arena = snapshot->arena};
     const struct object *subject = snapshot->subject;
-    turn->settings = snapshot->settings ? *(const struct dnsclass_settings *)snapshot->settings
-                                        : dnsclass_defaults;
-    dnsclass_unpack(turn->arena, object_spec(subject), object_ours(subject), &turn->dnsclass,
-                    &turn->ours);
-    turn->server = dnsclass_server(turn->arena, &turn->dnsclass);
-    turn->lane = snapshot->lane_count ? snapshot->lanes[0] : NULL;
-    dnsclass_check(turn->arena, &turn->dnsclass, &findings);
+    reconcile->settings = snapshot->settings ? *(const struct dnsclass_settings *)snapshot->settings
+                                             : dnsclass_defaults;
+    dnsclass_unpack(reconcile->arena, object_spec(subject), object_ours(subject),
+                    &reconcile->dnsclass, &reconcile->ours);
+    reconcile->server = dnsclass_server(reconcile->arena, &reconcile->dnsclass);
+    reconcile->backend = snapshot->backend_count ? snapshot->backends[0] : NULL;
+    dnsclass_check(reconcile->arena, &reconcile->dnsclass, &findings);
     const char *faults = findings_join(&findings, FINDING_ERROR);
     if (faults)
-        error_set(&turn->fault, FAULT_SPEC, reason_name(REASON_INVALID_CONFIGURATION), "%s",
+        error_set(&reconcile->fault, FAULT_SPEC, reason_name(REASON_INVALID_CONFIGURATION), "%s",
                   faults);
-    secret_find(turn);
+    secret_find(reconcile);
 }
 
-// ---- the lane -----------------------------------------------------------------------------------
+// ---- the backend --------------------------------------------------------------------------------
 
-static void config_set(struct turn *turn, struct value *config, const char *key, struct text text)
+static void config_set(struct reconcile *reconcile, struct value *config, const char *key,
+                       struct text text)
 {
     if (text.len)
-        value_set(config, text_of(key), value_make_text(turn->arena, text));
+        value_set(config, text_of(key), value_make_text(reconcile->arena, text));
 }
 
-static struct value *config_make(struct turn *turn)
+static struct value *config_make(struct reconcile *reconcile)
 {
-    const struct dnsclass *dnsclass = &turn->dnsclass;
-    struct value *config = value_make(turn->arena, VALUE_MAP);
-    config_set(turn, config, "server", turn->server);
-    value_set(config, TEXT("timeoutSeconds"), value_make_int(turn->arena, dnsclass->timeout_s));
-    config_set(turn, config, "algorithm", dnsclass->algorithm);
-    config_set(turn, config, "signedPath", dnsclass->signed_path);
-    config_set(turn, config, "metadataStyle", dnsclass->metadata_style);
-    config_set(turn, config, "caBundle", dnsclass->ca_bundle);
-    config_set(turn, config, "serverName", dnsclass->tls_server_name);
+    const struct dnsclass *dnsclass = &reconcile->dnsclass;
+    struct value *config = value_make(reconcile->arena, VALUE_MAP);
+    config_set(reconcile, config, "server", reconcile->server);
+    value_set(config, TEXT("timeoutSeconds"),
+              value_make_int(reconcile->arena, dnsclass->timeout_s));
+    config_set(reconcile, config, "algorithm", dnsclass->algorithm);
+    config_set(reconcile, config, "signedPath", dnsclass->signed_path);
+    config_set(reconcile, config, "metadataStyle", dnsclass->metadata_style);
+    config_set(reconcile, config, "caBundle", dnsclass->ca_bundle);
+    config_set(reconcile, config, "serverName", dnsclass->tls_server_name);
     return config;
 }
 
@@ -179,10 +183,10 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 // Without the content of a Secret: records keep it in their status.
-static uint64_t basis_of(const struct turn *turn)
+static uint64_t basis_of(const struct reconcile *reconcile)
 {
-    const struct object *subject = turn->snapshot->subject;
-    const struct gathered *secrets = &turn->snapshot->gathers[0];
+    const struct object *subject = reconcile->snapshot->subject;
+    const struct input_objects *secrets = &reconcile->snapshot->inputs[0];
     struct text spec = object_spec(subject);
     uint64_t parts[4] = {digest_word(spec.at, spec.len), subject->generation};
     for (size_t i = 0; i < secrets->count; i++) {
@@ -193,61 +197,63 @@ static uint64_t basis_of(const struct turn *turn)
     return digest_word(parts, sizeof parts);
 }
 
-static bool was_well(const struct turn *turn)
+static bool was_well(const struct reconcile *reconcile)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
     return ready && ready->reason == REASON_SERVER_HEALTHY &&
-           turn->ours.observed_generation == (int64_t)turn->snapshot->subject->generation;
+           reconcile->ours.observed_generation == (int64_t)reconcile->snapshot->subject->generation;
 }
 
-// What was learned of the server: by the lane, or before this process.
-static const struct value *known_of(const struct turn *turn)
+// What was learned of the server: by the backend, or before this process.
+static const struct value *known_of(const struct reconcile *reconcile)
 {
-    bool is_read = turn->lane && turn->lane->book && *turn->lane->book;
+    bool is_read =
+        reconcile->backend && reconcile->backend->registry && *reconcile->backend->registry;
     if (is_read)
-        return text_is(turn->server, turn->lane->book) ? turn->lane->known : NULL;
+        return text_is(reconcile->server, reconcile->backend->registry) ? reconcile->backend->known
+                                                                        : NULL;
     const struct value *known =
-        turn->ours.known.len
-            ? value_read_json(turn->arena, turn->ours.known, &value_manifest_limits, NULL)
+        reconcile->ours.known.len
+            ? value_read_json(reconcile->arena, reconcile->ours.known, &value_manifest_limits, NULL)
             : NULL;
-    return text_equal(value_text_at(known, "server"), turn->server) ? known : NULL;
+    return text_equal(value_text_at(known, "server"), reconcile->server) ? known : NULL;
 }
 
-static const struct lane_want *lane_make(struct turn *turn)
+static const struct backend_want *backend_make(struct reconcile *reconcile)
 {
-    const struct dnsclass_settings *numbers = &turn->settings;
-    struct lane_want *lane = arena_new_of(turn->arena, struct lane_want);
-    *lane = (struct lane_want){
-        .name = arena_printf(turn->arena, "class-%.*s", TEXT_ARGS(turn->snapshot->name)),
+    const struct dnsclass_settings *numbers = &reconcile->settings;
+    struct backend_want *backend = arena_new_of(reconcile->arena, struct backend_want);
+    *backend = (struct backend_want){
+        .name = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(reconcile->snapshot->name)),
         .provider = "webhook",
-        .book = terminated(turn->arena, turn->server),
-        .config = config_make(turn),
-        .secret = turn->secret,
-        .max_in_flight = (unsigned)turn->dnsclass.max_in_flight,
+        .registry = terminated(reconcile->arena, reconcile->server),
+        .config = config_make(reconcile),
+        .secret = reconcile->secret,
+        .max_in_flight = (unsigned)reconcile->dnsclass.max_in_flight,
         .retry_base_ms = numbers->retry_base_ms,
         .retry_max_ms = numbers->retry_max_ms,
         .retry_attempts = (unsigned)numbers->retry_attempts,
         .retry_slow_ms = larger(numbers->health_interval_ms, numbers->retry_max_ms),
         .linger_ms = numbers->orphan_after_ms,
         .learn_ms = LEARN_MS,
-        .basis = basis_of(turn),
-        .was_well = was_well(turn),
-        .known = known_of(turn),
-        .fault = turn->fault,
+        .basis = basis_of(reconcile),
+        .was_well = was_well(reconcile),
+        .known = known_of(reconcile),
+        .fault = reconcile->fault,
     };
-    return lane;
+    return backend;
 }
 
-static const struct question *question_make(struct turn *turn)
+static const struct question *question_make(struct reconcile *reconcile)
 {
     uint8_t print[8] = {0};
-    uint64_t parts[2] = {object_spec_hash(turn->snapshot->subject), 0};
-    if (turn->secret)
-        secret_fingerprint(turn->secret, print, sizeof print);
+    uint64_t parts[2] = {object_spec_hash(reconcile->snapshot->subject), 0};
+    if (reconcile->secret)
+        secret_fingerprint(reconcile->secret, print, sizeof print);
     memcpy(&parts[1], print, sizeof print);
-    struct question *question = arena_new_of(turn->arena, struct question);
+    struct question *question = arena_new_of(reconcile->arena, struct question);
     *question = (struct question){.name = "health",
-                                  .good_for_ms = turn->settings.health_interval_ms,
+                                  .good_for_ms = reconcile->settings.health_interval_ms,
                                   .epoch = hash_octets(parts, sizeof parts)};
     return question;
 }
@@ -264,15 +270,16 @@ struct told {
     int64_t checked_s;
 };
 
-static bool is_answered(const struct turn *turn)
+static bool is_answered(const struct reconcile *reconcile)
 {
-    return turn->lane && turn->lane->answered_s && text_is(turn->server, turn->lane->book);
+    return reconcile->backend && reconcile->backend->answered_s &&
+           text_is(reconcile->server, reconcile->backend->registry);
 }
 
-static bool has_moved(const struct turn *turn)
+static bool has_moved(const struct reconcile *reconcile)
 {
-    return turn->lane && turn->lane->book && *turn->lane->book && turn->server.len &&
-           !text_is(turn->server, turn->lane->book);
+    return reconcile->backend && reconcile->backend->registry && *reconcile->backend->registry &&
+           reconcile->server.len && !text_is(reconcile->server, reconcile->backend->registry);
 }
 
 static enum reason reason_of_failure(const struct error *error)
@@ -288,206 +295,210 @@ static bool says_healthy(const struct value *answer)
     return text_equal_nocase(value_text_at(answer, "status"), TEXT("healthy"));
 }
 
-static void tell_answer(const struct turn *turn, struct told *told)
+static void tell_answer(const struct reconcile *reconcile, struct told *told)
 {
-    const struct lane_view *lane = turn->lane;
-    struct text message = value_text_at(lane->answer, "message");
-    told->checked_s = lane->answered_s;
-    told->health_message = message.len ? terminated(turn->arena, message) : NULL;
-    if (lane->is_answer_ok && says_healthy(lane->answer)) {
+    const struct backend_view *backend = reconcile->backend;
+    struct text message = value_text_at(backend->answer, "message");
+    told->checked_s = backend->answered_s;
+    told->health_message = message.len ? terminated(reconcile->arena, message) : NULL;
+    if (backend->is_answer_ok && says_healthy(backend->answer)) {
         told->reason = REASON_SERVER_HEALTHY;
         told->ready = CONDITION_TRUE;
         told->health = "Healthy";
-        told->message = arena_printf(turn->arena, "%s is healthy", lane->book);
+        told->message = arena_printf(reconcile->arena, "%s is healthy", backend->registry);
         return;
     }
     told->ready = CONDITION_FALSE;
     told->health = "Unhealthy";
     told->reason =
-        lane->is_answer_ok ? REASON_SERVER_UNHEALTHY : reason_of_failure(&lane->answer_error);
-    if (!lane->is_answer_ok)
-        told->health_message = terminated(turn->arena, text_of(lane->answer_error.text));
-    told->message = lane->is_answer_ok
-                        ? arena_printf(turn->arena, "%s says that it is not healthy", lane->book)
-                        : told->health_message;
+        backend->is_answer_ok ? REASON_SERVER_UNHEALTHY : reason_of_failure(&backend->answer_error);
+    if (!backend->is_answer_ok)
+        told->health_message = terminated(reconcile->arena, text_of(backend->answer_error.text));
+    told->message =
+        backend->is_answer_ok
+            ? arena_printf(reconcile->arena, "%s says that it is not healthy", backend->registry)
+            : told->health_message;
 }
 
-static void tell_fault(const struct turn *turn, struct told *told)
+static void tell_fault(const struct reconcile *reconcile, struct told *told)
 {
     *told = (struct told){
-        .reason = reason_find(text_of(turn->fault.reason)),
+        .reason = reason_find(text_of(reconcile->fault.reason)),
         .ready = CONDITION_FALSE,
-        .message = terminated(turn->arena, text_of(turn->fault.text)),
+        .message = terminated(reconcile->arena, text_of(reconcile->fault.text)),
         .health = "Unknown",
-        .checked_s = turn->ours.last_health_check_s,
+        .checked_s = reconcile->ours.last_health_check_s,
     };
 }
 
 // Seconds that change alone are not worth a write more often than each interval.
-static int64_t steady_time(const struct turn *turn, const struct told *told)
+static int64_t steady_time(const struct reconcile *reconcile, const struct told *told)
 {
-    const struct condition *before = conditions_find(&turn->ours.conditions, "Ready");
-    int64_t last_s = turn->ours.last_health_check_s;
-    bool is_same = before && before->reason == told->reason &&
-                   turn->ours.observed_generation == (int64_t)turn->snapshot->subject->generation;
+    const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
+    int64_t last_s = reconcile->ours.last_health_check_s;
+    bool is_same =
+        before && before->reason == told->reason &&
+        reconcile->ours.observed_generation == (int64_t)reconcile->snapshot->subject->generation;
     bool is_early = told->checked_s >= last_s &&
-                    (told->checked_s - last_s) * 1000 < turn->settings.health_interval_ms;
+                    (told->checked_s - last_s) * 1000 < reconcile->settings.health_interval_ms;
     return is_same && last_s && is_early ? last_s : told->checked_s;
 }
 
-static const char *message_of(const struct turn *turn, const struct told *told)
+static const char *message_of(const struct reconcile *reconcile, const struct told *told)
 {
-    const char *note = is_answered(turn) ? turn->lane->note : NULL;
-    return arena_printf(turn->arena, "%s%s%s%s%s", told->message, note ? "; " : "",
-                        note ? note : "", turn->warning ? "; " : "",
-                        turn->warning ? turn->warning : "");
+    const char *note = is_answered(reconcile) ? reconcile->backend->note : NULL;
+    return arena_printf(reconcile->arena, "%s%s%s%s%s", told->message, note ? "; " : "",
+                        note ? note : "", reconcile->warning ? "; " : "",
+                        reconcile->warning ? reconcile->warning : "");
 }
 
-static const struct value *status_make(struct turn *turn, const struct told *told)
+static const struct value *status_make(struct reconcile *reconcile, const struct told *told)
 {
-    int64_t generation = turn->snapshot->subject->generation;
-    const struct value *known = known_of(turn);
+    int64_t generation = reconcile->snapshot->subject->generation;
+    const struct value *known = known_of(reconcile);
     struct text path = value_text_at(known, "signedPath");
     struct dnsclass_status status = {
-        .last_health_check_s = steady_time(turn, told),
+        .last_health_check_s = steady_time(reconcile, told),
         .health = told->health,
         .health_message = told->health_message,
         .observed_generation = generation,
-        .server = known ? terminated(turn->arena, turn->server) : NULL,
+        .server = known ? terminated(reconcile->arena, reconcile->server) : NULL,
         .capabilities = value_find(known, "capabilities"),
-        .signed_path = path.len ? terminated(turn->arena, path) : NULL,
+        .signed_path = path.len ? terminated(reconcile->arena, path) : NULL,
     };
-    conditions_set(&status.conditions, &turn->ours.conditions,
+    conditions_set(&status.conditions, &reconcile->ours.conditions,
                    (struct condition){.type = "Ready",
                                       .status = told->ready,
                                       .reason = told->reason,
-                                      .message = message_of(turn, told),
+                                      .message = message_of(reconcile, told),
                                       .observed_generation = generation},
-                   turn->snapshot->now_ms / 1000);
-    return dnsclass_status_encode(turn->arena, &status);
+                   reconcile->snapshot->now_ms / 1000);
+    return dnsclass_status_encode(reconcile->arena, &status);
 }
 
-static const struct log_attr *attrs_make(struct turn *turn, const struct told *told)
+static const struct log_attr *attrs_make(struct reconcile *reconcile, const struct told *told)
 {
-    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, 5);
-    attrs[0] = LOG_SLICE("class", turn->snapshot->name);
-    attrs[1] = LOG_SLICE("server", turn->server);
+    struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 5);
+    attrs[0] = LOG_SLICE("class", reconcile->snapshot->name);
+    attrs[1] = LOG_SLICE("server", reconcile->server);
     attrs[2] = LOG_TEXT("reason", reason_name(told->reason));
-    attrs[3] = LOG_TEXT("message", message_of(turn, told));
+    attrs[3] = LOG_TEXT("message", message_of(reconcile, told));
     attrs[4] = LOG_END;
     return attrs;
 }
 
-static void note_change(struct turn *turn, const struct told *told, struct verdict *out)
+static void note_change(struct reconcile *reconcile, const struct told *told, struct decision *out)
 {
-    const struct condition *before = conditions_find(&turn->ours.conditions, "Ready");
+    const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
     bool is_warning = told->ready == CONDITION_FALSE;
     enum reason old = before ? before->reason : REASON_HEALTH_CHECK_PENDING;
-    if (has_moved(turn))
-        verdict_note(out, false, EVENT_SERVER_CHANGED,
-                     arena_printf(turn->arena,
-                                  "records go to %.*s from now on; nothing is deleted at %s",
-                                  TEXT_ARGS(turn->server), turn->lane->book));
+    if (has_moved(reconcile))
+        decision_note(out, false, EVENT_SERVER_CHANGED,
+                      arena_printf(reconcile->arena,
+                                   "records go to %.*s from now on; nothing is deleted at %s",
+                                   TEXT_ARGS(reconcile->server), reconcile->backend->registry));
     if (old == told->reason || told->reason == REASON_HEALTH_CHECK_PENDING)
         return;
     if (old != REASON_HEALTH_CHECK_PENDING || is_warning)
-        verdict_note(out, is_warning, EVENT_HEALTH_CHANGED,
-                     arena_printf(turn->arena, "%s: %s", reason_name(told->reason), told->message));
+        decision_note(
+            out, is_warning, EVENT_HEALTH_CHANGED,
+            arena_printf(reconcile->arena, "%s: %s", reason_name(told->reason), told->message));
     out->lines[out->line_count++] =
-        (struct verdict_line){.level = is_warning ? LOG_WARN : LOG_INFO,
-                              .message = is_warning ? "class is not ready" : "class is ready",
-                              .attrs = attrs_make(turn, told)};
+        (struct decision_line){.level = is_warning ? LOG_WARN : LOG_INFO,
+                               .message = is_warning ? "class is not ready" : "class is ready",
+                               .attrs = attrs_make(reconcile, told)};
 }
 
-// The lane still signs with the one before.
-static void note_rotation(struct turn *turn, struct verdict *out)
+// The backend still signs with the one before.
+static void note_rotation(struct reconcile *reconcile, struct decision *out)
 {
-    const struct dnsclass *dnsclass = &turn->dnsclass;
-    const struct secret *before = turn->lane ? turn->lane->secret : NULL;
-    if (!before || !turn->secret || secret_equal(before, turn->secret))
+    const struct dnsclass *dnsclass = &reconcile->dnsclass;
+    const struct secret *before = reconcile->backend ? reconcile->backend->secret : NULL;
+    if (!before || !reconcile->secret || secret_equal(before, reconcile->secret))
         return;
-    verdict_note(
-        out, false, EVENT_SECRET_ROTATED,
-        dnsclass->has_secret_ref
-            ? arena_printf(turn->arena, "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
-                           TEXT_ARGS(dnsclass->secret_namespace), TEXT_ARGS(dnsclass->secret_name),
-                           TEXT_ARGS(dnsclass->secret_key))
-            : "the class has a new secret: it signs from now on");
-    struct log_attr *attrs = arena_new_array(turn->arena, struct log_attr, 2);
-    attrs[0] = LOG_SLICE("class", turn->snapshot->name);
+    decision_note(out, false, EVENT_SECRET_ROTATED,
+                  dnsclass->has_secret_ref
+                      ? arena_printf(reconcile->arena,
+                                     "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
+                                     TEXT_ARGS(dnsclass->secret_namespace),
+                                     TEXT_ARGS(dnsclass->secret_name),
+                                     TEXT_ARGS(dnsclass->secret_key))
+                      : "the class has a new secret: it signs from now on");
+    struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 2);
+    attrs[0] = LOG_SLICE("class", reconcile->snapshot->name);
     attrs[1] = LOG_END;
-    out->lines[out->line_count++] = (struct verdict_line){
+    out->lines[out->line_count++] = (struct decision_line){
         .level = LOG_INFO, .message = "class signs with a new secret", .attrs = attrs};
 }
 
 // After a restart the last word stands until the server has been asked again.
-static bool is_pending_news(const struct turn *turn)
+static bool is_pending_news(const struct reconcile *reconcile)
 {
-    const struct condition *before = conditions_find(&turn->ours.conditions, "Ready");
-    if (!before || has_moved(turn) || before->reason == REASON_HEALTH_CHECK_PENDING)
+    const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
+    if (!before || has_moved(reconcile) || before->reason == REASON_HEALTH_CHECK_PENDING)
         return true;
     return before->reason == REASON_SECRET_NOT_FOUND ||
            before->reason == REASON_INVALID_CONFIGURATION || before->reason == REASON_NONE;
 }
 
-static bool tell(struct turn *turn, struct told *told)
+static bool tell(struct reconcile *reconcile, struct told *told)
 {
-    if (turn->fault.fault != FAULT_NONE) {
-        tell_fault(turn, told);
+    if (reconcile->fault.fault != FAULT_NONE) {
+        tell_fault(reconcile, told);
         return told->reason != REASON_PENDING;
     }
     // The provider itself may refuse the settings, certificates say.
-    if (turn->lane && turn->lane->fault.fault == FAULT_SPEC && !has_moved(turn) &&
-        text_is(turn->server, turn->lane->book)) {
-        turn->fault = turn->lane->fault;
-        tell_fault(turn, told);
-        turn->fault = (struct error){0};
+    if (reconcile->backend && reconcile->backend->fault.fault == FAULT_SPEC &&
+        !has_moved(reconcile) && text_is(reconcile->server, reconcile->backend->registry)) {
+        reconcile->fault = reconcile->backend->fault;
+        tell_fault(reconcile, told);
+        reconcile->fault = (struct error){0};
         return true;
     }
-    if (is_answered(turn)) {
-        tell_answer(turn, told);
+    if (is_answered(reconcile)) {
+        tell_answer(reconcile, told);
         return true;
     }
     *told = (struct told){.reason = REASON_HEALTH_CHECK_PENDING,
                           .ready = CONDITION_UNKNOWN,
                           .message = "the server has not answered yet",
                           .health = "Unknown"};
-    return is_pending_news(turn);
+    return is_pending_news(reconcile);
 }
 
-static enum reason old_reason(const struct turn *turn)
+static enum reason old_reason(const struct reconcile *reconcile)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
     return ready && ready->reason ? ready->reason : REASON_HEALTH_CHECK_PENDING;
 }
 
-static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
     (void)model;
-    struct turn turn;
+    struct reconcile reconcile;
     struct told told = {0};
     if (!snapshot->subject)
         return;
-    turn_open(&turn, snapshot);
-    if (turn.server.len)
-        out->lane = lane_make(&turn);
+    reconcile_open(&reconcile, snapshot);
+    if (reconcile.server.len)
+        out->backend = backend_make(&reconcile);
     else
-        secret_unref(turn.secret);
-    if (turn.server.len && turn.fault.fault == FAULT_NONE)
-        out->question = question_make(&turn);
-    out->fault = turn.fault;
-    out->class_label = terminated(turn.arena, snapshot->name);
-    note_rotation(&turn, out);
-    if (!tell(&turn, &told)) {
-        out->reason_label = reason_name(old_reason(&turn));
+        secret_unref(reconcile.secret);
+    if (reconcile.server.len && reconcile.fault.fault == FAULT_NONE)
+        out->question = question_make(&reconcile);
+    out->fault = reconcile.fault;
+    out->class_label = terminated(reconcile.arena, snapshot->name);
+    note_rotation(&reconcile, out);
+    if (!tell(&reconcile, &told)) {
+        out->reason_label = reason_name(old_reason(&reconcile));
         return;
     }
     out->reason_label = reason_name(told.reason);
-    out->status = status_make(&turn, &told);
-    note_change(&turn, &told, out);
+    out->status = status_make(&reconcile, &told);
+    note_change(&reconcile, &told, out);
 }
 
-// ---- gathers ------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 static void want_secret(const struct object *subject, struct strings *out)
 {
@@ -498,15 +509,15 @@ static void want_secret(const struct object *subject, struct strings *out)
                     TEXT_ARGS(dnsclass.secret_name));
 }
 
-static void want_lane(const struct object *subject, struct strings *out)
+static void want_backend(const struct object *subject, struct strings *out)
 {
     strings_add(out, "class-%.*s", TEXT_ARGS(object_name(subject)));
 }
 
-static const struct gather gathers[] = {
-    {.kind = &secret_kind, .wants = want_secret},
+static const struct input inputs[] = {
+    {.kind = &secret_kind, .lookup_keys = want_secret},
 };
-static const struct lane_gather lanes = {.wants = want_lane};
+static const struct backend_input backends = {.lookup_keys = want_backend};
 
 static const struct controller_metric metrics[] = {
     {.name = "signpost_dnsclass_healthy",
@@ -548,9 +559,9 @@ static const struct kube_right rights[] = {
 const struct controller dnsclass_controller = {
     .name = "dnsclass",
     .kind = &dnsclass_kind,
-    .gathers = gathers,
-    .gather_count = COUNT_OF(gathers),
-    .lanes = &lanes,
+    .inputs = inputs,
+    .input_count = COUNT_OF(inputs),
+    .backends = &backends,
     .is_default = true,
     .decide = decide,
     .outward_reasons = outward_reasons,

@@ -2,8 +2,8 @@
 
 #include "engine/controller.h"
 
-// DNSClass: keeps the lane to its server open, asks for the server's health, and says so in the
-// class's status. It blocks no record: what a record needs to know it sees in the lane.
+// DNSClass: keeps the backend to its server open, asks for the server's health, and says so in the
+// class's status. It blocks no record: what a record needs to know it sees in the backend.
 
 extern const struct controller dnsclass_controller;
 

@@ -24,11 +24,11 @@ static struct world {
     const char *secret; // the Secret's fields, or NULL
     bool is_unsynced;
     const char *unreadable;
-    bool has_lane;
-    struct lane_view lane;
+    bool has_backend;
+    struct backend_view backend;
     struct dnsclass_settings settings;
     int64_t now_ms;
-    struct verdict verdict;
+    struct decision decision;
     const struct object *objects[32];
     size_t object_count;
 } world;
@@ -41,22 +41,22 @@ static int set_up(void **state)
         .spec = SERVER,
         .settings = dnsclass_defaults,
         .now_ms = NOW_S * 1000LL,
-        .lane = {.name = "class-home", .is_open = true, .book = HOME},
+        .backend = {.name = "class-home", .is_open = true, .registry = HOME},
     };
     return 0;
 }
 
-static void drop_verdict(void)
+static void drop_decision(void)
 {
-    if (world.verdict.lane)
-        secret_unref(world.verdict.lane->secret);
-    world.verdict = (struct verdict){0};
+    if (world.decision.backend)
+        secret_unref(world.decision.backend->secret);
+    world.decision = (struct decision){0};
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    drop_verdict();
+    drop_decision();
     while (world.object_count)
         object_unref(world.objects[--world.object_count]);
     arena_free(world.arena);
@@ -71,9 +71,9 @@ static const struct object *object_made(const struct kind *kind, const char *jso
     return object;
 }
 
-static const struct verdict *decide(void)
+static const struct decision *decide(void)
 {
-    drop_verdict();
+    drop_decision();
     const struct object *subject = object_made(
         &dnsclass_kind,
         arena_printf(world.arena,
@@ -82,101 +82,101 @@ static const struct verdict *decide(void)
                      "'},'spec':{%s},'status':{%s}}",
                      world.spec, world.status ? world.status : ""));
     struct strings wants = {.arena = world.arena};
-    dnsclass_controller.gathers[0].wants(subject, &wants);
+    dnsclass_controller.inputs[0].lookup_keys(subject, &wants);
     const struct object *secrets[1];
-    struct gathered gathered = {
+    struct input_objects input_objects = {
         .objects = secrets, .is_synced = !world.is_unsynced, .unreadable = world.unreadable};
     if (world.secret && wants.count) {
         assert_string_equal(wants.items[0], "dns/key");
-        secrets[gathered.count++] = object_made(
+        secrets[input_objects.count++] = object_made(
             &secret_kind, arena_printf(world.arena,
                                        "{'apiVersion':'v1','kind':'Secret','metadata':{'name':"
                                        "'key','namespace':'dns'},%s}",
                                        world.secret));
     }
-    const struct lane_view *view = world.has_lane ? &world.lane : NULL;
-    const char *lane_name = "class-home";
+    const struct backend_view *view = world.has_backend ? &world.backend : NULL;
+    const char *backend_name = "class-home";
     const struct snapshot snapshot = {
         .arena = world.arena,
         .namespace_ = TEXT(""),
         .name = TEXT("home"),
         .subject = subject,
-        .gathers = &gathered,
-        .lanes = &view,
-        .lane_count = 1,
-        .lane_names = &lane_name,
+        .inputs = &input_objects,
+        .backends = &view,
+        .backend_count = 1,
+        .backend_names = &backend_name,
         .now_ms = world.now_ms,
         .settings = &world.settings,
         .trace = "0af7651916cd43dd8448eb211c80319c",
     };
-    dnsclass_controller.decide(&snapshot, NULL, &world.verdict);
-    return &world.verdict;
+    dnsclass_controller.decide(&snapshot, NULL, &world.decision);
+    return &world.decision;
 }
 
 static void be_answered(const char *answer, int64_t answered_s)
 {
-    world.has_lane = true;
-    world.lane.answer = quote(world.arena, answer);
-    world.lane.answered_s = answered_s;
-    world.lane.is_answer_ok = true;
+    world.has_backend = true;
+    world.backend.answer = quote(world.arena, answer);
+    world.backend.answered_s = answered_s;
+    world.backend.is_answer_ok = true;
 }
 
 static void be_failing(enum fault fault, const char *reason, const char *text)
 {
-    world.has_lane = true;
-    world.lane.answer = NULL;
-    world.lane.answered_s = NOW_S;
-    world.lane.is_answer_ok = false;
-    error_set(&world.lane.answer_error, fault, reason, "%s", text);
+    world.has_backend = true;
+    world.backend.answer = NULL;
+    world.backend.answered_s = NOW_S;
+    world.backend.is_answer_ok = false;
+    error_set(&world.backend.answer_error, fault, reason, "%s", text);
 }
 
-#define READY(verdict) condition_of(world.arena, (verdict)->status, "Ready")
-#define MESSAGE(verdict) message_of(world.arena, (verdict)->status, "Ready")
+#define READY(decision) condition_of(world.arena, (decision)->status, "Ready")
+#define MESSAGE(decision) message_of(world.arena, (decision)->status, "Ready")
 #define READY_AS(status, reason)                                                                   \
     "'conditions':[{'type':'Ready','status':'" status "','reason':'" reason                        \
     "','lastTransitionTime':'" BEFORE "'}],'observedGeneration':2,'lastHealthCheck':"              \
     "'2025-12-30T09:55:00Z'"
 
-static const char *text_at(const struct verdict *verdict, const char *path)
+static const char *text_at(const struct decision *decision, const char *path)
 {
-    struct text text = value_text_at(verdict->status, path);
+    struct text text = value_text_at(decision->status, path);
     return arena_copy(world.arena, text.at ? text.at : "", text.len);
 }
 
-static void the_lane_has_what_the_provider_needs(void **state)
+static void the_backend_has_what_the_provider_needs(void **state)
 {
     (void)state;
     world.spec = "'server':'HTTPS://DNS.example.com:443/api/','timeoutSeconds':7,"
                  "'signedPath':'Full','metadataStyle':'Inline','maxInFlight':9,"
                  "'hmacAuth':{'secret':'inline','algorithm':'SHA512'},"
                  "'tls':{'caBundle':'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t','serverName':'in'}";
-    const struct lane_want *lane = decide()->lane;
-    assert_string_equal(lane->name, "class-home");
-    assert_string_equal(lane->provider, "webhook");
-    assert_string_equal(lane->book, "https://dns.example.com/api");
-    assert_string_equal(json_of(world.arena, lane->config),
+    const struct backend_want *backend = decide()->backend;
+    assert_string_equal(backend->name, "class-home");
+    assert_string_equal(backend->provider, "webhook");
+    assert_string_equal(backend->registry, "https://dns.example.com/api");
+    assert_string_equal(json_of(world.arena, backend->config),
                         "{\"server\":\"https://dns.example.com/api\",\"timeoutSeconds\":7,"
                         "\"algorithm\":\"SHA512\",\"signedPath\":\"Full\",\"metadataStyle\":"
                         "\"Inline\",\"caBundle\":\"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t\","
                         "\"serverName\":\"in\"}");
-    assert_true(text_is(secret_expose(lane->secret), "inline"));
-    assert_int_equal(lane->max_in_flight, 9);
-    assert_int_equal(lane->retry_base_ms, 5000);
-    assert_int_equal(lane->retry_max_ms, 60000);
-    assert_int_equal(lane->retry_attempts, 5);
-    assert_int_equal(lane->retry_slow_ms, 600000);
-    assert_int_equal(lane->linger_ms, 600000);
-    assert_int_equal(lane->learn_ms, 1000);
-    assert_int_equal(lane->fault.fault, FAULT_NONE);
-    assert_string_equal(world.verdict.question->name, "health");
-    assert_int_equal(world.verdict.question->good_for_ms, 600000);
+    assert_true(text_is(secret_expose(backend->secret), "inline"));
+    assert_int_equal(backend->max_in_flight, 9);
+    assert_int_equal(backend->retry_base_ms, 5000);
+    assert_int_equal(backend->retry_max_ms, 60000);
+    assert_int_equal(backend->retry_attempts, 5);
+    assert_int_equal(backend->retry_slow_ms, 600000);
+    assert_int_equal(backend->linger_ms, 600000);
+    assert_int_equal(backend->learn_ms, 1000);
+    assert_int_equal(backend->fault.fault, FAULT_NONE);
+    assert_string_equal(world.decision.question->name, "health");
+    assert_int_equal(world.decision.question->good_for_ms, 600000);
 }
 
 static void without_hmac_requests_go_unsigned(void **state)
 {
     (void)state;
-    assert_null(decide()->lane->secret);
-    assert_int_equal(world.verdict.lane->fault.fault, FAULT_NONE);
+    assert_null(decide()->backend->secret);
+    assert_int_equal(world.decision.backend->fault.fault, FAULT_NONE);
 }
 
 static void a_changed_spec_or_secret_asks_anew(void **state)
@@ -193,7 +193,7 @@ static void a_changed_spec_or_secret_asks_anew(void **state)
     assert_true(decide()->question->epoch != second);
 }
 
-static void what_is_missing_shuts_the_lane_and_is_told(void **state)
+static void what_is_missing_shuts_the_backend_and_is_told(void **state)
 {
     (void)state;
     static const struct {
@@ -215,25 +215,25 @@ static void what_is_missing_shuts_the_lane_and_is_told(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         world.spec = rows[i].spec;
         world.secret = rows[i].secret;
-        const struct verdict *verdict = decide();
-        assert_string_equal(READY(verdict), rows[i].ready);
-        assert_string_equal(MESSAGE(verdict), rows[i].text);
-        assert_string_equal(text_at(verdict, "health.status"), "Unknown");
-        assert_non_null(verdict->lane);
-        assert_string_equal(verdict->lane->fault.text, rows[i].text);
-        assert_null(verdict->question);
-        assert_non_null(note_of(verdict, "HealthChanged"));
+        const struct decision *decision = decide();
+        assert_string_equal(READY(decision), rows[i].ready);
+        assert_string_equal(MESSAGE(decision), rows[i].text);
+        assert_string_equal(text_at(decision, "health.status"), "Unknown");
+        assert_non_null(decision->backend);
+        assert_string_equal(decision->backend->fault.text, rows[i].text);
+        assert_null(decision->question);
+        assert_non_null(note_of(decision, "HealthChanged"));
     }
 }
 
-static void a_bad_url_opens_no_lane(void **state)
+static void a_bad_url_opens_no_backend(void **state)
 {
     (void)state;
     world.spec = "'server':'nonsense','hmacAuth':{'secret':'x'}";
-    const struct verdict *verdict = decide();
-    assert_null(verdict->lane);
-    assert_null(verdict->question);
-    assert_string_equal(READY(verdict), "False/InvalidConfiguration");
+    const struct decision *decision = decide();
+    assert_null(decision->backend);
+    assert_null(decision->question);
+    assert_string_equal(READY(decision), "False/InvalidConfiguration");
 }
 
 static void a_secret_that_is_not_read_yet_is_not_called_missing(void **state)
@@ -241,10 +241,10 @@ static void a_secret_that_is_not_read_yet_is_not_called_missing(void **state)
     (void)state;
     world.spec = HMAC;
     world.is_unsynced = true;
-    const struct verdict *verdict = decide();
-    assert_null(verdict->status);
-    assert_string_equal(verdict->lane->fault.reason, "Pending");
-    assert_null(verdict->question);
+    const struct decision *decision = decide();
+    assert_null(decision->status);
+    assert_string_equal(decision->backend->fault.reason, "Pending");
+    assert_null(decision->question);
 }
 
 static void a_secret_that_cannot_be_read_is_not_called_missing(void **state)
@@ -252,21 +252,21 @@ static void a_secret_that_cannot_be_read_is_not_called_missing(void **state)
     (void)state;
     world.spec = HMAC;
     world.unreadable = "forbidden: cannot get secrets; add verb get";
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "False/Forbidden");
-    assert_string_equal(MESSAGE(verdict), "Secret dns/key cannot be read: forbidden: cannot get "
-                                          "secrets; add verb get");
-    assert_string_equal(verdict->lane->fault.reason, "Forbidden");
-    assert_null(verdict->question);
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "False/Forbidden");
+    assert_string_equal(MESSAGE(decision), "Secret dns/key cannot be read: forbidden: cannot get "
+                                           "secrets; add verb get");
+    assert_string_equal(decision->backend->fault.reason, "Forbidden");
+    assert_null(decision->question);
 }
 
 static void before_the_first_answer_the_class_is_pending(void **state)
 {
     (void)state;
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "Unknown/HealthCheckPending");
-    assert_string_equal(text_at(verdict, "health.status"), "Unknown");
-    assert_int_equal(verdict->note_count, 0);
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "Unknown/HealthCheckPending");
+    assert_string_equal(text_at(decision, "health.status"), "Unknown");
+    assert_int_equal(decision->note_count, 0);
 }
 
 static void after_a_restart_the_last_word_stands_until_the_next(void **state)
@@ -303,14 +303,14 @@ static void answers_become_reasons(void **state)
             be_answered(rows[i].answer, NOW_S);
         else
             be_failing(rows[i].fault, rows[i].reason, "what happened");
-        const struct verdict *verdict = decide();
-        assert_string_equal(READY(verdict), rows[i].ready);
-        assert_string_equal(text_at(verdict, "health.status"), rows[i].health);
-        assert_string_equal(text_at(verdict, "lastHealthCheck"), NOW);
-        assert_string_equal(text_at(verdict, "health.lastCheck"), NOW);
-        assert_int_equal(value_int_at(verdict->status, "observedGeneration", 0), 2);
+        const struct decision *decision = decide();
+        assert_string_equal(READY(decision), rows[i].ready);
+        assert_string_equal(text_at(decision, "health.status"), rows[i].health);
+        assert_string_equal(text_at(decision, "lastHealthCheck"), NOW);
+        assert_string_equal(text_at(decision, "health.lastCheck"), NOW);
+        assert_int_equal(value_int_at(decision->status, "observedGeneration", 0), 2);
         if (!rows[i].answer)
-            assert_string_equal(MESSAGE(verdict), "what happened");
+            assert_string_equal(MESSAGE(decision), "what happened");
     }
 }
 
@@ -318,29 +318,29 @@ static void what_the_server_offers_is_shown(void **state)
 {
     (void)state;
     be_answered("{'status':'healthy','message':'fine'}", NOW_S);
-    world.lane.known =
+    world.backend.known =
         quote(world.arena, "{'signedPath':'Relative','capabilities':{'get':true,'types':['A']}}");
-    world.lane.note = "server still uses the previous secret";
-    const struct verdict *verdict = decide();
-    assert_string_equal(text_at(verdict, "health.message"), "fine");
-    assert_string_equal(text_at(verdict, "signedPath"), "Relative");
-    assert_string_equal(json_of(world.arena, value_find(verdict->status, "capabilities")),
+    world.backend.note = "server still uses the previous secret";
+    const struct decision *decision = decide();
+    assert_string_equal(text_at(decision, "health.message"), "fine");
+    assert_string_equal(text_at(decision, "signedPath"), "Relative");
+    assert_string_equal(json_of(world.arena, value_find(decision->status, "capabilities")),
                         "{\"get\":true,\"types\":[\"A\"]}");
-    assert_string_equal(MESSAGE(verdict),
+    assert_string_equal(MESSAGE(decision),
                         HOME " is healthy; server still uses the previous secret");
 }
 
 static const char *known_at_first(void)
 {
     AUTO_BUFFER text = {0};
-    const struct value *known = decide()->lane->known;
+    const struct value *known = decide()->backend->known;
     if (!known)
         return "nothing";
     value_write_json(&text, known);
     return arena_copy_text(world.arena, text.at);
 }
 
-static void what_the_status_remembers_of_a_server_is_known_to_a_new_lane(void **state)
+static void what_the_status_remembers_of_a_server_is_known_to_a_new_backend(void **state)
 {
     (void)state;
     world.status = "'server':'" HOME "','signedPath':'Relative','capabilities':{'metadata':false}";
@@ -356,9 +356,9 @@ static void what_is_known_stays_while_the_server_does_not_answer(void **state)
 {
     (void)state;
     be_failing(FAULT_AGAIN, "ServerUnreachable", "cannot connect");
-    world.lane.known = quote(world.arena, "{'capabilities':{'metadata':false}}");
+    world.backend.known = quote(world.arena, "{'capabilities':{'metadata':false}}");
     assert_string_equal(text_at(decide(), "server"), HOME);
-    assert_string_equal(json_of(world.arena, value_find(world.verdict.status, "capabilities")),
+    assert_string_equal(json_of(world.arena, value_find(world.decision.status, "capabilities")),
                         "{\"metadata\":false}");
 }
 
@@ -397,9 +397,9 @@ static void a_change_of_health_is_noted_once(void **state)
     (void)state;
     world.status = READY_AS("True", "ServerHealthy");
     be_failing(FAULT_AGAIN, "ServerUnreachable", "refused");
-    const struct verdict *verdict = decide();
-    assert_string_equal(note_of(verdict, "HealthChanged"), "ServerUnreachable: refused");
-    assert_int_equal(verdict->line_count, 1);
+    const struct decision *decision = decide();
+    assert_string_equal(note_of(decision, "HealthChanged"), "ServerUnreachable: refused");
+    assert_int_equal(decision->line_count, 1);
     world.status = READY_AS("False", "ServerUnreachable");
     assert_int_equal(decide()->note_count, 0);
 }
@@ -409,10 +409,10 @@ static void a_moved_server_is_asked_anew_and_noted(void **state)
     (void)state;
     world.status = READY_AS("True", "ServerHealthy");
     be_answered("{'status':'healthy'}", NOW_S);
-    world.lane.book = "http://old";
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "Unknown/HealthCheckPending");
-    assert_non_null(note_of(verdict, "ServerChanged"));
+    world.backend.registry = "http://old";
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "Unknown/HealthCheckPending");
+    assert_non_null(note_of(decision, "ServerChanged"));
 }
 
 static void a_new_key_is_noted_without_its_content(void **state)
@@ -422,7 +422,7 @@ static void a_new_key_is_noted_without_its_content(void **state)
     world.spec = HMAC;
     world.status = READY_AS("True", "ServerHealthy");
     be_answered("{'status':'healthy'}", NOW_S - 300);
-    world.lane.secret = before;
+    world.backend.secret = before;
     world.secret = "'stringData':{'hmac':'one'}";
     assert_null(note_of(decide(), "SecretRotated"));
     world.secret = "'stringData':{'hmac':'s3cret'}";
@@ -430,7 +430,7 @@ static void a_new_key_is_noted_without_its_content(void **state)
     assert_string_equal(note, "Secret dns/key has a new key hmac: it signs from now on");
     world.secret = NULL;
     assert_null(note_of(decide(), "SecretRotated"));
-    world.lane.secret = NULL;
+    world.backend.secret = NULL;
     world.secret = "'stringData':{'hmac':'s3cret'}";
     assert_null(note_of(decide(), "SecretRotated"));
 }
@@ -438,29 +438,29 @@ static void a_new_key_is_noted_without_its_content(void **state)
 static void settings_that_the_provider_refuses_are_told(void **state)
 {
     (void)state;
-    world.has_lane = true;
-    error_set(&world.lane.fault, FAULT_SPEC, "InvalidConfiguration", "caBundle: no certificate");
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "False/InvalidConfiguration");
-    assert_string_equal(MESSAGE(verdict), "caBundle: no certificate");
-    assert_int_equal(verdict->lane->fault.fault, FAULT_NONE);
+    world.has_backend = true;
+    error_set(&world.backend.fault, FAULT_SPEC, "InvalidConfiguration", "caBundle: no certificate");
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "False/InvalidConfiguration");
+    assert_string_equal(MESSAGE(decision), "caBundle: no certificate");
+    assert_int_equal(decision->backend->fault.fault, FAULT_NONE);
 }
 
 int main(void)
 {
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        UNIT(the_lane_has_what_the_provider_needs),
+        UNIT(the_backend_has_what_the_provider_needs),
         UNIT(without_hmac_requests_go_unsigned),
         UNIT(a_changed_spec_or_secret_asks_anew),
-        UNIT(what_is_missing_shuts_the_lane_and_is_told),
-        UNIT(a_bad_url_opens_no_lane),
+        UNIT(what_is_missing_shuts_the_backend_and_is_told),
+        UNIT(a_bad_url_opens_no_backend),
         UNIT(a_secret_that_is_not_read_yet_is_not_called_missing),
         UNIT(a_secret_that_cannot_be_read_is_not_called_missing),
         UNIT(before_the_first_answer_the_class_is_pending),
         UNIT(after_a_restart_the_last_word_stands_until_the_next),
         UNIT(answers_become_reasons),
-        UNIT(what_the_status_remembers_of_a_server_is_known_to_a_new_lane),
+        UNIT(what_the_status_remembers_of_a_server_is_known_to_a_new_backend),
         UNIT(what_is_known_stays_while_the_server_does_not_answer),
         UNIT(what_the_server_offers_is_shown),
         UNIT(a_secret_with_a_line_feed_is_warned_of),

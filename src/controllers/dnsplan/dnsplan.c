@@ -34,14 +34,14 @@ static struct dnsplan_change change_of(struct arena *arena, const struct record_
     return change;
 }
 
-static const struct value *make(struct arena *arena, const struct lane_hold *hold)
+static const struct value *make(struct arena *arena, const struct backend_hold *hold)
 {
     size_t count = hold->count < DNSPLAN_CHANGES_MAX ? hold->count : DNSPLAN_CHANGES_MAX;
     struct dnsplan_change *changes = arena_new_array(arena, struct dnsplan_change, count + 1);
     for (size_t i = 0; i < count; i++)
         changes[i] = change_of(arena, &hold->sets[i]);
     const struct dnsplan plan = {
-        .class_name = text_of(hold->lane),
+        .class_name = text_of(hold->backend),
         .zone = TEXT("."),
         .checksum = text_of(hold->checksum),
         .reason = DNSPLAN_GUARD,
@@ -65,14 +65,14 @@ static void read_plan(const struct object *object, struct dnsplan *plan,
 }
 
 // The same may be held again, days after somebody approved it: he did not approve that.
-static bool hold(const struct lane_hold *hold, const struct object *there, struct arena *arena,
-                 struct child_want *out)
+static bool hold(const struct backend_hold *hold, const struct object *there, struct arena *arena,
+                 struct owned_object_want *out)
 {
     char name[DNSPLAN_NAME_MAX];
     struct dnsplan plan;
     struct dnsplan_status status;
-    dnsplan_name_write(text_of(hold->lane), text_of(hold->checksum), name);
-    *out = (struct child_want){
+    dnsplan_name_write(text_of(hold->backend), text_of(hold->checksum), name);
+    *out = (struct owned_object_want){
         .key = {&dnsplan_kind, TEXT(""), text_of(arena_copy_text(arena, name))}};
     if (!there) {
         out->tree = make(arena, hold);
@@ -83,60 +83,62 @@ static bool hold(const struct lane_hold *hold, const struct object *there, struc
     return is_over(status.phase) && !there->deleted_s;
 }
 
-// ---- a turn -------------------------------------------------------------------------------------
+// ---- a reconciliation ---------------------------------------------------------------------------
 
-struct turn {
+struct reconcile {
     struct arena *arena;
     const struct snapshot *snapshot;
     const struct object *subject;
-    const struct lane_view *lane; // or NULL
+    const struct backend_view *backend; // or NULL
     struct dnsplan plan;
     struct dnsplan_status before;
 };
 
-static void turn_open(struct turn *turn, const struct snapshot *snapshot)
+static void reconcile_open(struct reconcile *reconcile, const struct snapshot *snapshot)
 {
-    *turn = (struct turn){.arena = snapshot->arena,
-                          .snapshot = snapshot,
-                          .subject = snapshot->subject,
-                          .lane = snapshot->lane_count ? snapshot->lanes[0] : NULL};
-    read_plan(turn->subject, &turn->plan, &turn->before);
+    *reconcile =
+        (struct reconcile){.arena = snapshot->arena,
+                           .snapshot = snapshot,
+                           .subject = snapshot->subject,
+                           .backend = snapshot->backend_count ? snapshot->backends[0] : NULL};
+    read_plan(reconcile->subject, &reconcile->plan, &reconcile->before);
 }
 
-static bool is_held(const struct turn *turn)
+static bool is_held(const struct reconcile *reconcile)
 {
-    return turn->lane && turn->lane->held && text_is(turn->plan.checksum, turn->lane->held);
+    return reconcile->backend && reconcile->backend->held &&
+           text_is(reconcile->plan.checksum, reconcile->backend->held);
 }
 
-static bool is_past(const struct turn *turn)
+static bool is_past(const struct reconcile *reconcile)
 {
-    return turn->lane && turn->lane->is_listed && !is_held(turn);
+    return reconcile->backend && reconcile->backend->is_listed && !is_held(reconcile);
 }
 
-static int64_t expires_ms(const struct turn *turn)
+static int64_t expires_ms(const struct reconcile *reconcile)
 {
-    return ((int64_t)turn->subject->created_s + EXPIRE_S) * 1000;
+    return ((int64_t)reconcile->subject->created_s + EXPIRE_S) * 1000;
 }
 
-static enum dnsplan_phase next_phase(const struct turn *turn)
+static enum dnsplan_phase next_phase(const struct reconcile *reconcile)
 {
-    enum dnsplan_phase phase = turn->before.phase;
+    enum dnsplan_phase phase = reconcile->before.phase;
     if (is_over(phase))
         return phase;
-    if (is_past(turn))
-        return phase == DNSPLAN_APPROVED && !turn->lane->held ? DNSPLAN_APPLIED
-                                                              : DNSPLAN_SUPERSEDED;
-    if (phase == DNSPLAN_APPROVED || dnsplan_is_approved(&turn->plan))
+    if (is_past(reconcile))
+        return phase == DNSPLAN_APPROVED && !reconcile->backend->held ? DNSPLAN_APPLIED
+                                                                      : DNSPLAN_SUPERSEDED;
+    if (phase == DNSPLAN_APPROVED || dnsplan_is_approved(&reconcile->plan))
         return DNSPLAN_APPROVED;
-    return turn->snapshot->now_ms < expires_ms(turn) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;
+    return reconcile->snapshot->now_ms < expires_ms(reconcile) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;
 }
 
-static bool is_wrong(const struct turn *turn, enum dnsplan_phase phase)
+static bool is_wrong(const struct reconcile *reconcile, enum dnsplan_phase phase)
 {
-    return phase == DNSPLAN_PENDING && turn->plan.approve.len;
+    return phase == DNSPLAN_PENDING && reconcile->plan.approve.len;
 }
 
-static const char *message_of(const struct turn *turn, enum dnsplan_phase phase)
+static const char *message_of(const struct reconcile *reconcile, enum dnsplan_phase phase)
 {
     static const char *const messages[DNSPLAN_PHASES] = {
         [DNSPLAN_APPROVED] = "a person approved it; the records are being removed",
@@ -148,118 +150,120 @@ static const char *message_of(const struct turn *turn, enum dnsplan_phase phase)
     };
     if (phase != DNSPLAN_PENDING)
         return messages[phase];
-    return arena_printf(turn->arena,
-                        "%snothing wants these records of %.*s any more, but they are too many to "
-                        "go at once; to let them go set spec.approve to %.*s, or run `signpost "
-                        "plan approve %.*s`",
-                        is_wrong(turn, phase) ? "spec.approve is not the checksum of this plan: "
-                                              : "",
-                        TEXT_ARGS(turn->plan.class_name), TEXT_ARGS(turn->plan.checksum),
-                        TEXT_ARGS(object_name(turn->subject)));
+    return arena_printf(
+        reconcile->arena,
+        "%snothing wants these records of %.*s any more, but they are too many to "
+        "go at once; to let them go set spec.approve to %.*s, or run `signpost "
+        "plan approve %.*s`",
+        is_wrong(reconcile, phase) ? "spec.approve is not the checksum of this plan: " : "",
+        TEXT_ARGS(reconcile->plan.class_name), TEXT_ARGS(reconcile->plan.checksum),
+        TEXT_ARGS(object_name(reconcile->subject)));
 }
 
-static enum reason reason_of(const struct turn *turn, enum dnsplan_phase phase)
+static enum reason reason_of(const struct reconcile *reconcile, enum dnsplan_phase phase)
 {
     static const enum reason reasons[DNSPLAN_PHASES] = {
         [DNSPLAN_PENDING] = REASON_HELD,          [DNSPLAN_APPROVED] = REASON_APPROVED,
         [DNSPLAN_APPLIED] = REASON_APPLIED,       [DNSPLAN_EXPIRED] = REASON_EXPIRED,
         [DNSPLAN_SUPERSEDED] = REASON_SUPERSEDED,
     };
-    return is_wrong(turn, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
+    return is_wrong(reconcile, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
 }
 
-static void tell(struct turn *turn, enum dnsplan_phase phase, struct verdict *out)
+static void tell(struct reconcile *reconcile, enum dnsplan_phase phase, struct decision *out)
 {
-    const struct condition *before = conditions_find(&turn->before.conditions, "Applied");
-    int64_t generation = turn->subject->generation;
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Applied");
+    int64_t generation = reconcile->subject->generation;
     struct dnsplan_status status = {.phase = phase, .observed_generation = generation};
-    enum reason reason = reason_of(turn, phase);
-    const char *message = message_of(turn, phase);
+    enum reason reason = reason_of(reconcile, phase);
+    const char *message = message_of(reconcile, phase);
     conditions_set(
-        &status.conditions, &turn->before.conditions,
+        &status.conditions, &reconcile->before.conditions,
         (struct condition){.type = "Applied",
                            .status = phase == DNSPLAN_APPLIED ? CONDITION_TRUE : CONDITION_FALSE,
                            .reason = reason,
                            .message = message,
                            .observed_generation = generation},
-        turn->snapshot->now_ms / 1000);
-    out->status = dnsplan_status_encode(turn->arena, &status);
+        reconcile->snapshot->now_ms / 1000);
+    out->status = dnsplan_status_encode(reconcile->arena, &status);
     if (before && before->reason == reason)
         return;
     if (reason == REASON_HELD && !before)
-        verdict_note(out, true, EVENT_PLAN_PENDING, message);
+        decision_note(out, true, EVENT_PLAN_PENDING, message);
     else if (reason == REASON_WRONG_CHECKSUM)
-        verdict_note(out, true, EVENT_WRONG_CHECKSUM, message);
+        decision_note(out, true, EVENT_WRONG_CHECKSUM, message);
     else if (reason == REASON_APPROVED)
-        verdict_note(out, false, EVENT_PLAN_APPROVED, message);
+        decision_note(out, false, EVENT_PLAN_APPROVED, message);
     else if (reason == REASON_APPLIED)
-        verdict_note(out, false, EVENT_PLAN_APPLIED, message);
+        decision_note(out, false, EVENT_PLAN_APPLIED, message);
 }
 
 // Written first, so that whoever comes after a crash knows of it.
-static const struct approval *approval_of(const struct turn *turn)
+static const struct approval *approval_of(const struct reconcile *reconcile)
 {
-    if (turn->before.phase != DNSPLAN_APPROVED || !is_held(turn))
+    if (reconcile->before.phase != DNSPLAN_APPROVED || !is_held(reconcile))
         return NULL;
-    struct approval *approval = arena_new_of(turn->arena, struct approval);
-    *approval = (struct approval){turn->lane->name, turn->lane->held};
+    struct approval *approval = arena_new_of(reconcile->arena, struct approval);
+    *approval = (struct approval){reconcile->backend->name, reconcile->backend->held};
     return approval;
 }
 
-static bool is_superfluous(const struct turn *turn)
+static bool is_superfluous(const struct reconcile *reconcile)
 {
-    const struct gathered *lane = &turn->snapshot->gathers[0];
+    const struct input_objects *backend = &reconcile->snapshot->inputs[0];
     size_t younger = 0;
-    for (size_t i = 0; i < lane->count; i++)
-        younger += object_compare_age(turn->subject, lane->objects[i]) < 0;
-    return is_over(turn->before.phase) && younger >= YOUNGER_MAX && !turn->subject->deleted_s;
+    for (size_t i = 0; i < backend->count; i++)
+        younger += object_compare_age(reconcile->subject, backend->objects[i]) < 0;
+    return is_over(reconcile->before.phase) && younger >= YOUNGER_MAX &&
+           !reconcile->subject->deleted_s;
 }
 
-static void drop(const struct turn *turn, struct verdict *out)
+static void drop(const struct reconcile *reconcile, struct decision *out)
 {
-    struct child_want *child = arena_new_of(turn->arena, struct child_want);
-    *child = (struct child_want){
-        .key = {&dnsplan_kind, TEXT(""), object_name(turn->subject)},
-        .seen = turn->subject,
+    struct owned_object_want *owned_object =
+        arena_new_of(reconcile->arena, struct owned_object_want);
+    *owned_object = (struct owned_object_want){
+        .key = {&dnsplan_kind, TEXT(""), object_name(reconcile->subject)},
+        .seen = reconcile->subject,
     };
-    out->children = child;
-    out->child_count = 1;
+    out->owned_objects = owned_object;
+    out->owned_object_count = 1;
 }
 
-static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
-    struct turn turn;
+    struct reconcile reconcile;
     (void)model;
     if (!snapshot->subject)
         return;
-    turn_open(&turn, snapshot);
-    if (is_superfluous(&turn)) {
-        drop(&turn, out);
+    reconcile_open(&reconcile, snapshot);
+    if (is_superfluous(&reconcile)) {
+        drop(&reconcile, out);
         return;
     }
-    enum dnsplan_phase phase = next_phase(&turn);
+    enum dnsplan_phase phase = next_phase(&reconcile);
     if (phase == DNSPLAN_PENDING)
-        out->obstacle = (struct verdict_obstacle){reason_name(reason_of(&turn, phase)),
-                                                  message_of(&turn, phase)};
-    out->approval = approval_of(&turn);
+        out->obstacle = (struct decision_obstacle){reason_name(reason_of(&reconcile, phase)),
+                                                   message_of(&reconcile, phase)};
+    out->approval = approval_of(&reconcile);
     if (phase == DNSPLAN_PENDING)
-        out->wake_ms = expires_ms(&turn);
-    tell(&turn, phase, out);
+        out->wake_ms = expires_ms(&reconcile);
+    tell(&reconcile, phase, out);
 }
 
 // ---- the controller -----------------------------------------------------------------------------
 
-static void lane_of(const struct object *object, struct strings *out)
+static void backend_of(const struct object *object, struct strings *out)
 {
     struct dnsplan plan;
     dnsplan_unpack(object_spec(object), (struct text){0}, &plan, NULL);
     strings_add(out, "%.*s", TEXT_ARGS(plan.class_name));
 }
 
-static const struct gather gathers[] = {
-    {.kind = &dnsplan_kind, .offers = lane_of, .wants = lane_of},
+static const struct input inputs[] = {
+    {.kind = &dnsplan_kind, .index_keys = backend_of, .lookup_keys = backend_of},
 };
-static const struct lane_gather lanes = {.wants = lane_of};
+static const struct backend_input backends = {.lookup_keys = backend_of};
 
 static const char *const all[] = {"get", "list", "watch", "create", "delete", NULL};
 static const char *const patch[] = {"patch", NULL};
@@ -284,9 +288,9 @@ const struct controller dnsplan_controller = {
     .is_attendant = true,
     .reads_ours = true,
     .kind = &dnsplan_kind,
-    .gathers = gathers,
-    .gather_count = COUNT_OF(gathers),
-    .lanes = &lanes,
+    .inputs = inputs,
+    .input_count = COUNT_OF(inputs),
+    .backends = &backends,
     .hold = hold,
     .decide = decide,
     .rights = rights,

@@ -2,7 +2,7 @@
 
 #include "base/digest.h"
 #include "base/hash.h"
-#include "controllers/dnsrecord/record_turn.h"
+#include "controllers/dnsrecord/record_reconcile.h"
 
 enum { SECOND_MS = 1000, ORPHAN_AFTER_MS = 600 * SECOND_MS };
 
@@ -27,95 +27,98 @@ static const struct controller_setting settings[] = {
 
 // ---- looking up ---------------------------------------------------------------------------------
 
-const char *record_text(const struct record_turn *turn, struct text text)
+const char *record_text(const struct record_reconcile *reconcile, struct text text)
 {
-    return arena_copy(turn->arena, text.at ? text.at : "", text.len);
+    return arena_copy(reconcile->arena, text.at ? text.at : "", text.len);
 }
 
-const struct object *record_find_class(const struct record_turn *turn, struct text name)
+const struct object *record_find_class(const struct record_reconcile *reconcile, struct text name)
 {
-    const struct gathered *classes = &turn->snapshot->gathers[0];
+    const struct input_objects *classes = &reconcile->snapshot->inputs[0];
     for (size_t i = 0; i < classes->count; i++)
         if (text_equal(object_name(classes->objects[i]), name))
             return classes->objects[i];
     return NULL;
 }
 
-const struct lane_view *record_find_lane(const struct record_turn *turn, struct text class_name)
+const struct backend_view *record_find_backend(const struct record_reconcile *reconcile,
+                                               struct text class_name)
 {
-    const struct snapshot *snapshot = turn->snapshot;
-    for (size_t i = 0; i < snapshot->lane_count; i++) {
-        struct text name = text_of(snapshot->lane_names[i]);
+    const struct snapshot *snapshot = reconcile->snapshot;
+    for (size_t i = 0; i < snapshot->backend_count; i++) {
+        struct text name = text_of(snapshot->backend_names[i]);
         if (text_starts(name, "class-") &&
             text_equal((struct text){name.at + 6, name.len - 6}, class_name))
-            return snapshot->lanes[i];
+            return snapshot->backends[i];
     }
     return NULL;
 }
 
-struct text record_class_server(const struct record_turn *turn, struct text class_name)
+struct text record_class_server(const struct record_reconcile *reconcile, struct text class_name)
 {
     struct dnsclass dnsclass;
-    const struct object *object = record_find_class(turn, class_name);
+    const struct object *object = record_find_class(reconcile, class_name);
     if (!object)
         return (struct text){0};
-    dnsclass_unpack(turn->arena, object_spec(object), (struct text){0}, &dnsclass, NULL);
-    return dnsclass_server(turn->arena, &dnsclass);
+    dnsclass_unpack(reconcile->arena, object_spec(object), (struct text){0}, &dnsclass, NULL);
+    return dnsclass_server(reconcile->arena, &dnsclass);
 }
 
-struct record_key *record_find_key(struct record_turn *turn, const struct dnsrecord_claim *claim)
+struct record_key *record_find_key(struct record_reconcile *reconcile,
+                                   const struct dnsrecord_claim *claim)
 {
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (dnsrecord_claim_is_same_key(&turn->keys[i].claim, claim))
-            return &turn->keys[i];
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (dnsrecord_claim_is_same_key(&reconcile->keys[i].claim, claim))
+            return &reconcile->keys[i];
     return NULL;
 }
 
-struct dnsrecord_claim record_claim_of_spec(const struct record_turn *turn)
+struct dnsrecord_claim record_claim_of_spec(const struct record_reconcile *reconcile)
 {
     return (struct dnsrecord_claim){
-        .class_name = turn->record.class_name,
-        .server = turn->server,
-        .type = turn->set.type,
-        .domain = turn->set.domain,
-        .subdomain = turn->set.subdomain,
+        .class_name = reconcile->record.class_name,
+        .server = reconcile->server,
+        .type = reconcile->set.type,
+        .domain = reconcile->set.domain,
+        .subdomain = reconcile->set.subdomain,
     };
 }
 
-static const struct dnsrecord_applied *find_applied(const struct record_turn *turn,
+static const struct dnsrecord_applied *find_applied(const struct record_reconcile *reconcile,
                                                     const struct dnsrecord_claim *claim)
 {
-    for (size_t i = 0; i < turn->ours.applied_count; i++)
-        if (dnsrecord_claim_is_same_key(&turn->ours.applied[i].key, claim))
-            return &turn->ours.applied[i];
+    for (size_t i = 0; i < reconcile->ours.applied_count; i++)
+        if (dnsrecord_claim_is_same_key(&reconcile->ours.applied[i].key, claim))
+            return &reconcile->ours.applied[i];
     return NULL;
 }
 
-struct record_key *record_add_key(struct record_turn *turn, const struct dnsrecord_claim *claim)
+struct record_key *record_add_key(struct record_reconcile *reconcile,
+                                  const struct dnsrecord_claim *claim)
 {
-    struct record_key *found = record_find_key(turn, claim);
-    if (found || turn->key_count == RECORD_KEYS_MAX)
+    struct record_key *found = record_find_key(reconcile, claim);
+    if (found || reconcile->key_count == RECORD_KEYS_MAX)
         return found;
-    struct record_key *key = &turn->keys[turn->key_count++];
+    struct record_key *key = &reconcile->keys[reconcile->key_count++];
     *key = (struct record_key){
         .claim = *claim,
         .is_claimed = true,
         .intent = CLAIM_KEEP,
-        .applied = find_applied(turn, claim),
-        .receipt = snapshot_receipt(turn->snapshot, record_text(turn, claim->server), claim->type,
-                                    claim->domain, claim->subdomain),
+        .applied = find_applied(reconcile, claim),
+        .receipt = snapshot_receipt(reconcile->snapshot, record_text(reconcile, claim->server),
+                                    claim->type, claim->domain, claim->subdomain),
     };
     return key;
 }
 
-bool record_is_going(const struct record_turn *turn)
+bool record_is_going(const struct record_reconcile *reconcile)
 {
-    return turn->object->deleted_s || turn->object->is_lost;
+    return reconcile->object->deleted_s || reconcile->object->is_lost;
 }
 
-bool record_may_send(const struct record_turn *turn, const struct record_key *key)
+bool record_may_send(const struct record_reconcile *reconcile, const struct record_key *key)
 {
-    return turn->object->has_finalizer && (key->is_stored || turn->object->is_lost);
+    return reconcile->object->has_finalizer && (key->is_stored || reconcile->object->is_lost);
 }
 
 // That something was read does not say that it stands there as wanted.
@@ -135,9 +138,9 @@ bool record_is_in_way(const struct record_key *key)
     return key->is_stored && (key->receipt->is_in_way || key->receipt->is_open);
 }
 
-bool record_has_moved(const struct record_turn *turn, const struct record_key *key)
+bool record_has_moved(const struct record_reconcile *reconcile, const struct record_key *key)
 {
-    struct text server = record_class_server(turn, key->claim.class_name);
+    struct text server = record_class_server(reconcile, key->claim.class_name);
     return server.len && key->claim.server.len && !text_equal(server, key->claim.server);
 }
 
@@ -151,154 +154,162 @@ bool record_is_recalled(const struct record_key *key)
     return key->receipt && key->receipt->is_recalled;
 }
 
-void record_attempt_hash(const struct record_turn *turn, uint8_t out[8])
+void record_attempt_hash(const struct record_reconcile *reconcile, uint8_t out[8])
 {
-    const struct object *object = turn->object;
+    const struct object *object = reconcile->object;
     struct text spec = object_spec(object);
     const uint64_t parts[4] = {digest_word(spec.at, spec.len), object->generation,
-                               object->deleted_s, turn->lane ? turn->lane->basis : 0};
+                               object->deleted_s,
+                               reconcile->backend ? reconcile->backend->basis : 0};
     uint64_t word = digest_word(parts, sizeof parts);
     memcpy(out, &word, sizeof word);
 }
 
-const char *record_key_name(const struct record_turn *turn, const struct dnsrecord_claim *claim)
+const char *record_key_name(const struct record_reconcile *reconcile,
+                            const struct dnsrecord_claim *claim)
 {
     struct text name;
-    if (!record_name_join(turn->arena, claim->domain, claim->subdomain, &name, NULL))
+    if (!record_name_join(reconcile->arena, claim->domain, claim->subdomain, &name, NULL))
         name = claim->domain;
-    return arena_printf(turn->arena, "%.*s %s", TEXT_ARGS(name), record_type_name(claim->type));
+    return arena_printf(reconcile->arena, "%.*s %s", TEXT_ARGS(name),
+                        record_type_name(claim->type));
 }
 
-const char *record_key_place(const struct record_turn *turn, const struct record_key *key)
+const char *record_key_place(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     if (key->label)
         return key->label;
-    return arena_printf(turn->arena, "%s at %.*s", record_key_name(turn, &key->claim),
+    return arena_printf(reconcile->arena, "%s at %.*s", record_key_name(reconcile, &key->claim),
                         TEXT_ARGS(key->claim.server));
 }
 
-int64_t record_orphan_ms(const struct record_turn *turn)
+int64_t record_orphan_ms(const struct record_reconcile *reconcile)
 {
-    int64_t deleted_ms = (int64_t)turn->object->deleted_s * 1000;
-    int64_t started_ms = turn->snapshot->started_ms;
-    return (deleted_ms > started_ms ? deleted_ms : started_ms) + turn->settings.orphan_after_ms;
+    int64_t deleted_ms = (int64_t)reconcile->object->deleted_s * 1000;
+    int64_t started_ms = reconcile->snapshot->started_ms;
+    return (deleted_ms > started_ms ? deleted_ms : started_ms) +
+           reconcile->settings.orphan_after_ms;
 }
 
-void record_wake_at(struct record_turn *turn, int64_t unix_ms)
+void record_wake_at(struct record_reconcile *reconcile, int64_t unix_ms)
 {
-    if (!turn->out->wake_ms || unix_ms < turn->out->wake_ms)
-        turn->out->wake_ms = unix_ms;
+    if (!reconcile->out->wake_ms || unix_ms < reconcile->out->wake_ms)
+        reconcile->out->wake_ms = unix_ms;
 }
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static void open_class(struct record_turn *turn)
+static void open_class(struct record_reconcile *reconcile)
 {
-    struct findings findings = {.arena = turn->arena};
-    turn->class_object = record_find_class(turn, turn->record.class_name);
-    if (!turn->class_object)
+    struct findings findings = {.arena = reconcile->arena};
+    reconcile->class_object = record_find_class(reconcile, reconcile->record.class_name);
+    if (!reconcile->class_object)
         return;
-    dnsclass_unpack(turn->arena, object_spec(turn->class_object), (struct text){0}, &turn->dnsclass,
-                    NULL);
-    dnsclass_check(turn->arena, &turn->dnsclass, &findings);
-    turn->class_faults = findings_join(&findings, FINDING_ERROR);
-    turn->server = dnsclass_server(turn->arena, &turn->dnsclass);
-    turn->lane = record_find_lane(turn, turn->record.class_name);
+    dnsclass_unpack(reconcile->arena, object_spec(reconcile->class_object), (struct text){0},
+                    &reconcile->dnsclass, NULL);
+    dnsclass_check(reconcile->arena, &reconcile->dnsclass, &findings);
+    reconcile->class_faults = findings_join(&findings, FINDING_ERROR);
+    reconcile->server = dnsclass_server(reconcile->arena, &reconcile->dnsclass);
+    reconcile->backend = record_find_backend(reconcile, reconcile->record.class_name);
 }
 
-static void open_spec(struct record_turn *turn)
+static void open_spec(struct record_reconcile *reconcile)
 {
-    struct findings findings = {.arena = turn->arena};
-    int64_t ttl_s = turn->class_object ? turn->dnsclass.default_ttl_s : DNSRECORD_TTL_DEFAULT;
-    turn->is_valid =
-        dnsrecord_resolve(turn->arena, &turn->record, (uint32_t)ttl_s, &turn->set, &findings);
-    turn->faults = findings_join(&findings, FINDING_ERROR);
-    if (turn->is_valid)
-        (void)record_name_join(turn->arena, turn->set.domain, turn->set.subdomain, &turn->fqdn,
-                               NULL);
+    struct findings findings = {.arena = reconcile->arena};
+    int64_t ttl_s =
+        reconcile->class_object ? reconcile->dnsclass.default_ttl_s : DNSRECORD_TTL_DEFAULT;
+    reconcile->is_valid = dnsrecord_resolve(reconcile->arena, &reconcile->record, (uint32_t)ttl_s,
+                                            &reconcile->set, &findings);
+    reconcile->faults = findings_join(&findings, FINDING_ERROR);
+    if (reconcile->is_valid)
+        (void)record_name_join(reconcile->arena, reconcile->set.domain, reconcile->set.subdomain,
+                               &reconcile->fqdn, NULL);
 }
 
 // An unreadable annotation, or none where something was sent: somebody removed it, or the object
 // comes from an operator that wrote none. The loser of a name has none either.
-static bool needs_rebuilding(const struct record_turn *turn)
+static bool needs_rebuilding(const struct record_reconcile *reconcile)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
-    if (turn->ours.has_broken_claims)
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
+    if (reconcile->ours.has_broken_claims)
         return true;
-    return turn->ours.claim_count == 0 && turn->object->has_finalizer && ready &&
+    return reconcile->ours.claim_count == 0 && reconcile->object->has_finalizer && ready &&
            ready->reason != REASON_CONFLICT;
 }
 
 // Did the operator that left this object send its spec? A status that says so is of another spec,
 // perhaps; a deletion asks all the same, as nobody will ask later.
-static bool was_sent_before(const struct record_turn *turn)
+static bool was_sent_before(const struct record_reconcile *reconcile)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
     bool is_ready = ready && ready->status == CONDITION_TRUE;
-    if (record_is_going(turn))
-        return turn->is_valid || turn->ours.has_broken_claims || is_ready || turn->ours.last_sync_s;
-    return !turn->is_valid && is_ready &&
-           turn->ours.observed_generation == (int64_t)turn->object->generation;
+    if (record_is_going(reconcile))
+        return reconcile->is_valid || reconcile->ours.has_broken_claims || is_ready ||
+               reconcile->ours.last_sync_s;
+    return !reconcile->is_valid && is_ready &&
+           reconcile->ours.observed_generation == (int64_t)reconcile->object->generation;
 }
 
 // Of the class as it is; where it is gone, of the one that lingers.
-static struct text last_server(const struct record_turn *turn)
+static struct text last_server(const struct record_reconcile *reconcile)
 {
-    const struct lane_view *lane = record_find_lane(turn, turn->record.class_name);
-    return turn->server.len || !lane ? turn->server : text_of(lane->book);
+    const struct backend_view *backend =
+        record_find_backend(reconcile, reconcile->record.class_name);
+    return reconcile->server.len || !backend ? reconcile->server : text_of(backend->registry);
 }
 
-static void add_key_of_spec(struct record_turn *turn)
+static void add_key_of_spec(struct record_reconcile *reconcile)
 {
     struct dnsrecord_claim claim;
-    const struct dnsrecord *record = &turn->record;
-    bool is_named = dnsrecord_claim_of(turn->arena, record, last_server(turn), &claim);
+    const struct dnsrecord *record = &reconcile->record;
+    bool is_named = dnsrecord_claim_of(reconcile->arena, record, last_server(reconcile), &claim);
     if (is_named && claim.server.len) {
-        record_add_key(turn, &claim);
+        record_add_key(reconcile, &claim);
         return;
     }
-    if (!record_is_going(turn) || turn->key_count)
+    if (!record_is_going(reconcile) || reconcile->key_count)
         return;
     if (!is_named)
         claim = (struct dnsrecord_claim){.class_name = record->class_name};
-    struct record_key *key = record_add_key(turn, &claim);
+    struct record_key *key = record_add_key(reconcile, &claim);
     key->is_claimed = false;
     key->is_leaving = true;
-    key->label = is_named
-                     ? arena_printf(turn->arena, "%s at the server of DNSClass %.*s",
-                                    record_key_name(turn, &claim), TEXT_ARGS(record->class_name))
-                     : arena_printf(turn->arena, "%.*s.%.*s %.*s", TEXT_ARGS(record->subdomain),
-                                    TEXT_ARGS(record->domain), TEXT_ARGS(record->type));
+    key->label =
+        is_named ? arena_printf(reconcile->arena, "%s at the server of DNSClass %.*s",
+                                record_key_name(reconcile, &claim), TEXT_ARGS(record->class_name))
+                 : arena_printf(reconcile->arena, "%.*s.%.*s %.*s", TEXT_ARGS(record->subdomain),
+                                TEXT_ARGS(record->domain), TEXT_ARGS(record->type));
 }
 
-static void open_keys(struct record_turn *turn)
+static void open_keys(struct record_reconcile *reconcile)
 {
-    for (size_t i = 0; i < turn->ours.claim_count; i++) {
-        struct record_key *key = record_add_key(turn, &turn->ours.claims[i]);
+    for (size_t i = 0; i < reconcile->ours.claim_count; i++) {
+        struct record_key *key = record_add_key(reconcile, &reconcile->ours.claims[i]);
         if (key)
             key->is_stored = true;
     }
-    if (!needs_rebuilding(turn))
+    if (!needs_rebuilding(reconcile))
         return;
-    turn->is_rebuilt = turn->ours.has_broken_claims;
-    for (size_t i = 0; i < turn->ours.applied_count; i++)
-        record_add_key(turn, &turn->ours.applied[i].key);
-    if (was_sent_before(turn))
-        add_key_of_spec(turn);
+    reconcile->is_rebuilt = reconcile->ours.has_broken_claims;
+    for (size_t i = 0; i < reconcile->ours.applied_count; i++)
+        record_add_key(reconcile, &reconcile->ours.applied[i].key);
+    if (was_sent_before(reconcile))
+        add_key_of_spec(reconcile);
 }
 
-static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
-                      struct verdict *out)
+static void reconcile_open(struct record_reconcile *reconcile, const struct snapshot *snapshot,
+                           struct decision *out)
 {
-    *turn = (struct record_turn){
+    *reconcile = (struct record_reconcile){
         .snapshot = snapshot, .arena = snapshot->arena, .object = snapshot->subject, .out = out};
-    turn->settings = snapshot->settings ? *(const struct dnsrecord_settings *)snapshot->settings
-                                        : dnsrecord_defaults;
-    dnsrecord_unpack(turn->arena, object_spec(turn->object), object_ours(turn->object),
-                     &turn->record, &turn->ours);
-    open_class(turn);
-    open_spec(turn);
-    open_keys(turn);
+    reconcile->settings = snapshot->settings
+                              ? *(const struct dnsrecord_settings *)snapshot->settings
+                              : dnsrecord_defaults;
+    dnsrecord_unpack(reconcile->arena, object_spec(reconcile->object),
+                     object_ours(reconcile->object), &reconcile->record, &reconcile->ours);
+    open_class(reconcile);
+    open_spec(reconcile);
+    open_keys(reconcile);
 }
 
 // ---- closing ------------------------------------------------------------------------------------
@@ -306,15 +317,15 @@ static void turn_open(struct record_turn *turn, const struct snapshot *snapshot,
 // Of two edits that no status tells of, one may have been sent and the other have taken it back. A
 // single one is the content at hand: if that was sent, it is what stands there or is sent again. A
 // key that it left for another may have been deleted for it.
-static bool has_missed_edits(const struct record_turn *turn, const struct record_key *key)
+static bool has_missed_edits(const struct record_reconcile *reconcile, const struct record_key *key)
 {
-    int64_t missed = (int64_t)turn->object->generation - turn->ours.observed_generation;
-    bool is_left = turn->wanted && key != turn->wanted;
+    int64_t missed = (int64_t)reconcile->object->generation - reconcile->ours.observed_generation;
+    bool is_left = reconcile->wanted && key != reconcile->wanted;
     return missed != 0 && (missed != 1 || is_left);
 }
 
 // Is what the status remembers still what stands there? Not if something may have been sent since.
-static bool is_trusted(const struct record_turn *turn, const struct record_key *key)
+static bool is_trusted(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     static const enum reason doubtful[] = {
         REASON_NONE,
@@ -325,10 +336,10 @@ static bool is_trusted(const struct record_turn *turn, const struct record_key *
         REASON_QUOTA_EXCEEDED,
         REASON_AUTHENTICATION_FAILED,
     };
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
     if (!key->applied || !key->is_stored || !ready ||
         !text_equal(key->applied->key.class_name, key->claim.class_name) ||
-        has_missed_edits(turn, key))
+        has_missed_edits(reconcile, key))
         return false;
     for (size_t i = 0; i < COUNT_OF(doubtful); i++)
         if (ready->reason == doubtful[i])
@@ -336,36 +347,37 @@ static bool is_trusted(const struct record_turn *turn, const struct record_key *
     return true;
 }
 
-static uint64_t epoch_of(const struct record_turn *turn)
+static uint64_t epoch_of(const struct record_reconcile *reconcile)
 {
-    const uint64_t parts[2] = {object_spec_hash(turn->object), turn->object->generation};
+    const uint64_t parts[2] = {object_spec_hash(reconcile->object), reconcile->object->generation};
     return hash_octets(parts, sizeof parts);
 }
 
 // The status says of one attempt only that it failed: of the deletion when the record stands or
 // goes, else of the upsert.
-static bool remembers_failure(const struct record_turn *turn, const struct record_key *key)
+static bool remembers_failure(const struct record_reconcile *reconcile,
+                              const struct record_key *key)
 {
     uint8_t hash[8];
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
-    if (!turn->ours.attempts || !turn->lane || !ready ||
-        !text_equal(key->claim.class_name, turn->record.class_name))
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
+    if (!reconcile->ours.attempts || !reconcile->backend || !ready ||
+        !text_equal(key->claim.class_name, reconcile->record.class_name))
         return false;
-    bool is_of_deletion = record_is_going(turn) || ready->status == CONDITION_TRUE;
-    record_attempt_hash(turn, hash);
-    return !memcmp(hash, turn->ours.attempt_hash, sizeof hash) &&
+    bool is_of_deletion = record_is_going(reconcile) || ready->status == CONDITION_TRUE;
+    record_attempt_hash(reconcile, hash);
+    return !memcmp(hash, reconcile->ours.attempt_hash, sizeof hash) &&
            key->intent == (is_of_deletion ? CLAIM_REMOVE : CLAIM_SET);
 }
 
-static void close_claim(struct record_turn *turn, const struct record_key *key)
+static void close_claim(struct record_reconcile *reconcile, const struct record_key *key)
 {
-    struct claim_want *want = verdict_add_claim(turn->out, turn->arena);
+    struct claim_want *want = decision_add_claim(reconcile->out, reconcile->arena);
     *want = (struct claim_want){
-        .lane = arena_printf(turn->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
-        .book = record_text(turn, key->claim.server),
+        .backend = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
+        .registry = record_text(reconcile, key->claim.server),
         .intent = key->intent,
         .is_held = key->is_held,
-        .epoch = epoch_of(turn),
+        .epoch = epoch_of(reconcile),
     };
     if (key->intent == CLAIM_SET)
         want->set = *key->content;
@@ -375,16 +387,16 @@ static void close_claim(struct record_turn *turn, const struct record_key *key)
     want->look_since_s = key->look_since_s;
     want->is_shown = key->intent == CLAIM_LOOK && key->look_since_s;
     if (key->intent == CLAIM_SET && key->claim.replaces.len)
-        want->replaces = record_text(turn, key->claim.replaces);
-    bool is_known = is_trusted(turn, key);
+        want->replaces = record_text(reconcile, key->claim.replaces);
+    bool is_known = is_trusted(reconcile, key);
     want->has_known = key->intent == CLAIM_SET && is_known;
     want->may_stand = key->is_stored && !is_known;
     if (want->has_known)
         memcpy(want->known, key->applied->hash, sizeof want->known);
-    if (!remembers_failure(turn, key))
+    if (!remembers_failure(reconcile, key))
         return;
-    want->attempts = turn->ours.attempts;
-    want->not_before_ms = turn->ours.next_attempt_s * 1000;
+    want->attempts = reconcile->ours.attempts;
+    want->not_before_ms = reconcile->ours.next_attempt_s * 1000;
 }
 
 static bool is_same_refusal(const struct dnsrecord_refusal *a, const struct dnsrecord_refusal *b)
@@ -402,74 +414,75 @@ static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecor
 
 // The annotation, when it is not what stands there; and always beside a finalizer that is added, as
 // both are one write.
-static void close_annotation(struct record_turn *turn)
+static void close_annotation(struct record_reconcile *reconcile)
 {
     struct dnsrecord_claim claims[RECORD_KEYS_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < turn->key_count && count < DNSRECORD_CLAIMS_MAX; i++)
-        if (!turn->keys[i].is_leaving)
-            claims[count++] = turn->keys[i].claim;
-    bool is_same = count == turn->ours.claim_count && !turn->ours.has_broken_claims;
+    for (size_t i = 0; i < reconcile->key_count && count < DNSRECORD_CLAIMS_MAX; i++)
+        if (!reconcile->keys[i].is_leaving)
+            claims[count++] = reconcile->keys[i].claim;
+    bool is_same = count == reconcile->ours.claim_count && !reconcile->ours.has_broken_claims;
     for (size_t i = 0; i < count && is_same; i++)
-        is_same = is_same_claim(&claims[i], &turn->ours.claims[i]);
-    if (is_same && turn->out->finalizer != FINALIZER_ADD)
+        is_same = is_same_claim(&claims[i], &reconcile->ours.claims[i]);
+    if (is_same && reconcile->out->finalizer != FINALIZER_ADD)
         return;
-    turn->out->marks[turn->out->mark_count++] = (struct verdict_mark){
+    reconcile->out->marks[reconcile->out->mark_count++] = (struct decision_mark){
         .key = DNSRECORD_CLAIMS,
-        .value = count ? dnsrecord_claims_encode(turn->arena, claims, count) : NULL,
+        .value = count ? dnsrecord_claims_encode(reconcile->arena, claims, count) : NULL,
     };
 }
 
-static bool has_key_to_guard(const struct record_turn *turn)
+static bool has_key_to_guard(const struct record_reconcile *reconcile)
 {
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (!turn->keys[i].is_leaving)
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (!reconcile->keys[i].is_leaving)
             return true;
     return false;
 }
 
 // Without finalizer and annotation nothing may be sent, nor may the object go.
-static void tell_refused(struct record_turn *turn)
+static void tell_refused(struct record_reconcile *reconcile)
 {
-    const struct error *refused = turn->snapshot->refused;
-    const char *what = turn->out->finalizer == FINALIZER_REMOVE
+    const struct error *refused = reconcile->snapshot->refused;
+    const char *what = reconcile->out->finalizer == FINALIZER_REMOVE
                            ? "nothing is left to do, but the API server keeps our finalizer"
                            : "the API server refuses finalizer and claims, so nothing is sent";
     if (refused)
-        record_tell(turn,
+        record_tell(reconcile,
                     refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
-                    arena_printf(turn->arena, "%s: %s", what, refused->text));
+                    arena_printf(reconcile->arena, "%s: %s", what, refused->text));
 }
 
-static void turn_close(struct record_turn *turn)
+static void reconcile_close(struct record_reconcile *reconcile)
 {
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (turn->keys[i].is_claimed)
-            close_claim(turn, &turn->keys[i]);
-    if (turn->out->finalizer == FINALIZER_LEAVE && !turn->object->is_lost) {
-        if (!turn->object->deleted_s && !turn->object->has_finalizer && has_key_to_guard(turn))
-            turn->out->finalizer = FINALIZER_ADD;
-        close_annotation(turn);
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (reconcile->keys[i].is_claimed)
+            close_claim(reconcile, &reconcile->keys[i]);
+    if (reconcile->out->finalizer == FINALIZER_LEAVE && !reconcile->object->is_lost) {
+        if (!reconcile->object->deleted_s && !reconcile->object->has_finalizer &&
+            has_key_to_guard(reconcile))
+            reconcile->out->finalizer = FINALIZER_ADD;
+        close_annotation(reconcile);
     }
-    tell_refused(turn);
-    record_tell_verdict(turn);
+    tell_refused(reconcile);
+    record_tell_decision(reconcile);
 }
 
-static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
     (void)model;
-    struct record_turn turn;
-    if (!snapshot->subject || !snapshot->gathers[0].is_synced)
+    struct record_reconcile reconcile;
+    if (!snapshot->subject || !snapshot->inputs[0].is_synced)
         return;
-    turn_open(&turn, snapshot, out);
-    if (record_is_going(&turn))
-        record_gone(&turn);
+    reconcile_open(&reconcile, snapshot, out);
+    if (record_is_going(&reconcile))
+        record_gone(&reconcile);
     else
-        record_live(&turn);
-    turn_close(&turn);
+        record_live(&reconcile);
+    reconcile_close(&reconcile);
 }
 
-// ---- gathers ------------------------------------------------------------------------------------
+// ---- inputs -------------------------------------------------------------------------------------
 
 static bool is_first_with_class(const struct dnsrecord *record, const struct dnsrecord_ours *ours,
                                 size_t at)
@@ -498,15 +511,15 @@ static void want_classes(const struct object *subject, struct strings *out)
     want_names(subject, out, "");
 }
 
-static void want_lanes(const struct object *subject, struct strings *out)
+static void want_backends(const struct object *subject, struct strings *out)
 {
     want_names(subject, out, "class-");
 }
 
-static const struct gather gathers[] = {
-    {.kind = &dnsclass_kind, .wants = want_classes},
+static const struct input inputs[] = {
+    {.kind = &dnsclass_kind, .lookup_keys = want_classes},
 };
-static const struct lane_gather lanes = {.wants = want_lanes};
+static const struct backend_input backends = {.lookup_keys = want_backends};
 
 static const struct controller_metric metrics[] = {
     {.name = "signpost_dnsrecords",
@@ -547,9 +560,9 @@ const struct controller dnsrecord_controller = {
     .name = "dnsrecord",
     .kind = &dnsrecord_kind,
     .finalizer = DNSRECORD_FINALIZER,
-    .gathers = gathers,
-    .gather_count = COUNT_OF(gathers),
-    .lanes = &lanes,
+    .inputs = inputs,
+    .input_count = COUNT_OF(inputs),
+    .backends = &backends,
     .is_default = true,
     .decide = decide,
     .outward_reasons = outward_reasons,

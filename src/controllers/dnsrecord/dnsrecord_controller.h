@@ -2,7 +2,7 @@
 
 #include "engine/controller.h"
 
-// DNSRecord: claims the record's key, sends it through the lane of its class, follows changes of
+// DNSRecord: claims the record's key, sends it through the backend of its class, follows changes of
 // name, type, class and server without leaving anything behind, and deletes it in the end.
 
 extern const struct controller dnsrecord_controller;

@@ -1,4 +1,4 @@
-#include "controllers/dnsrecord/record_turn.h"
+#include "controllers/dnsrecord/record_reconcile.h"
 
 // What stands at a key at its server: asked before a change that has to delete first, so that the
 // old data can be put back, and before our first write of a key, if the class has it so.
@@ -16,14 +16,16 @@ enum {
 // ---- waiting ------------------------------------------------------------------------------------
 
 // Since when the server is being waited for; 0: not known, then nothing is said.
-static int64_t waiting_since_ms(const struct record_turn *turn, const struct record_key *key)
+static int64_t waiting_since_ms(const struct record_reconcile *reconcile,
+                                const struct record_key *key)
 {
-    if (conditions_find(&turn->ours.conditions, "Ready"))
+    if (conditions_find(&reconcile->ours.conditions, "Ready"))
         return 0;
     if (key->receipt && key->receipt->since_ms)
         return key->receipt->since_ms;
-    int64_t created_ms = (int64_t)turn->object->created_s * 1000;
-    return created_ms > turn->snapshot->started_ms ? created_ms : turn->snapshot->started_ms;
+    int64_t created_ms = (int64_t)reconcile->object->created_s * 1000;
+    return created_ms > reconcile->snapshot->started_ms ? created_ms
+                                                        : reconcile->snapshot->started_ms;
 }
 
 // The longer it took so far, the later: 1 s, 2 s, 4 s ...
@@ -34,20 +36,20 @@ static int64_t next_look_ms(int64_t waited_ms)
     return 2 * waited_ms < IN_LINE_MS ? 2 * waited_ms : IN_LINE_MS;
 }
 
-void record_tell_waiting(struct record_turn *turn, const struct record_key *key)
+void record_tell_waiting(struct record_reconcile *reconcile, const struct record_key *key)
 {
-    int64_t since_ms = waiting_since_ms(turn, key);
+    int64_t since_ms = waiting_since_ms(reconcile, key);
     if (!since_ms)
         return;
-    int64_t waited_ms = turn->snapshot->now_ms - since_ms;
+    int64_t waited_ms = reconcile->snapshot->now_ms - since_ms;
     // Among thousands of others it is not the server that keeps it waiting.
     bool is_in_line = key->receipt && key->receipt->is_in_line;
     if (waited_ms >= (is_in_line ? IN_LINE_MS : PENDING_MS))
-        record_tell(
-            turn, REASON_PENDING,
-            arena_printf(turn->arena, "%s has not answered yet", record_text(turn, turn->server)));
+        record_tell(reconcile, REASON_PENDING,
+                    arena_printf(reconcile->arena, "%s has not answered yet",
+                                 record_text(reconcile, reconcile->server)));
     else
-        record_wake_at(turn, since_ms + next_look_ms(waited_ms));
+        record_wake_at(reconcile, since_ms + next_look_ms(waited_ms));
 }
 
 // ---- what stood at an old key before a change that deletes first --------------------------------
@@ -61,20 +63,23 @@ static size_t octets_of(const struct record_set *set)
 }
 
 // What the last spec that was settled came to; NULL when this process saw none of this key.
-static const struct record_set *sent_last(struct record_turn *turn, const struct record_key *old)
+static const struct record_set *sent_last(struct record_reconcile *reconcile,
+                                          const struct record_key *old)
 {
     struct dnsrecord before;
-    struct findings findings = {.arena = turn->arena};
-    const struct object *object = turn->snapshot->previous;
+    struct findings findings = {.arena = reconcile->arena};
+    const struct object *object = reconcile->snapshot->previous;
     if (!object)
         return NULL;
-    dnsrecord_unpack(turn->arena, object_spec(object), (struct text){0}, &before, NULL);
-    const struct object *class_object = record_find_class(turn, before.class_name);
+    dnsrecord_unpack(reconcile->arena, object_spec(object), (struct text){0}, &before, NULL);
+    const struct object *class_object = record_find_class(reconcile, before.class_name);
     struct dnsclass dnsclass = {.default_ttl_s = DNSRECORD_TTL_DEFAULT};
     if (class_object)
-        dnsclass_unpack(turn->arena, object_spec(class_object), (struct text){0}, &dnsclass, NULL);
-    struct record_set *was = arena_new_of(turn->arena, struct record_set);
-    if (!dnsrecord_resolve(turn->arena, &before, (uint32_t)dnsclass.default_ttl_s, was, &findings))
+        dnsclass_unpack(reconcile->arena, object_spec(class_object), (struct text){0}, &dnsclass,
+                        NULL);
+    struct record_set *was = arena_new_of(reconcile->arena, struct record_set);
+    if (!dnsrecord_resolve(reconcile->arena, &before, (uint32_t)dnsclass.default_ttl_s, was,
+                           &findings))
         return NULL;
     struct dnsrecord_claim key = {.server = old->claim.server,
                                   .type = was->type,
@@ -86,26 +91,27 @@ static const struct record_set *sent_last(struct record_turn *turn, const struct
 }
 
 // A server that lists what it can do may leave reading out; one that lists nothing is asked.
-static bool is_readable(const struct record_turn *turn, const struct record_key *old)
+static bool is_readable(const struct record_reconcile *reconcile, const struct record_key *old)
 {
-    const struct lane_view *lane = record_find_lane(turn, old->claim.class_name);
-    if (!lane || !lane->is_open || lane->fault.fault != FAULT_NONE ||
-        !text_is(old->claim.server, lane->book) || !record_may_send(turn, old))
+    const struct backend_view *backend = record_find_backend(reconcile, old->claim.class_name);
+    if (!backend || !backend->is_open || backend->fault.fault != FAULT_NONE ||
+        !text_is(old->claim.server, backend->registry) || !record_may_send(reconcile, old))
         return false;
     const struct value *offers =
-        lane->is_answer_ok ? value_find(lane->answer, "capabilities") : NULL;
+        backend->is_answer_ok ? value_find(backend->answer, "capabilities") : NULL;
     return !offers || value_bool_at(offers, "get", false);
 }
 
 // A server tells as much as it likes, and may leave the TTL out.
-static const struct record_set *found_there(struct record_turn *turn, const struct record_key *old)
+static const struct record_set *found_there(struct record_reconcile *reconcile,
+                                            const struct record_key *old)
 {
     if (!old->receipt->found)
         return NULL;
-    struct record_set *found = arena_new_of(turn->arena, struct record_set);
+    struct record_set *found = arena_new_of(reconcile->arena, struct record_set);
     *found = *old->receipt->found;
     if (found->ttl_s == 0)
-        found->ttl_s = (uint32_t)turn->dnsclass.default_ttl_s;
+        found->ttl_s = (uint32_t)reconcile->dnsclass.default_ttl_s;
     return found;
 }
 
@@ -116,7 +122,7 @@ static bool is_unwilling(const struct receipt *receipt)
 }
 
 // The server is asked what stands there. False until it has answered.
-static bool look(struct record_turn *turn, struct record_key *old)
+static bool look(struct record_reconcile *reconcile, struct record_key *old)
 {
     const struct receipt *receipt = old->receipt;
     bool is_asked = receipt && receipt->intent == CLAIM_LOOK;
@@ -124,9 +130,9 @@ static bool look(struct record_turn *turn, struct record_key *old)
     if (is_asked && (record_is_settled(old) || is_unwilling(receipt)))
         return true;
     if (is_asked && receipt->attempts)
-        record_tell_failure(turn, receipt, "reading what stands there before the change: ");
+        record_tell_failure(reconcile, receipt, "reading what stands there before the change: ");
     else
-        record_tell_waiting(turn, old);
+        record_tell_waiting(reconcile, old);
     return false;
 }
 
@@ -135,13 +141,13 @@ static const struct record_set *short_enough(const struct record_set *set)
     return set && octets_of(set) <= WAS_OCTETS_MAX ? set : NULL;
 }
 
-bool record_learn_was(struct record_turn *turn, struct record_key *old)
+bool record_learn_was(struct record_reconcile *reconcile, struct record_key *old)
 {
-    const struct record_set *was = sent_last(turn, old);
-    if (!was && is_readable(turn, old)) {
-        if (!look(turn, old))
+    const struct record_set *was = sent_last(reconcile, old);
+    if (!was && is_readable(reconcile, old)) {
+        if (!look(reconcile, old))
             return false;
-        was = found_there(turn, old);
+        was = found_there(reconcile, old);
     }
     old->claim.was = short_enough(was);
     return true;
@@ -152,74 +158,78 @@ bool record_learn_was(struct record_turn *turn, struct record_key *old)
 enum preflight { PREFLIGHT_OFF, PREFLIGHT_WARN, PREFLIGHT_REFUSE, PREFLIGHT_UNKNOWN };
 
 // What the server said it offers, be it in an earlier life; NULL: it said nothing of the kind.
-static const struct value *offers_of(const struct record_turn *turn)
+static const struct value *offers_of(const struct record_reconcile *reconcile)
 {
-    const struct lane_view *lane = turn->lane;
-    if (!lane || !text_is(turn->server, lane->book))
+    const struct backend_view *backend = reconcile->backend;
+    if (!backend || !text_is(reconcile->server, backend->registry))
         return NULL;
-    return value_find(lane->is_answer_ok ? lane->answer : lane->known, "capabilities");
+    return value_find(backend->is_answer_ok ? backend->answer : backend->known, "capabilities");
 }
 
-static enum preflight preflight_by_default(const struct record_turn *turn)
+static enum preflight preflight_by_default(const struct record_reconcile *reconcile)
 {
-    const struct lane_view *lane = turn->lane;
-    if (value_bool_at(offers_of(turn), "get", false))
+    const struct backend_view *backend = reconcile->backend;
+    if (value_bool_at(offers_of(reconcile), "get", false))
         return PREFLIGHT_WARN;
-    return !lane || (lane->is_learning && !lane->answered_s) ? PREFLIGHT_UNKNOWN : PREFLIGHT_OFF;
+    return !backend || (backend->is_learning && !backend->answered_s) ? PREFLIGHT_UNKNOWN
+                                                                      : PREFLIGHT_OFF;
 }
 
 // A server that lists what it can do may leave reading out; one that lists nothing is asked.
-static bool is_unreadable(const struct record_turn *turn)
+static bool is_unreadable(const struct record_reconcile *reconcile)
 {
-    const struct value *offers = offers_of(turn);
+    const struct value *offers = offers_of(reconcile);
     return offers && !value_bool_at(offers, "get", false);
 }
 
-static enum preflight preflight_of(const struct record_turn *turn)
+static enum preflight preflight_of(const struct record_reconcile *reconcile)
 {
-    struct text choice = turn->dnsclass.preflight;
+    struct text choice = reconcile->dnsclass.preflight;
     if (!choice.len)
-        return preflight_by_default(turn);
+        return preflight_by_default(reconcile);
     if (text_is(choice, "Refuse"))
         return PREFLIGHT_REFUSE;
-    return text_is(choice, "Off") || is_unreadable(turn) ? PREFLIGHT_OFF : PREFLIGHT_WARN;
+    return text_is(choice, "Off") || is_unreadable(reconcile) ? PREFLIGHT_OFF : PREFLIGHT_WARN;
 }
 
 // An earlier operator of this API sent it: what stands there is the record's.
-static bool is_taken_over(const struct record_turn *turn)
+static bool is_taken_over(const struct record_reconcile *reconcile)
 {
-    const struct condition *ready = conditions_find(&turn->ours.conditions, "Ready");
-    return turn->object->has_finalizer && ready && ready->status == CONDITION_TRUE &&
-           !turn->ours.applied_count;
+    const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
+    return reconcile->object->has_finalizer && ready && ready->status == CONDITION_TRUE &&
+           !reconcile->ours.applied_count;
 }
 
 // Nothing of ours can stand there: neither from this object nor at that name from its other keys.
-static bool is_first_write(const struct record_turn *turn, const struct record_key *wanted)
+static bool is_first_write(const struct record_reconcile *reconcile,
+                           const struct record_key *wanted)
 {
-    if (wanted->is_stored || wanted->applied || is_taken_over(turn))
+    if (wanted->is_stored || wanted->applied || is_taken_over(reconcile))
         return false;
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (&turn->keys[i] != wanted && record_excludes(turn, &turn->keys[i], wanted))
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (&reconcile->keys[i] != wanted &&
+            record_excludes(reconcile, &reconcile->keys[i], wanted))
             return false;
     return true;
 }
 
 // What the server left out counts as equal.
-static bool is_other_data(const struct record_turn *turn, const struct record_set *found)
+static bool is_other_data(const struct record_reconcile *reconcile, const struct record_set *found)
 {
     struct record_set there = *found;
     if (!there.ttl_s)
-        there.ttl_s = turn->set.ttl_s;
+        there.ttl_s = reconcile->set.ttl_s;
     if (there.priority < 0)
-        there.priority = turn->set.priority;
+        there.priority = reconcile->set.priority;
     if (there.weight < 0)
-        there.weight = turn->set.weight;
+        there.weight = reconcile->set.weight;
     if (there.port < 0)
-        there.port = turn->set.port;
-    return !record_set_equal(&there, &turn->set);
+        there.port = reconcile->set.port;
+    return !record_set_equal(&there, &reconcile->set);
 }
 
-static struct text describe(const struct record_turn *turn, const struct record_set *found)
+static struct text describe(const struct record_reconcile *reconcile,
+                            const struct record_set *found)
 {
     AUTO_BUFFER out = {0};
     AUTO_BUFFER clean = {0};
@@ -236,14 +246,15 @@ static struct text describe(const struct record_turn *turn, const struct record_
         buffer_add_text(&clean, "...");
     if (found->ttl_s)
         buffer_printf(&clean, " (TTL %u)", found->ttl_s);
-    return text_of(arena_copy(turn->arena, clean.at ? clean.at : "", clean.len));
+    return text_of(arena_copy(reconcile->arena, clean.at ? clean.at : "", clean.len));
 }
 
 // True when the answer is there and is young enough.
-static bool has_looked(struct record_turn *turn, struct record_key *wanted, int64_t good_for_s)
+static bool has_looked(struct record_reconcile *reconcile, struct record_key *wanted,
+                       int64_t good_for_s)
 {
     const struct receipt *receipt = wanted->receipt;
-    int64_t now_s = turn->snapshot->now_ms / 1000;
+    int64_t now_s = reconcile->snapshot->now_ms / 1000;
     wanted->intent = CLAIM_LOOK;
     wanted->is_held = false;
     wanted->look_since_s = now_s - good_for_s + 1;
@@ -252,77 +263,80 @@ static bool has_looked(struct record_turn *turn, struct record_key *wanted, int6
                      is_unwilling(receipt)))
         return true;
     if (is_asked && receipt->attempts)
-        record_tell_failure(turn, receipt, "reading what stands there before the first write: ");
+        record_tell_failure(reconcile, receipt,
+                            "reading what stands there before the first write: ");
     else
-        record_tell_waiting(turn, wanted);
+        record_tell_waiting(reconcile, wanted);
     return false;
 }
 
-static void warn_of_replacement(struct record_turn *turn, struct record_key *wanted,
+static void warn_of_replacement(struct record_reconcile *reconcile, struct record_key *wanted,
                                 const struct record_set *found)
 {
-    wanted->claim.replaces = describe(turn, found);
-    record_note_key(turn, wanted, true, EVENT_RECORD_ADOPTED,
-                    arena_printf(turn->arena,
+    wanted->claim.replaces = describe(reconcile, found);
+    record_note_key(reconcile, wanted, true, EVENT_RECORD_ADOPTED,
+                    arena_printf(reconcile->arena,
                                  "was not ours: %.*s stood there before the first write, and is "
                                  "replaced",
                                  TEXT_ARGS(wanted->claim.replaces)));
-    record_tell_line(turn, LOG_WARN, "record replaces what is not ours");
+    record_tell_line(reconcile, LOG_WARN, "record replaces what is not ours");
 }
 
-static bool refuse_to_replace(struct record_turn *turn, struct record_key *wanted,
+static bool refuse_to_replace(struct record_reconcile *reconcile, struct record_key *wanted,
                               const struct record_set *found)
 {
-    record_wake_at(turn, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
-    record_tell(turn, REASON_CONFLICT,
-                arena_printf(turn->arena,
+    record_wake_at(reconcile, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
+    record_tell(reconcile, REASON_CONFLICT,
+                arena_printf(reconcile->arena,
                              "%s is not ours: %.*s stands there, and DNSClass %.*s has the "
                              "preflight Refuse",
-                             record_key_place(turn, wanted), TEXT_ARGS(describe(turn, found)),
-                             TEXT_ARGS(turn->record.class_name)));
+                             record_key_place(reconcile, wanted),
+                             TEXT_ARGS(describe(reconcile, found)),
+                             TEXT_ARGS(reconcile->record.class_name)));
     return false;
 }
 
-static bool refuse_blindly(struct record_turn *turn)
+static bool refuse_blindly(struct record_reconcile *reconcile)
 {
-    record_tell(turn, REASON_INVALID_CONFIGURATION,
-                arena_printf(turn->arena,
+    record_tell(reconcile, REASON_INVALID_CONFIGURATION,
+                arena_printf(reconcile->arena,
                              "DNSClass %.*s can't be used: its preflight is Refuse, and the server "
                              "does not tell what stands there",
-                             TEXT_ARGS(turn->record.class_name)));
+                             TEXT_ARGS(reconcile->record.class_name)));
     return false;
 }
 
 // False: what stands there keeps us from writing, or is still to be read.
-static bool judge_found(struct record_turn *turn, struct record_key *wanted, enum preflight mode)
+static bool judge_found(struct record_reconcile *reconcile, struct record_key *wanted,
+                        enum preflight mode)
 {
     const struct receipt *receipt = wanted->receipt;
     const struct record_set *found = receipt->intent == CLAIM_LOOK ? receipt->found : NULL;
-    bool is_other = found && is_other_data(turn, found);
+    bool is_other = found && is_other_data(reconcile, found);
     bool is_refused = is_other && mode == PREFLIGHT_REFUSE;
-    if (!has_looked(turn, wanted, is_refused ? LOOK_REFUSED_S : LOOK_GOOD_S))
+    if (!has_looked(reconcile, wanted, is_refused ? LOOK_REFUSED_S : LOOK_GOOD_S))
         return false;
     if (is_refused)
-        return refuse_to_replace(turn, wanted, found);
+        return refuse_to_replace(reconcile, wanted, found);
     if (mode == PREFLIGHT_REFUSE && (receipt->is_uncertain || is_unwilling(receipt)))
-        return refuse_blindly(turn);
+        return refuse_blindly(reconcile);
     if (is_other)
-        warn_of_replacement(turn, wanted, found);
+        warn_of_replacement(reconcile, wanted, found);
     return true;
 }
 
-bool record_is_clear_to_write(struct record_turn *turn, struct record_key *wanted)
+bool record_is_clear_to_write(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    if (!is_first_write(turn, wanted))
+    if (!is_first_write(reconcile, wanted))
         return true;
-    enum preflight mode = preflight_of(turn);
+    enum preflight mode = preflight_of(reconcile);
     if (mode == PREFLIGHT_OFF || (wanted->receipt && wanted->receipt->is_heir))
         return true;
     wanted->is_leaving = true;
     if (mode == PREFLIGHT_UNKNOWN || !wanted->receipt)
         return false;
-    if (mode == PREFLIGHT_REFUSE && is_unreadable(turn))
-        return refuse_blindly(turn);
-    wanted->is_leaving = !judge_found(turn, wanted, mode);
+    if (mode == PREFLIGHT_REFUSE && is_unreadable(reconcile))
+        return refuse_blindly(reconcile);
+    wanted->is_leaving = !judge_found(reconcile, wanted, mode);
     return !wanted->is_leaving;
 }

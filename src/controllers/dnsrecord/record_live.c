@@ -1,193 +1,199 @@
 #include "base/must.h"
-#include "controllers/dnsrecord/record_turn.h"
+#include "controllers/dnsrecord/record_reconcile.h"
 #include "dns/plan.h"
 
 // A record that is to exist: claim its key, send it, and deal with the keys that it had before.
 
 // ---- what keeps a record from being sent --------------------------------------------------------
 
-static bool refuse_paused(struct record_turn *turn)
+static bool refuse_paused(struct record_reconcile *reconcile)
 {
-    if (!turn->record.is_paused)
+    if (!reconcile->record.is_paused)
         return false;
-    record_tell(turn, REASON_PAUSED,
+    record_tell(reconcile, REASON_PAUSED,
                 "paused by the annotation dns.homelab.mortenolsen.pro/paused: "
                 "remove it to go on");
     return true;
 }
 
-static bool refuse_invalid(struct record_turn *turn)
+static bool refuse_invalid(struct record_reconcile *reconcile)
 {
-    if (turn->is_valid)
+    if (reconcile->is_valid)
         return false;
-    record_tell(turn, REASON_VALIDATION_FAILED, turn->faults);
+    record_tell(reconcile, REASON_VALIDATION_FAILED, reconcile->faults);
     return true;
 }
 
-static bool refuse_classless(struct record_turn *turn)
+static bool refuse_classless(struct record_reconcile *reconcile)
 {
-    if (turn->class_object)
+    if (reconcile->class_object)
         return false;
-    record_tell(turn, REASON_DNS_CLASS_NOT_FOUND,
-                arena_printf(turn->arena,
+    record_tell(reconcile, REASON_DNS_CLASS_NOT_FOUND,
+                arena_printf(reconcile->arena,
                              "DNSClass %.*s does not exist: create it or change "
                              "spec.dnsClassRef.name",
-                             TEXT_ARGS(turn->record.class_name)));
+                             TEXT_ARGS(reconcile->record.class_name)));
     return true;
 }
 
-static bool refuse_bad_class(struct record_turn *turn)
+static bool refuse_bad_class(struct record_reconcile *reconcile)
 {
-    if (!turn->class_faults && turn->server.len)
+    if (!reconcile->class_faults && reconcile->server.len)
         return false;
-    record_tell(turn, REASON_INVALID_CONFIGURATION,
-                arena_printf(turn->arena, "DNSClass %.*s can't be used: %s",
-                             TEXT_ARGS(turn->record.class_name),
-                             turn->class_faults ? turn->class_faults : "it has no server"));
+    record_tell(
+        reconcile, REASON_INVALID_CONFIGURATION,
+        arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
+                     TEXT_ARGS(reconcile->record.class_name),
+                     reconcile->class_faults ? reconcile->class_faults : "it has no server"));
     return true;
 }
 
-static const struct value *offer_of(const struct record_turn *turn, const char *key)
+static const struct value *offer_of(const struct record_reconcile *reconcile, const char *key)
 {
-    const struct lane_view *lane = turn->lane;
-    if (!lane || !lane->is_answer_ok || !text_is(turn->server, lane->book))
+    const struct backend_view *backend = reconcile->backend;
+    if (!backend || !backend->is_answer_ok || !text_is(reconcile->server, backend->registry))
         return NULL;
-    return value_find(value_find(lane->answer, "capabilities"), key);
+    return value_find(value_find(backend->answer, "capabilities"), key);
 }
 
-static bool refuse_type(struct record_turn *turn)
+static bool refuse_type(struct record_reconcile *reconcile)
 {
-    const struct value *types = offer_of(turn, "types");
-    const char *type = record_type_name(turn->set.type);
+    const struct value *types = offer_of(reconcile, "types");
+    const char *type = record_type_name(reconcile->set.type);
     if (value_count(types) == 0 || types->type != VALUE_LIST)
         return false;
     value_each (item, types)
         if (text_is(value_text(item), type))
             return false;
-    record_tell(turn, REASON_VALIDATION_FAILED,
-                arena_printf(turn->arena, "server offers no type %s", type));
+    record_tell(reconcile, REASON_VALIDATION_FAILED,
+                arena_printf(reconcile->arena, "server offers no type %s", type));
     return true;
 }
 
-static bool refuse_zone(struct record_turn *turn)
+static bool refuse_zone(struct record_reconcile *reconcile)
 {
-    const struct value *zones = offer_of(turn, "zones");
+    const struct value *zones = offer_of(reconcile, "zones");
     struct text zone;
     if (value_count(zones) == 0 || zones->type != VALUE_LIST)
         return false;
     value_each (item, zones)
-        if (domain_normalise(turn->arena, value_text(item), &zone, NULL) &&
-            name_is_within(turn->fqdn, zone))
+        if (domain_normalise(reconcile->arena, value_text(item), &zone, NULL) &&
+            name_is_within(reconcile->fqdn, zone))
             return false;
-    record_tell(turn, REASON_VALIDATION_FAILED,
-                arena_printf(turn->arena, "server serves no zone of %.*s", TEXT_ARGS(turn->fqdn)));
+    record_tell(reconcile, REASON_VALIDATION_FAILED,
+                arena_printf(reconcile->arena, "server serves no zone of %.*s",
+                             TEXT_ARGS(reconcile->fqdn)));
     return true;
 }
 
 // The first that refuses tells why.
-static bool (*const refusals[])(struct record_turn *) = {
+static bool (*const refusals[])(struct record_reconcile *) = {
     refuse_paused, refuse_invalid, refuse_classless, refuse_bad_class, refuse_type, refuse_zone,
 };
 
-static bool is_refused(struct record_turn *turn)
+static bool is_refused(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < COUNT_OF(refusals); i++)
-        if (refusals[i](turn))
+        if (refusals[i](reconcile))
             return true;
     return false;
 }
 
 // ---- keys that the record had before ------------------------------------------------------------
 
-static bool is_same_name(const struct record_turn *turn, const struct dnsrecord_claim *a,
+static bool is_same_name(const struct record_reconcile *reconcile, const struct dnsrecord_claim *a,
                          const struct dnsrecord_claim *b)
 {
     struct text left, right;
-    return record_name_join(turn->arena, a->domain, a->subdomain, &left, NULL) &&
-           record_name_join(turn->arena, b->domain, b->subdomain, &right, NULL) &&
+    return record_name_join(reconcile->arena, a->domain, a->subdomain, &left, NULL) &&
+           record_name_join(reconcile->arena, b->domain, b->subdomain, &right, NULL) &&
            text_equal(left, right);
 }
 
-bool record_excludes(const struct record_turn *turn, const struct record_key *old,
+bool record_excludes(const struct record_reconcile *reconcile, const struct record_key *old,
                      const struct record_key *wanted)
 {
     return text_equal(old->claim.server, wanted->claim.server) &&
            plan_excludes(old->claim.type, wanted->claim.type) &&
-           is_same_name(turn, &old->claim, &wanted->claim);
+           is_same_name(reconcile, &old->claim, &wanted->claim);
 }
 
 // Nobody can delete it any more, and the time to wait for class and Secret is over.
-static bool is_out_of_reach(struct record_turn *turn, const struct record_key *old)
+static bool is_out_of_reach(struct record_reconcile *reconcile, const struct record_key *old)
 {
-    const struct lane_view *lane = record_find_lane(turn, old->claim.class_name);
-    bool has_lane =
-        lane && (lane->is_open || lane->is_lingering) && text_is(old->claim.server, lane->book);
-    if (record_find_class(turn, old->claim.class_name) || has_lane)
+    const struct backend_view *backend = record_find_backend(reconcile, old->claim.class_name);
+    bool has_backend = backend && (backend->is_open || backend->is_lingering) &&
+                       text_is(old->claim.server, backend->registry);
+    if (record_find_class(reconcile, old->claim.class_name) || has_backend)
         return false;
-    int64_t until_ms = record_orphan_ms(turn);
-    if (turn->snapshot->now_ms >= until_ms)
+    int64_t until_ms = record_orphan_ms(reconcile);
+    if (reconcile->snapshot->now_ms >= until_ms)
         return true;
-    record_wake_at(turn, until_ms);
+    record_wake_at(reconcile, until_ms);
     return false;
 }
 
-static void remove_old(struct record_turn *turn, struct record_key *old, bool may_leave)
+static void remove_old(struct record_reconcile *reconcile, struct record_key *old, bool may_leave)
 {
     old->intent = CLAIM_REMOVE;
-    old->is_held = !record_may_send(turn, old);
+    old->is_held = !record_may_send(reconcile, old);
     if (record_is_settled(old) && may_leave) {
         old->is_leaving = true;
         if (old->receipt->is_uncertain)
-            record_note_key(turn, old, true, EVENT_DELETE_UNCERTAIN,
+            record_note_key(reconcile, old, true, EVENT_DELETE_UNCERTAIN,
                             "may still exist: the server's answer to its "
                             "deletion was unclear");
-    } else if (is_out_of_reach(turn, old)) {
+    } else if (is_out_of_reach(reconcile, old)) {
         old->is_leaving = true;
-        record_note_key(turn, old, true, EVENT_RECORD_ORPHANED,
+        record_note_key(reconcile, old, true, EVENT_RECORD_ORPHANED,
                         "may still exist: its class is gone");
     }
 }
 
-static void follow(struct record_turn *turn, struct record_key *old, struct record_key *wanted)
+static void follow(struct record_reconcile *reconcile, struct record_key *old,
+                   struct record_key *wanted)
 {
     bool is_done = record_is_settled(wanted);
     old->claim.refusal = NULL;
-    if (record_has_moved(turn, old)) {
+    if (record_has_moved(reconcile, old)) {
         old->is_leaving = is_done;
         return;
     }
-    if (record_excludes(turn, old, wanted) || is_done)
-        remove_old(turn, old, is_done);
+    if (record_excludes(reconcile, old, wanted) || is_done)
+        remove_old(reconcile, old, is_done);
 }
 
 // ---- the key of the spec ------------------------------------------------------------------------
 
-static const char *holder_of(const struct record_turn *turn, const struct receipt *receipt)
+static const char *holder_of(const struct record_reconcile *reconcile,
+                             const struct receipt *receipt)
 {
     struct text holder = receipt->holder;
-    bool is_near = text_equal(receipt->holder_namespace, turn->snapshot->namespace_);
-    if (!is_near && !turn->settings.conflict_names)
+    bool is_near = text_equal(receipt->holder_namespace, reconcile->snapshot->namespace_);
+    if (!is_near && !reconcile->settings.conflict_names)
         return "an object of another namespace";
     if (text_starts(holder, "DNSRecord "))
         holder = (struct text){holder.at + 10, holder.len - 10};
-    return record_text(turn, holder);
+    return record_text(reconcile, holder);
 }
 
 // The loser sends nothing; what else it has stays, the lost key is dropped without a deletion.
-static void lose(struct record_turn *turn, struct record_key *wanted)
+static void lose(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     wanted->is_leaving = !record_is_in_way(wanted);
     wanted->is_held = true;
-    record_tell(turn, REASON_CONFLICT,
-                arena_printf(turn->arena, "%s is held by %s", record_key_name(turn, &wanted->claim),
-                             holder_of(turn, wanted->receipt)));
+    record_tell(reconcile, REASON_CONFLICT,
+                arena_printf(reconcile->arena, "%s is held by %s",
+                             record_key_name(reconcile, &wanted->claim),
+                             holder_of(reconcile, wanted->receipt)));
 }
 
-static struct record_key *find_youngest(struct record_turn *turn, const struct record_key *wanted)
+static struct record_key *find_youngest(struct record_reconcile *reconcile,
+                                        const struct record_key *wanted)
 {
     struct record_key *youngest = NULL;
-    for (size_t i = 0; i < turn->key_count; i++) {
-        struct record_key *key = &turn->keys[i];
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key->is_leaving)
             continue;
         int64_t time_s = key->applied ? key->applied->time_s : -1;
@@ -198,155 +204,158 @@ static struct record_key *find_youngest(struct record_turn *turn, const struct r
 }
 
 // The annotation is full: older names go first, the last one that was served stays.
-static void make_room(struct record_turn *turn, struct record_key *wanted)
+static void make_room(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    const struct record_key *youngest = find_youngest(turn, wanted);
+    const struct record_key *youngest = find_youngest(reconcile, wanted);
     wanted->is_leaving = true;
     wanted->is_held = true;
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (&turn->keys[i] != wanted && &turn->keys[i] != youngest)
-            remove_old(turn, &turn->keys[i], true);
-    record_tell(turn, REASON_PENDING, "waits until the names that the record had are deleted");
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (&reconcile->keys[i] != wanted && &reconcile->keys[i] != youngest)
+            remove_old(reconcile, &reconcile->keys[i], true);
+    record_tell(reconcile, REASON_PENDING, "waits until the names that the record had are deleted");
 }
 
-static size_t count_others(const struct record_turn *turn, const struct record_key *wanted)
+static size_t count_others(const struct record_reconcile *reconcile,
+                           const struct record_key *wanted)
 {
     size_t count = 0;
-    for (size_t i = 0; i < turn->key_count; i++)
-        count += &turn->keys[i] != wanted && !turn->keys[i].is_leaving;
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        count += &reconcile->keys[i] != wanted && !reconcile->keys[i].is_leaving;
     return count;
 }
 
 // The key is written ahead: until that is done everything stays as it is. False while something is
 // still to be found out for it.
-static bool write_ahead(struct record_turn *turn, struct record_key *wanted)
+static bool write_ahead(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    for (size_t i = 0; i < turn->key_count; i++) {
-        struct record_key *key = &turn->keys[i];
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        struct record_key *key = &reconcile->keys[i];
         if (key == wanted)
             continue;
         key->claim.refusal = NULL;
-        if (!key->claim.was && record_excludes(turn, key, wanted) && !record_learn_was(turn, key))
+        if (!key->claim.was && record_excludes(reconcile, key, wanted) &&
+            !record_learn_was(reconcile, key))
             wanted->is_leaving = true;
     }
     return !wanted->is_leaving;
 }
 
-static void tell_old_failures(struct record_turn *turn, const struct record_key *wanted)
+static void tell_old_failures(struct record_reconcile *reconcile, const struct record_key *wanted)
 {
-    for (size_t i = 0; i < turn->key_count; i++) {
-        const struct record_key *key = &turn->keys[i];
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        const struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key->intent != CLAIM_REMOVE)
             continue;
         if (record_is_recalled(key)) {
-            turn->told = (struct record_told){0};
+            reconcile->told = (struct record_told){0};
             return;
         }
         if (!record_has_failed(key))
             continue;
-        turn->told.message =
-            arena_printf(turn->arena, "%s; %s can't be deleted yet: %s", turn->told.message,
-                         record_key_name(turn, &key->claim), key->receipt->error.text);
-        turn->told.attempt = key->receipt;
+        reconcile->told.message = arena_printf(
+            reconcile->arena, "%s; %s can't be deleted yet: %s", reconcile->told.message,
+            record_key_name(reconcile, &key->claim), key->receipt->error.text);
+        reconcile->told.attempt = key->receipt;
         return;
     }
 }
 
-static void tell_progress(struct record_turn *turn, struct record_key *wanted)
+static void tell_progress(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     if (record_is_settled(wanted)) {
-        record_tell_success(turn, wanted);
-        tell_old_failures(turn, wanted);
+        record_tell_success(reconcile, wanted);
+        tell_old_failures(reconcile, wanted);
     } else if (record_is_refusal(wanted->receipt)) {
-        record_tell_refusal(turn, wanted);
+        record_tell_refusal(reconcile, wanted);
     } else if (record_has_failed(wanted)) {
-        record_tell_failure(turn, wanted->receipt, "");
-    } else if (!record_is_recalled(wanted) && record_may_send(turn, wanted)) {
+        record_tell_failure(reconcile, wanted->receipt, "");
+    } else if (!record_is_recalled(wanted) && record_may_send(reconcile, wanted)) {
         // Before that it waits for our own write, which a Pending would stand in line with.
-        record_tell_waiting(turn, wanted);
+        record_tell_waiting(reconcile, wanted);
     }
 }
 
-static void pursue(struct record_turn *turn, struct record_key *wanted)
+static void pursue(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    struct record_key *old = wanted->is_stored ? NULL : record_find_stand_in(turn, wanted);
+    struct record_key *old = wanted->is_stored ? NULL : record_find_stand_in(reconcile, wanted);
     if (old) {
-        record_stand_in(turn, old, wanted);
+        record_stand_in(reconcile, old, wanted);
         return;
     }
     wanted->intent = CLAIM_SET;
-    wanted->content = &turn->set;
-    wanted->is_held = !record_may_send(turn, wanted);
+    wanted->content = &reconcile->set;
+    wanted->is_held = !record_may_send(reconcile, wanted);
     if (record_is_lost(wanted)) {
-        lose(turn, wanted);
+        lose(reconcile, wanted);
         return;
     }
-    if (!wanted->is_stored && count_others(turn, wanted) >= DNSRECORD_CLAIMS_MAX) {
-        make_room(turn, wanted);
+    if (!wanted->is_stored && count_others(reconcile, wanted) >= DNSRECORD_CLAIMS_MAX) {
+        make_room(reconcile, wanted);
         return;
     }
-    if (!record_is_clear_to_write(turn, wanted))
+    if (!record_is_clear_to_write(reconcile, wanted))
         return;
-    if ((wanted->is_held || wanted->intent == CLAIM_LOOK) && !write_ahead(turn, wanted))
+    if ((wanted->is_held || wanted->intent == CLAIM_LOOK) && !write_ahead(reconcile, wanted))
         return;
     if (wanted->intent == CLAIM_LOOK)
         return;
-    for (size_t i = 0; i < turn->key_count && !wanted->is_held; i++)
-        if (&turn->keys[i] != wanted && !turn->keys[i].is_leaving)
-            follow(turn, &turn->keys[i], wanted);
-    tell_progress(turn, wanted);
+    for (size_t i = 0; i < reconcile->key_count && !wanted->is_held; i++)
+        if (&reconcile->keys[i] != wanted && !reconcile->keys[i].is_leaving)
+            follow(reconcile, &reconcile->keys[i], wanted);
+    tell_progress(reconcile, wanted);
 }
 
 // The class's Secret is missing, say: nothing can be sent, what stands is kept.
-static bool is_lane_shut(const struct record_turn *turn)
+static bool is_backend_shut(const struct record_reconcile *reconcile)
 {
-    const struct lane_view *lane = turn->lane;
-    return lane && lane->fault.fault != FAULT_NONE && *lane->fault.reason;
+    const struct backend_view *backend = reconcile->backend;
+    return backend && backend->fault.fault != FAULT_NONE && *backend->fault.reason;
 }
 
-static void wait_for_lane(struct record_turn *turn, struct record_key *wanted)
+static void wait_for_backend(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     wanted->is_leaving = !wanted->is_stored;
     wanted->is_held = true;
     if (!wanted->is_stored) {
         wanted->intent = CLAIM_SET;
-        wanted->content = &turn->set;
+        wanted->content = &reconcile->set;
     }
     if (record_is_lost(wanted)) {
-        lose(turn, wanted);
+        lose(reconcile, wanted);
         return;
     }
-    enum reason reason = reason_find(text_of(turn->lane->fault.reason));
+    enum reason reason = reason_find(text_of(reconcile->backend->fault.reason));
     if (reason == REASON_PENDING)
-        record_tell_waiting(turn, wanted);
+        record_tell_waiting(reconcile, wanted);
     else
-        record_tell(turn, reason == REASON_NONE ? REASON_INVALID_CONFIGURATION : reason,
-                    arena_printf(turn->arena, "DNSClass %.*s can't be used: %s",
-                                 TEXT_ARGS(turn->record.class_name), turn->lane->fault.text));
+        record_tell(reconcile, reason == REASON_NONE ? REASON_INVALID_CONFIGURATION : reason,
+                    arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
+                                 TEXT_ARGS(reconcile->record.class_name),
+                                 reconcile->backend->fault.text));
 }
 
 // A name that an older object has meanwhile is dropped: its holder replaces what stands there.
-static void drop_lost(struct record_turn *turn)
+static void drop_lost(struct record_reconcile *reconcile)
 {
-    for (size_t i = 0; i < turn->key_count; i++)
-        if (record_is_lost(&turn->keys[i]))
-            turn->keys[i].is_leaving = !record_is_in_way(&turn->keys[i]);
+    for (size_t i = 0; i < reconcile->key_count; i++)
+        if (record_is_lost(&reconcile->keys[i]))
+            reconcile->keys[i].is_leaving = !record_is_in_way(&reconcile->keys[i]);
 }
 
-void record_live(struct record_turn *turn)
+void record_live(struct record_reconcile *reconcile)
 {
-    drop_lost(turn);
-    if (is_refused(turn))
+    drop_lost(reconcile);
+    if (is_refused(reconcile))
         return;
-    struct dnsrecord_claim claim = record_claim_of_spec(turn);
-    struct record_key *wanted = record_add_key(turn, &claim);
+    struct dnsrecord_claim claim = record_claim_of_spec(reconcile);
+    struct record_key *wanted = record_add_key(reconcile, &claim);
     must(wanted);
     claim.replaces = wanted->claim.replaces;
     wanted->claim = claim;
     wanted->is_leaving = false;
-    turn->wanted = wanted;
-    if (is_lane_shut(turn))
-        wait_for_lane(turn, wanted);
+    reconcile->wanted = wanted;
+    if (is_backend_shut(reconcile))
+        wait_for_backend(reconcile, wanted);
     else
-        pursue(turn, wanted);
+        pursue(reconcile, wanted);
 }

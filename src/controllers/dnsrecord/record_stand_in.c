@@ -1,16 +1,16 @@
 #include "base/digest.h"
-#include "controllers/dnsrecord/record_turn.h"
+#include "controllers/dnsrecord/record_reconcile.h"
 
 // A change that the server refused after the old data was deleted: the old data stands in for it,
 // as long as the spec is the one that was refused.
 
 enum { EPOCH_DIGITS = 32 };
 
-static struct text epoch_text(struct record_turn *turn)
+static struct text epoch_text(struct record_reconcile *reconcile)
 {
     uint8_t digest[DIGEST_MAX];
-    char *text = arena_alloc(turn->arena, EPOCH_DIGITS + 1, 1);
-    digest_of(DIGEST_SHA256, object_spec(turn->object), digest);
+    char *text = arena_alloc(reconcile->arena, EPOCH_DIGITS + 1, 1);
+    digest_of(DIGEST_SHA256, object_spec(reconcile->object), digest);
     hex_encode(digest, EPOCH_DIGITS / 2, text);
     return text_of(text);
 }
@@ -24,89 +24,94 @@ bool record_is_refusal(const struct receipt *receipt)
 }
 
 // The old key whose data can be put back, or NULL.
-static struct record_key *find_restorable(struct record_turn *turn, const struct record_key *wanted)
+static struct record_key *find_restorable(struct record_reconcile *reconcile,
+                                          const struct record_key *wanted)
 {
-    for (size_t i = 0; i < turn->key_count; i++) {
-        struct record_key *key = &turn->keys[i];
-        if (key != wanted && key->claim.was && record_excludes(turn, key, wanted))
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        struct record_key *key = &reconcile->keys[i];
+        if (key != wanted && key->claim.was && record_excludes(reconcile, key, wanted))
             return key;
     }
     return NULL;
 }
 
 // An exclusive change is under way whose old data nobody knows.
-static bool has_lost_data(const struct record_turn *turn, const struct record_key *wanted)
+static bool has_lost_data(const struct record_reconcile *reconcile, const struct record_key *wanted)
 {
-    for (size_t i = 0; i < turn->key_count; i++) {
-        const struct record_key *key = &turn->keys[i];
-        if (key != wanted && !key->claim.was && record_excludes(turn, key, wanted))
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        const struct record_key *key = &reconcile->keys[i];
+        if (key != wanted && !key->claim.was && record_excludes(reconcile, key, wanted))
             return true;
     }
     return false;
 }
 
-struct record_key *record_find_stand_in(struct record_turn *turn, const struct record_key *wanted)
+struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
+                                        const struct record_key *wanted)
 {
-    struct text epoch = epoch_text(turn);
-    for (size_t i = 0; i < turn->key_count; i++) {
-        struct record_key *key = &turn->keys[i];
+    struct text epoch = epoch_text(reconcile);
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        struct record_key *key = &reconcile->keys[i];
         const struct dnsrecord_refusal *refusal = key->claim.refusal;
         if (key != wanted && !key->is_leaving && key->claim.was && refusal &&
-            text_equal(refusal->spec, epoch) && record_excludes(turn, key, wanted))
+            text_equal(refusal->spec, epoch) && record_excludes(reconcile, key, wanted))
             return key;
     }
     return NULL;
 }
 
 // What the refusal was, behind what became of the old data.
-static void tell_stand_in(struct record_turn *turn, const struct dnsrecord_refusal *refusal)
+static void tell_stand_in(struct record_reconcile *reconcile,
+                          const struct dnsrecord_refusal *refusal)
 {
     enum reason reason = reason_find(refusal->reason);
     record_tell(
-        turn, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
-        arena_printf(turn->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
+        reconcile, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
+        arena_printf(reconcile->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
     if (refusal->code.len)
-        turn->told.code = record_text(turn, refusal->code);
+        reconcile->told.code = record_text(reconcile, refusal->code);
 }
 
-void record_stand_in(struct record_turn *turn, struct record_key *old, struct record_key *wanted)
+void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
+                     struct record_key *wanted)
 {
     wanted->is_claimed = false;
     wanted->is_leaving = true;
     old->intent = CLAIM_SET;
     old->content = old->claim.was;
-    old->is_held = !record_may_send(turn, old);
+    old->is_held = !record_may_send(reconcile, old);
     if (record_is_settled(old))
-        tell_stand_in(turn, old->claim.refusal);
+        tell_stand_in(reconcile, old->claim.refusal);
     else if (record_has_failed(old))
-        record_tell_failure(turn, old->receipt, "previous data could not be restored yet: ");
+        record_tell_failure(reconcile, old->receipt, "previous data could not be restored yet: ");
 }
 
-static const struct dnsrecord_refusal *refusal_make(struct record_turn *turn,
+static const struct dnsrecord_refusal *refusal_make(struct record_reconcile *reconcile,
                                                     const struct receipt *receipt)
 {
-    struct dnsrecord_refusal *refusal = arena_new_of(turn->arena, struct dnsrecord_refusal);
-    record_tell_failure(turn, receipt, "");
+    struct dnsrecord_refusal *refusal = arena_new_of(reconcile->arena, struct dnsrecord_refusal);
+    record_tell_failure(reconcile, receipt, "");
     *refusal = (struct dnsrecord_refusal){
-        .spec = epoch_text(turn),
-        .reason = text_of(reason_name(turn->told.reason)),
-        .code = text_of(turn->told.code),
-        .text = text_of(turn->told.message),
+        .spec = epoch_text(reconcile),
+        .reason = text_of(reason_name(reconcile->told.reason)),
+        .code = text_of(reconcile->told.code),
+        .text = text_of(reconcile->told.message),
     };
     return refusal;
 }
 
-void record_tell_refusal(struct record_turn *turn, struct record_key *wanted)
+void record_tell_refusal(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    struct record_key *old = find_restorable(turn, wanted);
+    struct record_key *old = find_restorable(reconcile, wanted);
     if (old) {
-        old->claim.refusal = refusal_make(turn, wanted->receipt);
+        old->claim.refusal = refusal_make(reconcile, wanted->receipt);
         wanted->is_leaving = true;
-        turn->told = (struct record_told){0};
+        reconcile->told = (struct record_told){0};
     } else {
-        record_tell_failure(turn, wanted->receipt,
-                            has_lost_data(turn, wanted) ? "what stood there before is not known, "
-                                                          "nothing could be put back: "
-                                                        : "");
+        record_tell_failure(reconcile, wanted->receipt,
+                            has_lost_data(reconcile, wanted)
+                                ? "what stood there before is not known, "
+                                  "nothing could be put back: "
+                                : "");
     }
 }

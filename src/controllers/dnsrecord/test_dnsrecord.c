@@ -13,8 +13,8 @@
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 
-// One record, the classes and lanes around it, and what the book says. Each test changes what it
-// is about, decides once, and looks at the verdict.
+// One record, the classes and backends around it, and what the registry says. Each test changes
+// what it is about, decides once, and looks at the decision.
 
 enum {
     NOW_S = 1767088800, // 2025-12-30T10:00:00Z
@@ -44,29 +44,29 @@ static struct world {
     // Around it.
     const char *class_names[CLASSES_MAX];
     const char *class_specs[CLASSES_MAX];
-    struct lane_view lanes[CLASSES_MAX];
-    bool has_lane[CLASSES_MAX];
+    struct backend_view backends[CLASSES_MAX];
+    bool has_backend[CLASSES_MAX];
     size_t class_count;
     bool is_unsynced;
     struct receipt receipts[16];
     size_t receipt_count;
     int64_t now_ms;
     struct dnsrecord_settings settings;
-    struct verdict verdict;
+    struct decision decision;
     const struct object *objects[32];
     size_t object_count;
 } world;
 
-static struct lane_view *add_class(const char *name, const char *spec, const char *book)
+static struct backend_view *add_class(const char *name, const char *spec, const char *registry)
 {
     size_t at = world.class_count++;
     must(at < CLASSES_MAX);
     world.class_names[at] = name;
     world.class_specs[at] = spec;
-    world.has_lane[at] = true;
-    world.lanes[at] = (struct lane_view){
-        .name = arena_printf(world.arena, "class-%s", name), .is_open = true, .book = book};
-    return &world.lanes[at];
+    world.has_backend[at] = true;
+    world.backends[at] = (struct backend_view){
+        .name = arena_printf(world.arena, "class-%s", name), .is_open = true, .registry = registry};
+    return &world.backends[at];
 }
 
 static int set_up(void **state)
@@ -144,46 +144,46 @@ static bool is_named(const struct strings *names, const char *name)
     return false;
 }
 
-static const struct lane_view *lane_named(const char *name)
+static const struct backend_view *backend_named(const char *name)
 {
     for (size_t i = 0; i < world.class_count; i++)
-        if (world.has_lane[i] && strcmp(world.lanes[i].name, name) == 0)
-            return &world.lanes[i];
+        if (world.has_backend[i] && strcmp(world.backends[i].name, name) == 0)
+            return &world.backends[i];
     return NULL;
 }
 
-static const struct verdict *decide(void)
+static const struct decision *decide(void)
 {
     const struct controller *controller = &dnsrecord_controller;
     struct object *record = (struct object *)(uintptr_t)record_made(world.spec, world.generation);
     record->is_lost = world.is_lost;
     struct strings names = {.arena = world.arena};
-    struct strings lane_names = {.arena = world.arena};
-    controller->gathers[0].wants(record, &names);
-    controller->lanes->wants(record, &lane_names);
+    struct strings backend_names = {.arena = world.arena};
+    controller->inputs[0].lookup_keys(record, &names);
+    controller->backends->lookup_keys(record, &backend_names);
     const struct object *classes[CLASSES_MAX];
-    struct gathered gathered = {.objects = classes, .is_synced = !world.is_unsynced};
+    struct input_objects input_objects = {.objects = classes, .is_synced = !world.is_unsynced};
     for (size_t i = 0; i < world.class_count; i++)
         if (world.class_specs[i] && is_named(&names, world.class_names[i]))
-            classes[gathered.count++] = object_made(
+            classes[input_objects.count++] = object_made(
                 &dnsclass_kind,
                 arena_printf(world.arena,
                              "{'apiVersion':'dns.homelab.mortenolsen.pro/v1alpha1','kind':"
                              "'DNSClass','metadata':{'name':'%s'},'spec':{%s}}",
                              world.class_names[i], world.class_specs[i]));
-    const struct lane_view *views[8];
-    for (size_t i = 0; i < lane_names.count; i++)
-        views[i] = lane_named(lane_names.items[i]);
+    const struct backend_view *views[8];
+    for (size_t i = 0; i < backend_names.count; i++)
+        views[i] = backend_named(backend_names.items[i]);
     const struct snapshot snapshot = {
         .arena = world.arena,
         .namespace_ = TEXT("shop"),
         .name = TEXT("web"),
         .subject = record,
         .previous = world.previous ? record_made(world.previous, world.generation - 1) : NULL,
-        .gathers = &gathered,
-        .lanes = views,
-        .lane_count = lane_names.count,
-        .lane_names = lane_names.items,
+        .inputs = &input_objects,
+        .backends = views,
+        .backend_count = backend_names.count,
+        .backend_names = backend_names.items,
         .receipts = world.receipts,
         .receipt_count = world.receipt_count,
         .now_ms = world.now_ms,
@@ -191,17 +191,17 @@ static const struct verdict *decide(void)
         .settings = &world.settings,
         .trace = "0af7651916cd43dd8448eb211c80319c",
     };
-    world.verdict = (struct verdict){0};
-    controller->decide(&snapshot, NULL, &world.verdict);
-    return &world.verdict;
+    world.decision = (struct decision){0};
+    controller->decide(&snapshot, NULL, &world.decision);
+    return &world.decision;
 }
 
 // "A example.com www" with a state; more by the pointer.
-static struct receipt *add_receipt(const char *book, enum record_type type, const char *domain,
+static struct receipt *add_receipt(const char *registry, enum record_type type, const char *domain,
                                    const char *subdomain, enum receipt_state state)
 {
     struct receipt *receipt = &world.receipts[world.receipt_count++];
-    *receipt = (struct receipt){.book = book,
+    *receipt = (struct receipt){.registry = registry,
                                 .type = type,
                                 .domain = text_of(domain),
                                 .subdomain = text_of(subdomain),
@@ -253,13 +253,13 @@ static struct receipt *be_settled(void)
     return receipt;
 }
 
-static const struct claim_want *find_claim(const struct verdict *verdict, const char *book,
+static const struct claim_want *find_claim(const struct decision *decision, const char *registry,
                                            const char *type, const char *domain,
                                            const char *subdomain)
 {
-    for (size_t i = 0; i < verdict->claim_count; i++) {
-        const struct claim_want *claim = &verdict->claims[i];
-        if (strcmp(claim->book, book) == 0 &&
+    for (size_t i = 0; i < decision->claim_count; i++) {
+        const struct claim_want *claim = &decision->claims[i];
+        if (strcmp(claim->registry, registry) == 0 &&
             strcmp(record_type_name(claim->set.type), type) == 0 &&
             text_is(claim->set.domain, domain) && text_is(claim->set.subdomain, subdomain))
             return claim;
@@ -279,24 +279,24 @@ static const char *intent_of(const struct claim_want *claim)
     return claim ? names[claim->intent][claim->is_held] : "-";
 }
 
-static const char *www_intent(const struct verdict *verdict)
+static const char *www_intent(const struct decision *decision)
 {
-    return intent_of(find_claim(verdict, HOME, "A", "example.com", "www"));
+    return intent_of(find_claim(decision, HOME, "A", "example.com", "www"));
 }
 
 // The annotation's keys as "A www.example.com", joined with blanks; "-" when it is left alone.
-static const char *wish_of(const struct verdict *verdict)
+static const char *desired_of(const struct decision *decision)
 {
     AUTO_BUFFER out = {0};
     struct dnsrecord_claim *claims;
     size_t count;
-    if (!verdict->mark_count)
+    if (!decision->mark_count)
         return "-";
-    assert_string_equal(verdict->marks[0].key, DNSRECORD_CLAIMS);
-    if (!verdict->marks[0].value)
+    assert_string_equal(decision->marks[0].key, DNSRECORD_CLAIMS);
+    if (!decision->marks[0].value)
         return "none";
     assert_true(
-        dnsrecord_claims_decode(world.arena, text_of(verdict->marks[0].value), &claims, &count));
+        dnsrecord_claims_decode(world.arena, text_of(decision->marks[0].value), &claims, &count));
     for (size_t i = 0; i < count; i++)
         buffer_printf(&out, "%s%.*s:%s:%.*s%s%s", i ? " " : "", TEXT_ARGS(claims[i].class_name),
                       record_type_name(claims[i].type), TEXT_ARGS(claims[i].subdomain),
@@ -304,19 +304,19 @@ static const char *wish_of(const struct verdict *verdict)
     return arena_copy(world.arena, out.at, out.len);
 }
 
-#define READY(verdict) condition_of(world.arena, (verdict)->status, "Ready")
-#define ACCEPTED(verdict) condition_of(world.arena, (verdict)->status, "Accepted")
-#define MESSAGE(verdict) message_of(world.arena, (verdict)->status, "Ready")
+#define READY(decision) condition_of(world.arena, (decision)->status, "Ready")
+#define ACCEPTED(decision) condition_of(world.arena, (decision)->status, "Accepted")
+#define MESSAGE(decision) message_of(world.arena, (decision)->status, "Ready")
 
-static const char *text_at(const struct verdict *verdict, const char *path)
+static const char *text_at(const struct decision *decision, const char *path)
 {
-    struct text text = value_text_at(verdict->status, path);
+    struct text text = value_text_at(decision->status, path);
     return arena_copy(world.arena, text.at ? text.at : "", text.len);
 }
 
-static size_t applied_count(const struct verdict *verdict)
+static size_t applied_count(const struct decision *decision)
 {
-    return value_count(value_find(verdict->status, "applied"));
+    return value_count(value_find(decision->status, "applied"));
 }
 
 // ---- 3.1: the life of a record ------------------------------------------------------------------
@@ -325,13 +325,13 @@ static void a_new_record_is_written_ahead_before_it_is_sent(void **state)
 {
     (void)state;
     add_www(RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET held");
-    assert_int_equal(verdict->finalizer, FINALIZER_ADD);
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    const struct claim_want *claim = &verdict->claims[0];
-    assert_string_equal(claim->lane, "class-home");
-    assert_string_equal(claim->book, HOME);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "SET held");
+    assert_int_equal(decision->finalizer, FINALIZER_ADD);
+    assert_string_equal(desired_of(decision), "home:A:www");
+    const struct claim_want *claim = &decision->claims[0];
+    assert_string_equal(claim->backend, "class-home");
+    assert_string_equal(claim->registry, HOME);
     assert_int_equal(claim->set.ttl_s, 300);
     assert_false(claim->has_known);
 }
@@ -342,10 +342,10 @@ static void a_written_record_is_sent(void **state)
     world.has_finalizer = true;
     world.claims = "[" WWW_CLAIM "]";
     add_www(RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET");
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "SET");
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
 }
 
 static void without_its_finalizer_nothing_is_sent(void **state)
@@ -353,10 +353,10 @@ static void without_its_finalizer_nothing_is_sent(void **state)
     (void)state;
     be_settled();
     world.has_finalizer = false;
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET held");
-    assert_int_equal(verdict->finalizer, FINALIZER_ADD);
-    assert_string_equal(wish_of(verdict), "home:A:www"); // one write has both
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "SET held");
+    assert_int_equal(decision->finalizer, FINALIZER_ADD);
+    assert_string_equal(desired_of(decision), "home:A:www"); // one write has both
 }
 
 static void a_first_success_is_created(void **state)
@@ -368,47 +368,47 @@ static void a_first_success_is_created(void **state)
     receipt->was_sent = true;
     receipt->settled_s = NOW_S;
     memset(receipt->hash, 0x22, 8);
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "True/RecordCreated");
-    assert_string_equal(ACCEPTED(verdict), "True/Accepted");
-    assert_string_equal(MESSAGE(verdict), "www.example.com A at " HOME);
-    assert_string_equal(text_at(verdict, "state"), "Created");
-    assert_string_equal(text_at(verdict, "fqdn"), "www.example.com");
-    assert_string_equal(text_at(verdict, "lastSyncTime"), NOW);
-    assert_string_equal(json_of(world.arena, value_find(verdict->status, "applied")),
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "True/RecordCreated");
+    assert_string_equal(ACCEPTED(decision), "True/Accepted");
+    assert_string_equal(MESSAGE(decision), "www.example.com A at " HOME);
+    assert_string_equal(text_at(decision, "state"), "Created");
+    assert_string_equal(text_at(decision, "fqdn"), "www.example.com");
+    assert_string_equal(text_at(decision, "lastSyncTime"), NOW);
+    assert_string_equal(json_of(world.arena, value_find(decision->status, "applied")),
                         "[{\"class\":\"home\",\"server\":\"" HOME "\",\"type\":\"A\",\"domain\":"
                         "\"example.com\",\"subdomain\":\"www\",\"hash\":\"2222222222222222\","
                         "\"time\":\"" NOW "\"}]");
-    assert_string_equal(json_of(world.arena, value_find(verdict->status, "error")), "null");
-    assert_string_equal(json_of(world.arena, value_find(verdict->status, "attempts")), "null");
-    assert_non_null(note_of(verdict, "RecordCreated"));
-    assert_int_equal(verdict->line_count, 1);
-    assert_string_equal(verdict->lines[0].message, "record created");
-    assert_string_equal(verdict->class_label, "home");
-    assert_string_equal(verdict->reason_label, "RecordCreated");
+    assert_string_equal(json_of(world.arena, value_find(decision->status, "error")), "null");
+    assert_string_equal(json_of(world.arena, value_find(decision->status, "attempts")), "null");
+    assert_non_null(note_of(decision, "RecordCreated"));
+    assert_int_equal(decision->line_count, 1);
+    assert_string_equal(decision->lines[0].message, "record created");
+    assert_string_equal(decision->class_label, "home");
+    assert_string_equal(decision->reason_label, "RecordCreated");
 }
 
 static void a_settled_record_is_silent_after_a_restart(void **state)
 {
     (void)state;
     be_settled();
-    const struct verdict *verdict = decide();
-    const struct claim_want *claim = &verdict->claims[0];
-    assert_string_equal(www_intent(verdict), "SET");
+    const struct decision *decision = decide();
+    const struct claim_want *claim = &decision->claims[0];
+    assert_string_equal(www_intent(decision), "SET");
     assert_true(claim->has_known);
     assert_memory_equal(claim->known, "\x11\x11\x11\x11\x11\x11\x11\x11", 8);
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(verdict->note_count, 0);
-    assert_int_equal(verdict->line_count, 0);
-    assert_int_equal(verdict->wake_ms, 0);
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(decision->note_count, 0);
+    assert_int_equal(decision->line_count, 0);
+    assert_int_equal(decision->wake_ms, 0);
     // What will be stored is what is stored.
     struct value *kept = value_make(world.arena, VALUE_MAP);
-    value_each (item, verdict->status)
+    value_each (item, decision->status)
         if (item->type != VALUE_NULL)
             value_set(kept, item->key, value_copy(world.arena, item));
-    assert_string_equal(READY(verdict), "True/RecordCreated");
-    assert_string_equal(text_at(verdict, "lastSyncTime"), BEFORE);
-    const char *first = json_of(world.arena, verdict->status);
+    assert_string_equal(READY(decision), "True/RecordCreated");
+    assert_string_equal(text_at(decision, "lastSyncTime"), BEFORE);
+    const char *first = json_of(world.arena, decision->status);
     const char *inner = json_of(world.arena, kept);
     world.status = arena_copy(world.arena, inner + 1, strlen(inner) - 2);
     assert_string_equal(json_of(world.arena, decide()->status), first);
@@ -436,8 +436,8 @@ static void what_the_status_remembers_is_doubted_after_a_failure(void **state)
     be_settled();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         world.status = arena_printf(world.arena, "%s,'applied':[" WWW_APPLIED "]", rows[i].status);
-        const struct verdict *verdict = decide();
-        if (verdict->claims[0].has_known != rows[i].is_trusted)
+        const struct decision *decision = decide();
+        if (decision->claims[0].has_known != rows[i].is_trusted)
             fail_msg("%s", rows[i].status);
         free_objects();
     }
@@ -458,15 +458,15 @@ static void an_update_is_told_as_such_and_other_news_are_not(void **state)
     receipt->settled_s = NOW_S;
     memset(receipt->hash, 0x33, 8);
     world.generation = 2;
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "True/RecordUpdated");
-    assert_string_equal(text_at(verdict, "state"), "Updated");
-    assert_non_null(note_of(verdict, "RecordUpdated"));
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "True/RecordUpdated");
+    assert_string_equal(text_at(decision, "state"), "Updated");
+    assert_non_null(note_of(decision, "RecordUpdated"));
     // Sent again with the same content: the reason stays.
     memset(receipt->hash, 0x11, 8);
-    verdict = decide();
-    assert_string_equal(READY(verdict), "True/RecordCreated");
-    assert_int_equal(verdict->note_count, 0);
+    decision = decide();
+    assert_string_equal(READY(decision), "True/RecordCreated");
+    assert_int_equal(decision->note_count, 0);
 }
 
 static void an_object_of_an_older_operator_is_claimed_and_sent_once(void **state)
@@ -475,10 +475,10 @@ static void an_object_of_an_older_operator_is_claimed_and_sent_once(void **state
     world.has_finalizer = true;
     world.status = READY_AS("True", "RecordCreated", "Created");
     add_www(RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET held");
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "SET held");
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
 }
 
 static void waiting_is_told_after_a_second(void **state)
@@ -488,14 +488,14 @@ static void waiting_is_told_after_a_second(void **state)
     world.claims = "[" WWW_CLAIM "]";
     struct receipt *receipt = add_www(RECEIPT_WAITING);
     receipt->since_ms = world.now_ms - 999;
-    const struct verdict *verdict = decide();
-    assert_null(verdict->status);
-    assert_int_equal(verdict->wake_ms, receipt->since_ms + 1000);
+    const struct decision *decision = decide();
+    assert_null(decision->status);
+    assert_int_equal(decision->wake_ms, receipt->since_ms + 1000);
     world.now_ms++;
-    verdict = decide();
-    assert_string_equal(READY(verdict), "Unknown/Pending");
-    assert_string_equal(text_at(verdict, "state"), "Pending");
-    assert_int_equal(verdict->note_count, 0);
+    decision = decide();
+    assert_string_equal(READY(decision), "Unknown/Pending");
+    assert_string_equal(text_at(decision, "state"), "Pending");
+    assert_int_equal(decision->note_count, 0);
 }
 
 static void a_record_never_heard_of_waits_from_its_creation_or_the_start(void **state)
@@ -503,20 +503,20 @@ static void a_record_never_heard_of_waits_from_its_creation_or_the_start(void **
     (void)state;
     world.has_finalizer = true;
     world.claims = "[" WWW_CLAIM "]";
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "Unknown/Pending");
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "Unknown/Pending");
     world.now_ms = STARTED_S * 1000LL + 10;
-    verdict = decide();
-    assert_null(verdict->status);
-    assert_int_equal(verdict->wake_ms, STARTED_S * 1000LL + 1000);
+    decision = decide();
+    assert_null(decision->status);
+    assert_int_equal(decision->wake_ms, STARTED_S * 1000LL + 1000);
 }
 
 static void what_is_not_written_ahead_yet_waits_for_no_server(void **state)
 {
     (void)state;
-    const struct verdict *verdict = decide();
-    assert_null(verdict->status);
-    assert_string_equal(www_intent(verdict), "SET held");
+    const struct decision *decision = decide();
+    assert_null(decision->status);
+    assert_string_equal(www_intent(decision), "SET held");
 }
 
 static void nothing_is_decided_before_the_classes_are_known(void **state)
@@ -524,9 +524,9 @@ static void nothing_is_decided_before_the_classes_are_known(void **state)
     (void)state;
     world.is_unsynced = true;
     world.class_count = 0;
-    const struct verdict *verdict = decide();
-    assert_null(verdict->status);
-    assert_int_equal(verdict->claim_count, 0);
+    const struct decision *decision = decide();
+    assert_null(decision->status);
+    assert_int_equal(decision->claim_count, 0);
 }
 
 // ---- 2.7: the reasons ---------------------------------------------------------------------------
@@ -567,18 +567,18 @@ static void failures_are_told_as_the_server_meant_them(void **state)
     struct receipt *receipt = add_www(RECEIPT_WAITING);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         add_failure(receipt, rows[i].fault, rows[i].reason, rows[i].code, "it went wrong");
-        const struct verdict *verdict = decide();
-        assert_string_equal(READY(verdict), rows[i].ready);
-        assert_string_equal(ACCEPTED(verdict), rows[i].accepted);
-        assert_string_equal(text_at(verdict, "state"), "Error");
-        assert_string_equal(text_at(verdict, "error.code"), rows[i].told_code);
-        assert_string_equal(text_at(verdict, "error.message"), "it went wrong");
-        assert_string_equal(text_at(verdict, "error.timestamp"), "2025-12-30T09:59:57Z");
-        assert_string_equal(text_at(verdict, "error.traceID"), "4bf92f3577b34da6a3ce929d0e0e4736");
-        assert_string_equal(text_at(verdict, "nextAttempt"), "2025-12-30T10:00:03Z");
-        assert_int_equal(value_int_at(verdict->status, "attempts", 0), 1);
-        assert_string_equal(www_intent(verdict), "SET");
-        assert_int_not_equal(verdict->fault.fault, FAULT_NONE);
+        const struct decision *decision = decide();
+        assert_string_equal(READY(decision), rows[i].ready);
+        assert_string_equal(ACCEPTED(decision), rows[i].accepted);
+        assert_string_equal(text_at(decision, "state"), "Error");
+        assert_string_equal(text_at(decision, "error.code"), rows[i].told_code);
+        assert_string_equal(text_at(decision, "error.message"), "it went wrong");
+        assert_string_equal(text_at(decision, "error.timestamp"), "2025-12-30T09:59:57Z");
+        assert_string_equal(text_at(decision, "error.traceID"), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_string_equal(text_at(decision, "nextAttempt"), "2025-12-30T10:00:03Z");
+        assert_int_equal(value_int_at(decision->status, "attempts", 0), 1);
+        assert_string_equal(www_intent(decision), "SET");
+        assert_int_not_equal(decision->fault.fault, FAULT_NONE);
         free_objects();
     }
 }
@@ -604,9 +604,9 @@ static void the_same_failure_is_noted_at_powers_of_two_and_hourly(void **state)
         world.status = arena_printf(world.arena, "%s,'error':{'code':'x','timestamp':'%s'}",
                                     READY_AS("False", "ServerError", "Error"), time);
         receipt->attempts = rows[i].attempts;
-        const struct verdict *verdict = decide();
-        if ((verdict->note_count == 1) != rows[i].is_loud ||
-            (verdict->line_count == 1) != rows[i].is_loud)
+        const struct decision *decision = decide();
+        if ((decision->note_count == 1) != rows[i].is_loud ||
+            (decision->line_count == 1) != rows[i].is_loud)
             fail_msg("attempt %u, %d s ago", rows[i].attempts, (int)rows[i].ago_s);
         free_objects();
     }
@@ -648,19 +648,19 @@ static void what_the_user_must_mend_is_told_and_nothing_is_sent(void **state)
             world.spec = arena_copy(world.arena, spec.at, spec.len);
             world.class_specs[0] = rows[i].class_spec;
             world.annotations = rows[i].annotations;
-            const struct verdict *verdict = decide();
-            assert_string_equal(READY(verdict), rows[i].ready);
-            assert_string_equal(text_at(verdict, "error.code"), rows[i].code);
-            assert_non_null(strstr(MESSAGE(verdict), rows[i].text));
-            assert_string_equal(www_intent(verdict), settled ? "KEEP" : "-");
-            assert_int_equal(applied_count(verdict), settled);
-            assert_string_equal(wish_of(verdict), "-");
+            const struct decision *decision = decide();
+            assert_string_equal(READY(decision), rows[i].ready);
+            assert_string_equal(text_at(decision, "error.code"), rows[i].code);
+            assert_non_null(strstr(MESSAGE(decision), rows[i].text));
+            assert_string_equal(www_intent(decision), settled ? "KEEP" : "-");
+            assert_int_equal(applied_count(decision), settled);
+            assert_string_equal(desired_of(decision), "-");
             free_objects();
         }
     }
 }
 
-static void a_shut_lane_tells_why_and_keeps_what_stands(void **state)
+static void a_shut_backend_tells_why_and_keeps_what_stands(void **state)
 {
     (void)state;
     static const struct {
@@ -675,14 +675,15 @@ static void a_shut_lane_tells_why_and_keeps_what_stands(void **state)
         if (settled)
             be_settled();
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
-            error_set(&world.lanes[0].fault, rows[i].fault, rows[i].reason, "Secret a/b is gone");
-            const struct verdict *verdict = decide();
-            assert_string_equal(READY(verdict), rows[i].ready);
-            assert_string_equal(MESSAGE(verdict),
+            error_set(&world.backends[0].fault, rows[i].fault, rows[i].reason,
+                      "Secret a/b is gone");
+            const struct decision *decision = decide();
+            assert_string_equal(READY(decision), rows[i].ready);
+            assert_string_equal(MESSAGE(decision),
                                 "DNSClass home can't be used: Secret a/b is gone");
-            assert_string_equal(www_intent(verdict), settled ? "KEEP held" : "SET held");
-            assert_string_equal(wish_of(verdict), "-");
-            assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+            assert_string_equal(www_intent(decision), settled ? "KEEP held" : "SET held");
+            assert_string_equal(desired_of(decision), "-");
+            assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
         }
     }
 }
@@ -716,14 +717,14 @@ static void what_the_server_does_not_offer_is_refused_before_it_is_sent(void **s
     };
     world.has_finalizer = true;
     world.claims = "[" WWW_CLAIM "]";
-    world.lanes[0].is_answer_ok = true;
+    world.backends[0].is_answer_ok = true;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        world.lanes[0].answer = quote(
+        world.backends[0].answer = quote(
             world.arena, arena_printf(world.arena, "{'capabilities':%s}", rows[i].capabilities));
-        const struct verdict *verdict = decide();
-        assert_string_equal(www_intent(verdict), rows[i].text ? "KEEP" : "SET");
+        const struct decision *decision = decide();
+        assert_string_equal(www_intent(decision), rows[i].text ? "KEEP" : "SET");
         if (rows[i].text)
-            assert_string_equal(MESSAGE(verdict), rows[i].text);
+            assert_string_equal(MESSAGE(decision), rows[i].text);
     }
 }
 
@@ -769,11 +770,11 @@ static void an_edit_or_retry_changes_the_epoch(void **state)
 
 struct change {
     const char *spec;
-    const char *book;
+    const char *registry;
     const char *type;
     const char *domain;
     const char *subdomain;
-    const char *wish;    // first
+    const char *desired; // first
     const char *pending; // what the old key does while the new one is not settled
     const char *also;    // claims after the wish
 };
@@ -798,10 +799,10 @@ static enum record_type type_of(const char *name)
     return type;
 }
 
-static const char *new_intent(const struct verdict *verdict, const struct change *change)
+static const char *new_intent(const struct decision *decision, const struct change *change)
 {
     return intent_of(
-        find_claim(verdict, change->book, change->type, change->domain, change->subdomain));
+        find_claim(decision, change->registry, change->type, change->domain, change->subdomain));
 }
 
 static void be_changing(const struct change *change)
@@ -819,12 +820,12 @@ static void a_new_key_is_written_ahead_while_the_old_one_stands(void **state)
     add_class("other", "'server':'" OTHER "'", OTHER);
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         be_changing(&changes[i]);
-        add_receipt(changes[i].book, type_of(changes[i].type), changes[i].domain,
+        add_receipt(changes[i].registry, type_of(changes[i].type), changes[i].domain,
                     changes[i].subdomain, RECEIPT_HELD);
-        const struct verdict *verdict = decide();
-        assert_string_equal(wish_of(verdict), changes[i].wish);
-        assert_string_equal(www_intent(verdict), "KEEP");
-        assert_string_equal(new_intent(verdict, &changes[i]), "SET held");
+        const struct decision *decision = decide();
+        assert_string_equal(desired_of(decision), changes[i].desired);
+        assert_string_equal(www_intent(decision), "KEEP");
+        assert_string_equal(new_intent(decision, &changes[i]), "SET held");
         free_objects();
     }
 }
@@ -837,30 +838,30 @@ static void the_old_key_goes_before_or_after_as_servers_need_it(void **state)
         be_changing(&changes[i]);
         world.claims = changes[i].also;
         struct receipt *new_ =
-            add_receipt(changes[i].book, type_of(changes[i].type), changes[i].domain,
+            add_receipt(changes[i].registry, type_of(changes[i].type), changes[i].domain,
                         changes[i].subdomain, RECEIPT_WAITING);
-        const struct verdict *verdict = decide();
-        assert_string_equal(www_intent(verdict), changes[i].pending);
-        assert_string_equal(new_intent(verdict, &changes[i]), "SET");
-        assert_string_equal(wish_of(verdict), "-");
+        const struct decision *decision = decide();
+        assert_string_equal(www_intent(decision), changes[i].pending);
+        assert_string_equal(new_intent(decision, &changes[i]), "SET");
+        assert_string_equal(desired_of(decision), "-");
         free_objects();
         // The new key stands, the old one does not yet go.
         new_->state = RECEIPT_SETTLED;
         new_->was_sent = true;
         new_->settled_s = NOW_S;
         world.receipts[0].state = RECEIPT_WAITING;
-        verdict = decide();
-        assert_string_equal(www_intent(verdict), "REMOVE");
-        assert_string_equal(wish_of(verdict), "-");
-        assert_string_equal(READY(verdict), "True/RecordCreated");
-        assert_int_equal(applied_count(verdict), 2);
+        decision = decide();
+        assert_string_equal(www_intent(decision), "REMOVE");
+        assert_string_equal(desired_of(decision), "-");
+        assert_string_equal(READY(decision), "True/RecordCreated");
+        assert_int_equal(applied_count(decision), 2);
         free_objects();
         // The old one is gone.
         world.receipts[0].state = RECEIPT_SETTLED;
-        verdict = decide();
-        assert_true(verdict->mark_count == 1);
-        assert_int_equal(applied_count(verdict), 1);
-        assert_null(strstr(wish_of(verdict), "home:A:www"));
+        decision = decide();
+        assert_true(decision->mark_count == 1);
+        assert_int_equal(applied_count(decision), 1);
+        assert_null(strstr(desired_of(decision), "home:A:www"));
         free_objects();
     }
 }
@@ -872,12 +873,12 @@ static void the_same_key_through_another_class_is_not_deleted(void **state)
     be_settled();
     world.spec = MOVED;
     world.generation = 2;
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->claim_count, 1);
-    assert_string_equal(www_intent(verdict), "SET");
-    assert_string_equal(verdict->claims[0].lane, "class-other");
-    assert_string_equal(wish_of(verdict), "other:A:www");
-    assert_false(verdict->claims[0].has_known);
+    const struct decision *decision = decide();
+    assert_int_equal(decision->claim_count, 1);
+    assert_string_equal(www_intent(decision), "SET");
+    assert_string_equal(decision->claims[0].backend, "class-other");
+    assert_string_equal(desired_of(decision), "other:A:www");
+    assert_false(decision->claims[0].has_known);
 }
 
 static void a_failing_new_key_leaves_the_old_one_alone(void **state)
@@ -887,12 +888,12 @@ static void a_failing_new_key_leaves_the_old_one_alone(void **state)
     world.claims = changes[0].also;
     add_failure(add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_WAITING), FAULT_SPEC,
                 "ValidationFailed", "", "no such zone");
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_string_equal(READY(verdict), "False/ValidationFailed");
-    assert_string_equal(MESSAGE(verdict), "no such zone");
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(applied_count(verdict), 1);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_string_equal(READY(decision), "False/ValidationFailed");
+    assert_string_equal(MESSAGE(decision), "no such zone");
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(applied_count(decision), 1);
 }
 
 static void an_old_key_that_another_holds_is_dropped_without_a_deletion(void **state)
@@ -902,10 +903,10 @@ static void an_old_key_that_another_holds_is_dropped_without_a_deletion(void **s
     world.claims = changes[0].also;
     world.receipts[0].state = RECEIPT_LOST;
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_SETTLED);
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_string_equal(wish_of(verdict), "home:A:web");
-    assert_int_equal(applied_count(verdict), 1);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_string_equal(desired_of(decision), "home:A:web");
+    assert_int_equal(applied_count(decision), 1);
 }
 
 #define CNAME_CLAIM CLAIM_AT("home", HOME, "CNAME", "example.com", "www")
@@ -921,10 +922,10 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     struct receipt *refused =
         add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_WAITING);
     add_failure(refused, FAULT_SPEC, "ValidationFailed", "INVALID_RECORD", "not at an apex");
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www+was+refused");
-    assert_null(verdict->status);
-    const char *mark = strstr(verdict->marks[0].value, "\"spec\":\"");
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www+was+refused");
+    assert_null(decision->status);
+    const char *mark = strstr(decision->marks[0].value, "\"spec\":\"");
     assert_non_null(mark);
     char epoch[33] = {0};
     memcpy(epoch, mark + 8, 32);
@@ -938,19 +939,19 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
                                              epoch));
     world.receipt_count = 1;
     world.receipts[0].state = RECEIPT_WAITING;
-    verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET");
-    assert_int_equal(verdict->claim_count, 1);
-    assert_true(text_is(verdict->claims[0].set.values[0], "192.0.2.1"));
-    assert_string_equal(wish_of(verdict), "-");
-    assert_null(verdict->status);
+    decision = decide();
+    assert_string_equal(www_intent(decision), "SET");
+    assert_int_equal(decision->claim_count, 1);
+    assert_true(text_is(decision->claims[0].set.values[0], "192.0.2.1"));
+    assert_string_equal(desired_of(decision), "-");
+    assert_null(decision->status);
     free_objects();
     world.receipts[0].state = RECEIPT_SETTLED;
-    verdict = decide();
-    assert_string_equal(READY(verdict), "False/ValidationFailed");
-    assert_string_equal(MESSAGE(verdict), "previous data restored: not at an apex");
-    assert_string_equal(text_at(verdict, "error.code"), "INVALID_RECORD");
-    assert_int_equal(applied_count(verdict), 1);
+    decision = decide();
+    assert_string_equal(READY(decision), "False/ValidationFailed");
+    assert_string_equal(MESSAGE(decision), "previous data restored: not at an apex");
+    assert_string_equal(text_at(decision, "error.code"), "INVALID_RECORD");
+    assert_int_equal(applied_count(decision), 1);
     free_objects();
     add_failure(&world.receipts[0], FAULT_AGAIN, "ServerError", "", "boom");
     assert_string_equal(MESSAGE(decide()), "previous data could not be restored yet: boom");
@@ -959,15 +960,15 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     world.spec = "'type':'CNAME','domain':'example.com','subdomain':'www','dnsClassRef':"
                  "{'name':'home'},'values':['b.example.net']";
     add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_HELD);
-    verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www+was home:CNAME:www");
-    assert_string_equal(www_intent(verdict), "KEEP");
+    decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www+was home:CNAME:www");
+    assert_string_equal(www_intent(decision), "KEEP");
     free_objects();
     // So does the annotation `retry`.
     world.spec = changes[3].spec;
     world.annotations = ",'dns.homelab.mortenolsen.pro/retry':'1'";
-    verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www+was home:CNAME:www");
+    decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www+was home:CNAME:www");
 }
 
 static void old_data_that_nobody_knows_can_not_be_put_back(void **state)
@@ -978,10 +979,10 @@ static void old_data_that_nobody_knows_can_not_be_put_back(void **state)
     world.receipts[0].state = RECEIPT_SETTLED;
     add_failure(add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_WAITING), FAULT_SPEC,
                 "ValidationFailed", "", "no");
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "-");
-    assert_string_equal(MESSAGE(verdict), "what stood there before is not known, nothing could be "
-                                          "put back: no");
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "-");
+    assert_string_equal(MESSAGE(decision), "what stood there before is not known, nothing could be "
+                                           "put back: no");
 }
 
 static void old_data_over_16_kib_is_not_kept(void **state)
@@ -997,10 +998,10 @@ static void old_data_over_16_kib_is_not_kept(void **state)
     world.claims = "[" CLAIM_AT("home", HOME, "TXT", "example.com", "www") "]";
     add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_HELD);
     world.previous = spec.at;
-    assert_string_equal(wish_of(decide()), "home:TXT:www home:CNAME:www");
+    assert_string_equal(desired_of(decide()), "home:TXT:www home:CNAME:www");
     world.previous = "'type':'TXT','domain':'example.com','subdomain':'www','dnsClassRef':"
                      "{'name':'home'},'values':['small']";
-    assert_string_equal(wish_of(decide()), "home:TXT:www+was home:CNAME:www");
+    assert_string_equal(desired_of(decide()), "home:TXT:www+was home:CNAME:www");
 }
 
 static void a_moved_server_gets_the_record_and_the_old_one_is_left_alone(void **state)
@@ -1008,18 +1009,18 @@ static void a_moved_server_gets_the_record_and_the_old_one_is_left_alone(void **
     (void)state;
     be_settled();
     world.class_specs[0] = "'server':'" OTHER "'";
-    world.lanes[0].book = OTHER;
+    world.backends[0].registry = OTHER;
     struct receipt *new_ = add_receipt(OTHER, RECORD_A, "example.com", "www", RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www home:A:www");
-    assert_string_equal(www_intent(verdict), "KEEP");
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www home:A:www");
+    assert_string_equal(www_intent(decision), "KEEP");
     free_objects();
     world.claims = "[" WWW_CLAIM "," CLAIM_AT("home", OTHER, "A", "example.com", "www") "]";
     new_->state = RECEIPT_SETTLED;
-    verdict = decide();
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_non_null(strstr(verdict->marks[0].value, OTHER));
+    decision = decide();
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_non_null(strstr(decision->marks[0].value, OTHER));
 }
 
 static void a_failing_deletion_of_the_old_key_is_told_beside_the_success(void **state)
@@ -1029,12 +1030,12 @@ static void a_failing_deletion_of_the_old_key_is_told_beside_the_success(void **
     world.claims = changes[0].also;
     add_failure(&world.receipts[0], FAULT_AGAIN, "ServerError", "", "boom");
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_SETTLED);
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "True/RecordCreated");
-    assert_string_equal(MESSAGE(verdict), "web.example.com A at " HOME
-                                          "; www.example.com A can't be deleted yet: boom");
-    assert_int_equal(value_int_at(verdict->status, "attempts", 0), 1);
-    assert_string_equal(json_of(world.arena, value_find(verdict->status, "error")), "null");
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "True/RecordCreated");
+    assert_string_equal(MESSAGE(decision), "web.example.com A at " HOME
+                                           "; www.example.com A can't be deleted yet: boom");
+    assert_int_equal(value_int_at(decision->status, "attempts", 0), 1);
+    assert_string_equal(json_of(world.arena, value_find(decision->status, "error")), "null");
 }
 
 static void a_ninth_key_waits_until_older_ones_are_gone(void **state)
@@ -1050,12 +1051,12 @@ static void a_ninth_key_waits_until_older_ones_are_gone(void **state)
     buffer_add_text(&claims, "]");
     world.claims = claims.at;
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "-");
-    assert_string_equal(www_intent(verdict), "KEEP"); // what was served last
-    assert_string_equal(intent_of(find_claim(verdict, HOME, "A", "example.com", "n0")), "REMOVE");
-    assert_string_equal(new_intent(verdict, &changes[0]), "SET held");
-    assert_string_equal(READY(verdict), "Unknown/Pending");
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "-");
+    assert_string_equal(www_intent(decision), "KEEP"); // what was served last
+    assert_string_equal(intent_of(find_claim(decision, HOME, "A", "example.com", "n0")), "REMOVE");
+    assert_string_equal(new_intent(decision, &changes[0]), "SET held");
+    assert_string_equal(READY(decision), "Unknown/Pending");
 }
 
 static void an_old_key_whose_class_is_gone_is_given_up_after_a_while(void **state)
@@ -1065,18 +1066,18 @@ static void an_old_key_whose_class_is_gone_is_given_up_after_a_while(void **stat
     be_changing(&changes[2]);
     world.claims = changes[2].also;
     world.class_specs[0] = NULL;
-    world.has_lane[0] = false;
+    world.has_backend[0] = false;
     world.receipts[0].state = RECEIPT_WAITING;
     add_receipt(OTHER, RECORD_A, "example.com", "www", RECEIPT_SETTLED);
     world.settings.orphan_after_ms = 2000 * 1000;
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE");
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(verdict->wake_ms, (STARTED_S + 2000) * 1000LL);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(decision->wake_ms, (STARTED_S + 2000) * 1000LL);
     world.settings.orphan_after_ms = 1000 * 1000;
-    verdict = decide();
-    assert_string_equal(wish_of(verdict), "other:A:www");
-    assert_non_null(note_of(verdict, "RecordOrphaned"));
+    decision = decide();
+    assert_string_equal(desired_of(decision), "other:A:www");
+    assert_non_null(note_of(decision, "RecordOrphaned"));
 }
 
 // ---- 3.4: conflicts -----------------------------------------------------------------------------
@@ -1104,15 +1105,15 @@ static void the_loser_of_a_name_writes_and_sends_nothing(void **state)
         receipt->holder = text_of(rows[i].holder);
         receipt->holder_namespace = text_of(rows[i].namespace);
         world.settings.conflict_names = rows[i].names;
-        const struct verdict *verdict = decide();
-        assert_string_equal(READY(verdict), "False/Conflict");
-        assert_string_equal(ACCEPTED(verdict), "False/Conflict");
-        assert_string_equal(MESSAGE(verdict), rows[i].text);
-        assert_string_equal(text_at(verdict, "error.code"), "CONFLICT");
-        assert_string_equal(www_intent(verdict), "SET held");
-        assert_string_equal(wish_of(verdict), "-");
-        assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-        assert_non_null(note_of(verdict, "RecordConflict"));
+        const struct decision *decision = decide();
+        assert_string_equal(READY(decision), "False/Conflict");
+        assert_string_equal(ACCEPTED(decision), "False/Conflict");
+        assert_string_equal(MESSAGE(decision), rows[i].text);
+        assert_string_equal(text_at(decision, "error.code"), "CONFLICT");
+        assert_string_equal(www_intent(decision), "SET held");
+        assert_string_equal(desired_of(decision), "-");
+        assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+        assert_non_null(note_of(decision, "RecordConflict"));
         free_objects();
     }
 }
@@ -1124,10 +1125,10 @@ static void who_starts_to_lose_drops_the_key_without_a_deletion(void **state)
     receipt->state = RECEIPT_LOST;
     receipt->holder = TEXT("shop/older");
     receipt->holder_namespace = TEXT("shop");
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "SET held");
-    assert_string_equal(wish_of(verdict), "none");
-    assert_int_equal(applied_count(verdict), 0);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "SET held");
+    assert_string_equal(desired_of(decision), "none");
+    assert_int_equal(applied_count(decision), 0);
 }
 
 static void a_loser_that_renames_keeps_its_old_name_until_then(void **state)
@@ -1135,11 +1136,11 @@ static void a_loser_that_renames_keeps_its_old_name_until_then(void **state)
     (void)state;
     be_changing(&changes[0]);
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_LOST)->holder = TEXT("shop/x");
-    const struct verdict *verdict = decide();
-    assert_string_equal(READY(verdict), "False/Conflict");
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(applied_count(verdict), 1);
+    const struct decision *decision = decide();
+    assert_string_equal(READY(decision), "False/Conflict");
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(applied_count(decision), 1);
 }
 
 static void the_next_in_order_claims_when_the_winner_has_gone(void **state)
@@ -1147,10 +1148,10 @@ static void the_next_in_order_claims_when_the_winner_has_gone(void **state)
     (void)state;
     world.status = READY_AS("False", "Conflict", "Error");
     add_www(RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_int_equal(verdict->finalizer, FINALIZER_ADD);
-    assert_string_equal(www_intent(verdict), "SET held");
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_int_equal(decision->finalizer, FINALIZER_ADD);
+    assert_string_equal(www_intent(decision), "SET held");
 }
 
 // ---- 3.5: deletion ------------------------------------------------------------------------------
@@ -1168,21 +1169,21 @@ static void each_claimed_key_is_deleted_before_the_finalizer_goes(void **state)
     be_deleted();
     world.claims = "[" WWW_CLAIM "," CLAIM_AT("home", HOME, "A", "example.com", "old") "]";
     struct receipt *old = add_receipt(HOME, RECORD_A, "example.com", "old", RECEIPT_SETTLED);
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE");
-    assert_string_equal(intent_of(find_claim(verdict, HOME, "A", "example.com", "old")), "REMOVE");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_null(verdict->status);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_string_equal(intent_of(find_claim(decision, HOME, "A", "example.com", "old")), "REMOVE");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+    assert_null(decision->status);
     free_objects();
     world.receipts[0].state = RECEIPT_SETTLED;
-    verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_int_equal(verdict->mark_count, 0);
-    assert_string_equal(READY(verdict), "False/RecordDeleted");
-    assert_string_equal(text_at(verdict, "state"), "Deleted");
-    assert_int_equal(applied_count(verdict), 0);
-    assert_non_null(note_of(verdict, "RecordDeleted"));
-    assert_string_equal(verdict->lines[0].message, "record deleted");
+    decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+    assert_int_equal(decision->mark_count, 0);
+    assert_string_equal(READY(decision), "False/RecordDeleted");
+    assert_string_equal(text_at(decision, "state"), "Deleted");
+    assert_int_equal(applied_count(decision), 0);
+    assert_non_null(note_of(decision, "RecordDeleted"));
+    assert_string_equal(decision->lines[0].message, "record deleted");
     free_objects();
     old->is_uncertain = true;
     assert_non_null(note_of(decide(), "DeleteUncertain"));
@@ -1193,11 +1194,11 @@ static void a_deletion_that_fails_is_visible_and_holds_the_finalizer(void **stat
     (void)state;
     be_deleted();
     add_failure(&world.receipts[0], FAULT_AGAIN, "ServerUnreachable", "", "connection refused");
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_string_equal(READY(verdict), "False/ServerUnreachable");
-    assert_string_equal(MESSAGE(verdict), "deletion: connection refused");
-    assert_int_equal(value_int_at(verdict->status, "attempts", 0), 1);
+    const struct decision *decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+    assert_string_equal(READY(decision), "False/ServerUnreachable");
+    assert_string_equal(MESSAGE(decision), "deletion: connection refused");
+    assert_int_equal(value_int_at(decision->status, "attempts", 0), 1);
 }
 
 static void exits_release_the_record_at_once(void **state)
@@ -1205,17 +1206,17 @@ static void exits_release_the_record_at_once(void **state)
     (void)state;
     be_deleted();
     world.annotations = ",'dns.homelab.mortenolsen.pro/force-delete':'true'";
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_int_equal(verdict->claim_count, 0);
-    assert_non_null(strstr(note_of(verdict, "RecordOrphaned"), "www.example.com A at " HOME));
+    const struct decision *decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+    assert_int_equal(decision->claim_count, 0);
+    assert_non_null(strstr(note_of(decision, "RecordOrphaned"), "www.example.com A at " HOME));
     free_objects();
     world.annotations = NULL;
     world.spec = WWW ",'deletionPolicy':'Retain'";
-    verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_int_equal(verdict->claim_count, 0);
-    assert_null(note_of(verdict, "RecordOrphaned"));
+    decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+    assert_int_equal(decision->claim_count, 0);
+    assert_null(note_of(decision, "RecordOrphaned"));
     free_objects();
     // A pause does not hold a deletion up.
     world.spec = WWW;
@@ -1228,7 +1229,7 @@ static void without_class_or_secret_a_deletion_waits_and_then_gives_up(void **st
     (void)state;
     static const struct {
         bool has_class;
-        bool has_lane;
+        bool has_backend;
         const char *reason;
         const char *ready;
     } rows[] = {
@@ -1241,22 +1242,22 @@ static void without_class_or_secret_a_deletion_waits_and_then_gives_up(void **st
         world.receipt_count = 0;
         be_deleted();
         world.class_specs[0] = rows[i].has_class ? "'server':'" HOME "'" : NULL;
-        world.has_lane[0] = rows[i].has_lane;
-        world.lanes[0].is_lingering = true;
-        error_set(&world.lanes[0].fault, FAULT_WAIT, rows[i].reason, "gone");
+        world.has_backend[0] = rows[i].has_backend;
+        world.backends[0].is_lingering = true;
+        error_set(&world.backends[0].fault, FAULT_WAIT, rows[i].reason, "gone");
         world.now_ms = NOW_S * 1000LL + 599 * 1000;
-        const struct verdict *verdict = decide();
-        // Through a lane that lingers it still goes out: there is nothing to complain of.
-        assert_string_equal(www_intent(verdict), "REMOVE");
-        assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-        assert_int_equal(verdict->wake_ms, NOW_S * 1000LL + 600 * 1000);
-        assert_string_equal(READY(verdict), rows[i].ready);
+        const struct decision *decision = decide();
+        // Through a backend that lingers it still goes out: there is nothing to complain of.
+        assert_string_equal(www_intent(decision), "REMOVE");
+        assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+        assert_int_equal(decision->wake_ms, NOW_S * 1000LL + 600 * 1000);
+        assert_string_equal(READY(decision), rows[i].ready);
         free_objects();
         world.now_ms += 1000;
-        verdict = decide();
-        assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-        assert_string_equal(www_intent(verdict), "-");
-        assert_non_null(note_of(verdict, "RecordOrphaned"));
+        decision = decide();
+        assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+        assert_string_equal(www_intent(decision), "-");
+        assert_non_null(note_of(decision, "RecordOrphaned"));
         free_objects();
     }
 }
@@ -1267,9 +1268,9 @@ static void a_server_that_fails_is_never_given_up(void **state)
     be_deleted();
     add_failure(&world.receipts[0], FAULT_AGAIN, "ServerUnreachable", "", "refused");
     world.now_ms = NOW_S * 1000LL + 86400LL * 1000;
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_string_equal(www_intent(verdict), "REMOVE");
+    const struct decision *decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+    assert_string_equal(www_intent(decision), "REMOVE");
 }
 
 static void a_loser_is_released_without_a_request(void **state)
@@ -1277,15 +1278,15 @@ static void a_loser_is_released_without_a_request(void **state)
     (void)state;
     be_deleted();
     world.receipts[0].state = RECEIPT_LOST;
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
     free_objects();
     world.claims = NULL;
     world.status = READY_AS("False", "Conflict", "Error");
-    verdict = decide();
-    assert_int_equal(verdict->claim_count, 0);
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+    decision = decide();
+    assert_int_equal(decision->claim_count, 0);
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
 }
 
 static void a_record_without_finalizer_needs_nothing(void **state)
@@ -1293,10 +1294,10 @@ static void a_record_without_finalizer_needs_nothing(void **state)
     (void)state;
     be_deleted();
     world.has_finalizer = false;
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->claim_count, 0);
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_int_equal(verdict->mark_count, 0);
+    const struct decision *decision = decide();
+    assert_int_equal(decision->claim_count, 0);
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+    assert_int_equal(decision->mark_count, 0);
 }
 
 static void a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same(void **state)
@@ -1305,25 +1306,25 @@ static void a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same(voi
     be_deleted();
     world.deleted = NULL;
     world.is_lost = true;
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
     free_objects();
     // Nothing can be written ahead any more.
     world.claims = "nonsense";
-    verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE");
-    assert_string_equal(wish_of(verdict), "-");
+    decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_string_equal(desired_of(decision), "-");
     free_objects();
     world.receipts[0].state = RECEIPT_SETTLED;
     assert_int_equal(decide()->finalizer, FINALIZER_REMOVE);
     free_objects();
     world.receipts[0].state = RECEIPT_WAITING;
     world.class_specs[0] = NULL;
-    world.lanes[0].is_lingering = true;
+    world.backends[0].is_lingering = true;
     assert_int_equal(decide()->finalizer, FINALIZER_LEAVE);
     free_objects();
-    world.has_lane[0] = false;
+    world.has_backend[0] = false;
     assert_int_equal(decide()->finalizer, FINALIZER_REMOVE);
 }
 
@@ -1333,10 +1334,10 @@ static void an_object_of_an_older_operator_is_deleted_by_its_spec(void **state)
     be_deleted();
     world.claims = NULL;
     world.status = READY_AS("True", "RecordCreated", "Created");
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE held");
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE held");
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
 }
 
 // What an older operator sent is not known here, but that it sent something is.
@@ -1372,21 +1373,21 @@ static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         world.spec = rows[i].spec;
         world.class_specs[0] = rows[i].has_class ? class_spec : NULL;
-        world.has_lane[0] = rows[i].has_class;
+        world.has_backend[0] = rows[i].has_class;
         world.now_ms = NOW_S * 1000LL + 599 * 1000;
-        const struct verdict *verdict = decide();
-        assert_int_equal(verdict->claim_count, 0);
-        assert_int_equal(verdict->mark_count, 0);
-        assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-        assert_int_equal(verdict->wake_ms, NOW_S * 1000LL + 600 * 1000);
-        assert_string_equal(READY(verdict), rows[i].ready);
+        const struct decision *decision = decide();
+        assert_int_equal(decision->claim_count, 0);
+        assert_int_equal(decision->mark_count, 0);
+        assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+        assert_int_equal(decision->wake_ms, NOW_S * 1000LL + 600 * 1000);
+        assert_string_equal(READY(decision), rows[i].ready);
         free_objects();
         world.now_ms += 1000;
-        verdict = decide();
-        assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-        assert_non_null(note_of(verdict, "RecordOrphaned"));
-        assert_non_null(strstr(note_of(verdict, "RecordOrphaned"), rows[i].told));
-        assert_string_equal(verdict->lines[0].message,
+        decision = decide();
+        assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+        assert_non_null(note_of(decision, "RecordOrphaned"));
+        assert_non_null(strstr(note_of(decision, "RecordOrphaned"), rows[i].told));
+        assert_string_equal(decision->lines[0].message,
                             "record released, may still exist at the server");
         free_objects();
     }
@@ -1400,10 +1401,10 @@ static void what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name(voi
     world.spec = "'type':'A','domain':'example.com','subdomain':'www',"
                  "'dnsClassRef':{'name':'home'},'values':['::ffff:192.0.2.1']";
     world.status = READY_AS("True", "RecordCreated", "Created");
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "REMOVE held");
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE held");
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
     free_objects();
     // It says by now what we think of it, and was sent before.
     world.status = READY_AS("False", "ValidationFailed", "Error");
@@ -1412,17 +1413,17 @@ static void what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name(voi
     // It never was.
     world.status = "'conditions':[{'type':'Ready','status':'False','reason':'ValidationFailed',"
                    "'lastTransitionTime':'" BEFORE "'}],'state':'Error','observedGeneration':1";
-    verdict = decide();
-    assert_int_equal(verdict->claim_count, 0);
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
+    decision = decide();
+    assert_int_equal(decision->claim_count, 0);
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
     free_objects();
     // While it lives, its key is written down before its status says anything else.
     world.deleted = NULL;
     world.status = READY_AS("True", "RecordCreated", "Created");
-    verdict = decide();
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_string_equal(READY(verdict), "False/ValidationFailed");
+    decision = decide();
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_string_equal(READY(decision), "False/ValidationFailed");
     free_objects();
     // But not if it was edited since: nobody knows under which name it stands.
     world.generation = 2;
@@ -1436,13 +1437,13 @@ static void a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence(vo
     world.claims = "nonsense";
     world.status = READY_AS("True", "RecordCreated", "Created");
     world.class_specs[0] = NULL;
-    world.has_lane[0] = false;
+    world.has_backend[0] = false;
     assert_int_equal(decide()->finalizer, FINALIZER_LEAVE);
     free_objects();
     world.annotations = ",'dns.homelab.mortenolsen.pro/force-delete':'true'";
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_non_null(note_of(verdict, "RecordOrphaned"));
+    const struct decision *decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+    assert_non_null(note_of(decision, "RecordOrphaned"));
 }
 
 static void a_key_at_a_server_that_its_class_left_is_released(void **state)
@@ -1450,9 +1451,9 @@ static void a_key_at_a_server_that_its_class_left_is_released(void **state)
     (void)state;
     be_deleted();
     world.class_specs[0] = "'server':'" OTHER "'";
-    const struct verdict *verdict = decide();
-    assert_int_equal(verdict->finalizer, FINALIZER_REMOVE);
-    assert_non_null(note_of(verdict, "RecordOrphaned"));
+    const struct decision *decision = decide();
+    assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
+    assert_non_null(note_of(decision, "RecordOrphaned"));
 }
 
 // ---- what stands there before the first write ---------------------------------------------------
@@ -1476,11 +1477,11 @@ static const struct record_set *found_at(const char *address, uint32_t ttl_s)
 
 static void offer_reading(bool offers)
 {
-    struct lane_view *lane = &world.lanes[0];
-    lane->is_answer_ok = true;
-    lane->answered_s = NOW_S;
-    lane->answer = quote(world.arena, offers ? "{'capabilities':{'get':true}}"
-                                             : "{'capabilities':{'list':true}}");
+    struct backend_view *backend = &world.backends[0];
+    backend->is_answer_ok = true;
+    backend->answered_s = NOW_S;
+    backend->answer = quote(world.arena, offers ? "{'capabilities':{'get':true}}"
+                                                : "{'capabilities':{'list':true}}");
 }
 
 static struct receipt *have_found(const struct record_set *found)
@@ -1498,27 +1499,27 @@ static void a_new_key_is_looked_at_before_it_is_written_ahead(void **state)
     offer_reading(true);
     // Which other claims there are at the name is not known in the first round.
     assert_string_equal(www_intent(decide()), "SET held");
-    assert_string_equal(wish_of(&world.verdict), "-");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_string_equal(desired_of(&world.decision), "-");
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     free_objects();
     struct receipt *receipt = add_www(RECEIPT_HELD);
     receipt->intent = CLAIM_SET;
     assert_string_equal(www_intent(decide()), "LOOK");
-    assert_string_equal(wish_of(&world.verdict), "-");
+    assert_string_equal(desired_of(&world.decision), "-");
     free_objects();
     receipt->is_heir = true;
     assert_string_equal(www_intent(decide()), "SET held");
-    assert_string_equal(wish_of(&world.verdict), "home:A:www");
+    assert_string_equal(desired_of(&world.decision), "home:A:www");
     free_objects();
     receipt->is_heir = false;
     offer_reading(false);
     assert_string_equal(www_intent(decide()), "SET held");
-    assert_string_equal(wish_of(&world.verdict), "home:A:www");
+    assert_string_equal(desired_of(&world.decision), "home:A:www");
     free_objects();
-    world.lanes[0].is_answer_ok = false;
-    world.lanes[0].answered_s = 0;
-    world.lanes[0].is_learning = true;
-    assert_string_equal(wish_of(decide()), "-");
+    world.backends[0].is_answer_ok = false;
+    world.backends[0].answered_s = 0;
+    world.backends[0].is_learning = true;
+    assert_string_equal(desired_of(decide()), "-");
 }
 
 static void what_is_not_ours_is_told_before_it_is_replaced(void **state)
@@ -1526,29 +1527,29 @@ static void what_is_not_ours_is_told_before_it_is_replaced(void **state)
     (void)state;
     offer_reading(true);
     struct receipt *receipt = have_found(found_at("192.0.2.99", 60));
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "LOOK");
-    assert_int_equal(verdict->finalizer, FINALIZER_ADD);
-    assert_string_equal(wish_of(verdict), "home:A:www");
-    assert_non_null(strstr(verdict->marks[0].value, "\"replaces\":\"192.0.2.99 (TTL 60)\""));
-    assert_non_null(strstr(note_of(verdict, "RecordAdopted"), "192.0.2.99 (TTL 60)"));
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "LOOK");
+    assert_int_equal(decision->finalizer, FINALIZER_ADD);
+    assert_string_equal(desired_of(decision), "home:A:www");
+    assert_non_null(strstr(decision->marks[0].value, "\"replaces\":\"192.0.2.99 (TTL 60)\""));
+    assert_non_null(strstr(note_of(decision, "RecordAdopted"), "192.0.2.99 (TTL 60)"));
     free_objects();
     // The same data, or none, is nothing to speak of; what the server left out counts as equal.
     const struct record_set *const ours[] = {found_at("192.0.2.1", 300), found_at("192.0.2.1", 0),
                                              NULL};
     for (size_t i = 0; i < COUNT_OF(ours); i++) {
         receipt->found = ours[i];
-        verdict = decide();
-        assert_string_equal(wish_of(verdict), "home:A:www");
-        assert_null(strstr(verdict->marks[0].value, "replaces"));
-        assert_int_equal(verdict->note_count, 0);
+        decision = decide();
+        assert_string_equal(desired_of(decision), "home:A:www");
+        assert_null(strstr(decision->marks[0].value, "replaces"));
+        assert_int_equal(decision->note_count, 0);
         free_objects();
     }
     // An answer is good for a minute.
     receipt->settled_s = NOW_S - 60;
-    verdict = decide();
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(find_claim(verdict, HOME, "A", "example.com", "www")->look_since_s,
+    decision = decide();
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(find_claim(decision, HOME, "A", "example.com", "www")->look_since_s,
                      NOW_S - 59);
 }
 
@@ -1557,13 +1558,13 @@ static void what_is_not_ours_stays_with_refuse(void **state)
     (void)state;
     world.class_specs[0] = "'server':'" HOME "','preflight':'Refuse'";
     struct receipt *receipt = have_found(found_at("192.0.2.99", 60));
-    const struct verdict *verdict = decide();
-    assert_string_equal(www_intent(verdict), "LOOK");
-    assert_string_equal(wish_of(verdict), "-");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
-    assert_string_equal(READY(verdict), "False/Conflict");
-    assert_non_null(strstr(MESSAGE(verdict), "192.0.2.99 (TTL 60) stands there"));
-    assert_int_equal(verdict->wake_ms, (NOW_S - 1 + 600) * 1000LL);
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "LOOK");
+    assert_string_equal(desired_of(decision), "-");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
+    assert_string_equal(READY(decision), "False/Conflict");
+    assert_non_null(strstr(MESSAGE(decision), "192.0.2.99 (TTL 60) stands there"));
+    assert_int_equal(decision->wake_ms, (NOW_S - 1 + 600) * 1000LL);
     free_objects();
     receipt->found = NULL;
     receipt->is_uncertain = true;
@@ -1579,14 +1580,14 @@ static void what_was_replaced_is_told_until_the_content_is_another(void **state)
     be_settled();
     world.claims = "[{'class':'home','server':'" HOME "','type':'A','domain':'example.com',"
                    "'subdomain':'www','replaces':'192.0.2.99'}]";
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "-");
-    assert_non_null(strstr(MESSAGE(verdict), "it replaced what was not ours: 192.0.2.99"));
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "-");
+    assert_non_null(strstr(MESSAGE(decision), "it replaced what was not ours: 192.0.2.99"));
     free_objects();
     memset(world.receipts[0].hash, 0x22, sizeof world.receipts[0].hash);
-    verdict = decide();
-    assert_string_equal(READY(verdict), "True/RecordUpdated");
-    assert_null(strstr(MESSAGE(verdict), "192.0.2.99"));
+    decision = decide();
+    assert_string_equal(READY(decision), "True/RecordUpdated");
+    assert_null(strstr(MESSAGE(decision), "192.0.2.99"));
 }
 
 // ---- the annotation -----------------------------------------------------------------------------
@@ -1597,16 +1598,16 @@ static void a_broken_annotation_is_rebuilt_from_status_and_spec(void **state)
     be_changing(&changes[0]);
     world.claims = "nonsense";
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
-    const struct verdict *verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www home:A:web");
-    assert_string_equal(www_intent(verdict), "KEEP");
-    assert_non_null(note_of(verdict, "ClaimsRebuilt"));
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www home:A:web");
+    assert_string_equal(www_intent(decision), "KEEP");
+    assert_non_null(note_of(decision, "ClaimsRebuilt"));
     free_objects();
     world.deleted = NOW;
-    verdict = decide();
-    assert_string_equal(wish_of(verdict), "home:A:www home:A:web");
-    assert_string_equal(www_intent(verdict), "REMOVE held");
-    assert_int_equal(verdict->finalizer, FINALIZER_LEAVE);
+    decision = decide();
+    assert_string_equal(desired_of(decision), "home:A:www home:A:web");
+    assert_string_equal(www_intent(decision), "REMOVE held");
+    assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
 }
 
 static void a_removed_annotation_comes_back(void **state)
@@ -1615,7 +1616,7 @@ static void a_removed_annotation_comes_back(void **state)
     be_changing(&changes[0]);
     world.claims = NULL;
     add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
-    assert_string_equal(wish_of(decide()), "home:A:www home:A:web");
+    assert_string_equal(desired_of(decide()), "home:A:www home:A:web");
 }
 
 static void settings_have_the_defaults_of_their_table(void **state)
@@ -1647,7 +1648,7 @@ int main(void)
         UNIT(failures_are_told_as_the_server_meant_them),
         UNIT(the_same_failure_is_noted_at_powers_of_two_and_hourly),
         UNIT(what_the_user_must_mend_is_told_and_nothing_is_sent),
-        UNIT(a_shut_lane_tells_why_and_keeps_what_stands),
+        UNIT(a_shut_backend_tells_why_and_keeps_what_stands),
         UNIT(an_error_keeps_its_time_until_it_changes),
         UNIT(what_the_server_does_not_offer_is_refused_before_it_is_sent),
         UNIT(ttl_comes_from_record_class_or_the_default),

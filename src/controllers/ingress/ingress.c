@@ -11,7 +11,7 @@ enum {
     RETRY_SLOW_MS = 3600 * SECOND_MS,
 };
 
-// ---- lanes --------------------------------------------------------------------------------------
+// ---- backends -----------------------------------------------------------------------------------
 
 // The same over a restart.
 static uint64_t basis_of(const struct value *config)
@@ -21,18 +21,18 @@ static uint64_t basis_of(const struct value *config)
     return digest_word(json.at, json.len);
 }
 
-static bool open_lane(const void *settings, size_t at, struct arena *arena, struct lane_want *want,
-                      struct question *question)
+static bool open_backend(const void *settings, size_t at, struct arena *arena,
+                         struct backend_want *want, struct question *question)
 {
     const struct pihole_targets *targets = settings;
     if (!targets || targets->is_left_alone || at >= targets->count)
         return false;
     const struct pihole_target *target = &targets->items[at];
     const struct value *config = pihole_target_config(arena, targets, target);
-    *want = (struct lane_want){
-        .name = target->lane,
+    *want = (struct backend_want){
+        .name = target->backend,
         .provider = "pihole",
-        .book = target->url,
+        .registry = target->url,
         .config = config,
         .secret = secret_ref(target->secret),
         .max_in_flight = 1,
@@ -49,7 +49,7 @@ static bool open_lane(const void *settings, size_t at, struct arena *arena, stru
 
 // ---- the controller -----------------------------------------------------------------------------
 
-static const struct change_words words = INGRESS_WORDS("ingress");
+static const struct change_messages words = INGRESS_WORDS("ingress");
 
 static const char *const follow_and_patch[] = {"get", "list", "watch", "patch", NULL};
 static const struct kube_right rights[] = {
@@ -82,7 +82,7 @@ const struct controller ingress_controller = {
     .keeps_ledgers = true,
     .kind = &ingress_kind,
     .finalizer = PIHOLE_FINALIZER,
-    .open = open_lane,
+    .open = open_backend,
     .words = &words,
     .companions = companions,
     .decide = sources_decide,

@@ -51,15 +51,15 @@ static const struct controller_metric grpcroute_metrics[] = METRICS("grpcroute",
 static const struct controller_metric tlsroute_metrics[] = METRICS("tlsroute", "TLSRoute");
 static const struct controller_metric tcproute_metrics[] = METRICS("tcproute", "TCPRoute");
 
-static const struct change_words httproute_words = INGRESS_WORDS("httproute");
-static const struct change_words grpcroute_words = INGRESS_WORDS("grpcroute");
-static const struct change_words tlsroute_words = INGRESS_WORDS("tlsroute");
-static const struct change_words tcproute_words = INGRESS_WORDS("tcproute");
+static const struct change_messages httproute_words = INGRESS_WORDS("httproute");
+static const struct change_messages grpcroute_words = INGRESS_WORDS("grpcroute");
+static const struct change_messages tlsroute_words = INGRESS_WORDS("tlsroute");
+static const struct change_messages tcproute_words = INGRESS_WORDS("tcproute");
 
 #define ROUTE(word)                                                                                \
     {                                                                                              \
         .name = #word, .kind = &word##_kind, .finalizer = PIHOLE_FINALIZER,                        \
-        .gathers = &sources_gateways, .gather_count = 1, .shares = &ingress_controller,            \
+        .inputs = &sources_gateways, .input_count = 1, .shares = &ingress_controller,              \
         .words = &word##_words, .decide = sources_decide, .admit = sources_admit,                  \
         .rights = word##_rights, .metrics = word##_metrics,                                        \
         .metric_count = COUNT_OF(word##_metrics)                                                   \

@@ -2,18 +2,18 @@
 
 #include <stdarg.h>
 
-#include "controllers/ingress/turn.h"
+#include "controllers/ingress/reconcile.h"
 #include "kinds/gateway/gateway_kind.h"
 #include "kinds/ingress/ingress_kind.h"
 #include "kinds/route/route_kind.h"
 
 // ---- Ingresses ----------------------------------------------------------------------------------
 
-static void gather_ingress(struct arena *arena, struct text body, const struct gathered *gathers,
-                           struct source *out)
+static void input_ingress(struct arena *arena, struct text body, const struct input_objects *inputs,
+                          struct source *out)
 {
     struct ingress_spec spec;
-    (void)gathers;
+    (void)inputs;
     ingress_unpack(arena, body, &spec);
     struct text *addresses = arena_new_array(arena, struct text, spec.point_count + 1);
     for (size_t i = 0; i < spec.point_count; i++)
@@ -22,7 +22,7 @@ static void gather_ingress(struct arena *arena, struct text body, const struct g
     out->hosts = spec.hosts;
     out->host_count = spec.host_count;
     out->addresses = addresses;
-    out->wishes = spec.pihole;
+    out->annotations = spec.pihole;
     out->no_addresses = "the status has no address yet";
 }
 
@@ -36,9 +36,9 @@ static void wants_gateways(const struct object *subject, struct strings *out)
         strings_add(out, "%.*s", TEXT_ARGS(spec.gateways[i]));
 }
 
-const struct gather sources_gateways = {.kind = &gateway_kind, .wants = wants_gateways};
+const struct input sources_gateways = {.kind = &gateway_kind, .lookup_keys = wants_gateways};
 
-static size_t count_addresses(struct arena *arena, const struct gathered *gateways)
+static size_t count_addresses(struct arena *arena, const struct input_objects *gateways)
 {
     size_t all = 0;
     for (size_t i = 0; i < gateways->count; i++) {
@@ -49,8 +49,8 @@ static size_t count_addresses(struct arena *arena, const struct gathered *gatewa
     return all;
 }
 
-static void gather_addresses(struct arena *arena, const struct gathered *gateways,
-                             struct source *out)
+static void input_addresses(struct arena *arena, const struct input_objects *gateways,
+                            struct source *out)
 {
     struct text *addresses =
         arena_new_array(arena, struct text, count_addresses(arena, gateways) + 1);
@@ -64,7 +64,7 @@ static void gather_addresses(struct arena *arena, const struct gathered *gateway
 }
 
 static const char *why_no_addresses(struct arena *arena, const struct route_spec *spec,
-                                    const struct gathered *gateways)
+                                    const struct input_objects *gateways)
 {
     if (!spec->gateway_count)
         return "it names no Gateway: write addresses into pihole.io/target-ip";
@@ -73,17 +73,17 @@ static const char *why_no_addresses(struct arena *arena, const struct route_spec
     return "no Gateway that it names has an address yet";
 }
 
-static void gather_route(struct arena *arena, struct text body, const struct gathered *gathers,
-                         struct source *out)
+static void input_route(struct arena *arena, struct text body, const struct input_objects *inputs,
+                        struct source *out)
 {
     struct route_spec spec;
     route_unpack(arena, body, &spec);
     out->hosts = spec.hosts;
     out->host_count = spec.host_count;
-    out->wishes = spec.pihole;
-    out->no_addresses = why_no_addresses(arena, &spec, gathers);
-    if (gathers)
-        gather_addresses(arena, gathers, out);
+    out->annotations = spec.pihole;
+    out->no_addresses = why_no_addresses(arena, &spec, inputs);
+    if (inputs)
+        input_addresses(arena, inputs, out);
 }
 
 // ---- any of them --------------------------------------------------------------------------------
@@ -93,20 +93,20 @@ struct row {
     const char *word;
     const char *skipped;
     const char *no_hosts;
-    // `gathers`: as of the snapshot; NULL: nothing is known of others.
-    void (*gather)(struct arena *arena, struct text body, const struct gathered *gathers,
-                   struct source *out);
+    // `inputs`: as of the snapshot; NULL: nothing is known of others.
+    void (*input)(struct arena *arena, struct text body, const struct input_objects *inputs,
+                  struct source *out);
 };
 
 #define NO_HOST "it names no host"
 
 static const struct row rows[] = {
-    {&ingress_kind, "ingress", "ingress skipped (no hosts)", NO_HOST, gather_ingress},
-    {&httproute_kind, "httproute", "httproute skipped (no hosts)", NO_HOST, gather_route},
-    {&grpcroute_kind, "grpcroute", "grpcroute skipped (no hosts)", NO_HOST, gather_route},
-    {&tlsroute_kind, "tlsroute", "tlsroute skipped (no hosts)", NO_HOST, gather_route},
+    {&ingress_kind, "ingress", "ingress skipped (no hosts)", NO_HOST, input_ingress},
+    {&httproute_kind, "httproute", "httproute skipped (no hosts)", NO_HOST, input_route},
+    {&grpcroute_kind, "grpcroute", "grpcroute skipped (no hosts)", NO_HOST, input_route},
+    {&tlsroute_kind, "tlsroute", "tlsroute skipped (no hosts)", NO_HOST, input_route},
     {&tcproute_kind, "tcproute", "tcproute skipped (no hosts)",
-     "a TCPRoute has no host names: write them into pihole.io/hosts", gather_route},
+     "a TCPRoute has no host names: write them into pihole.io/hosts", input_route},
 };
 
 static const struct row *row_of(struct text kind)
@@ -117,25 +117,25 @@ static const struct row *row_of(struct text kind)
     return NULL;
 }
 
-static void gather(struct arena *arena, const struct row *row, struct text body,
-                   const struct gathered *gathers, struct source *out)
+static void input(struct arena *arena, const struct row *row, struct text body,
+                  const struct input_objects *inputs, struct source *out)
 {
     *out = (struct source){.word = row->word, .skipped = row->skipped, .no_hosts = row->no_hosts};
-    row->gather(arena, body, gathers, out);
+    row->input(arena, body, inputs, out);
 }
 
-void sources_decide(const struct snapshot *snapshot, void *model, struct verdict *out)
+void sources_decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
     struct source source;
     const struct object *subject = snapshot->subject;
     const struct row *row = subject ? row_of(text_of(subject->kind->name)) : NULL;
     (void)model;
     if (row) {
-        gather(snapshot->arena, row, object_spec(subject), snapshot->gathers, &source);
+        input(snapshot->arena, row, object_spec(subject), snapshot->inputs, &source);
         pihole_ours_unpack(snapshot->arena, object_spec(subject), object_ours(subject),
                            &source.ours);
     }
-    turn_decide(snapshot, row ? &source : NULL, out);
+    reconcile_decide(snapshot, row ? &source : NULL, out);
 }
 
 // ---- admission ----------------------------------------------------------------------------------
@@ -150,10 +150,10 @@ static bool is_ours(struct text key)
     return false;
 }
 
-static bool is_wish(struct text key)
+static bool is_annotation(struct text key)
 {
-    for (size_t i = 0; i < PIHOLE_WISHES; i++)
-        if (text_is(key, pihole_wish_names[i]))
+    for (size_t i = 0; i < PIHOLE_ANNOTATIONS; i++)
+        if (text_is(key, pihole_annotation_names[i]))
             return true;
     return false;
 }
@@ -179,18 +179,19 @@ static void warn_at(struct findings *findings, const struct value *item, const c
 static void warn_of_unknown(const struct value *annotations, struct findings *findings)
 {
     value_each (item, annotations && annotations->type == VALUE_MAP ? annotations : NULL) {
-        if (!text_starts(item->key, PIHOLE_PREFIX) || is_ours(item->key) || is_wish(item->key))
+        if (!text_starts(item->key, PIHOLE_PREFIX) || is_ours(item->key) ||
+            is_annotation(item->key))
             continue;
         AUTO_BUFFER clean = {0};
-        const char *nearest = text_nearest(item->key, pihole_wish_names, PIHOLE_WISHES);
+        const char *nearest = text_nearest(item->key, pihole_annotation_names, PIHOLE_ANNOTATIONS);
         text_clean(&clean, item->key, sizeof PIHOLE_PREFIX + 63);
         warn_at(findings, item, "%s is not known and does nothing%s%s%s", clean.at,
                 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     }
 }
 
-static void warn_of_wishes(const struct row *row, const struct value *object,
-                           const struct value *annotations, struct findings *findings)
+static void warn_of_annotations(const struct row *row, const struct value *object,
+                                const struct value *annotations, struct findings *findings)
 {
     struct pack_writer writer;
     struct source source;
@@ -198,7 +199,7 @@ static void warn_of_wishes(const struct row *row, const struct value *object,
     struct problems problems = {.arena = findings->arena};
     pack_init(&writer);
     row->kind->pack_spec(object, &writer);
-    gather(findings->arena, row, buffer_text(&writer.out), NULL, &source);
+    input(findings->arena, row, buffer_text(&writer.out), NULL, &source);
     wants_read(findings->arena, &source, &pihole_targets_defaults,
                value_text_at(object, "metadata.namespace"), &wants, &problems);
     for (size_t i = 0; i < problems.count; i++) {
@@ -215,6 +216,6 @@ void sources_admit(const struct value *object, struct findings *findings)
     const struct row *row = row_of(value_text_at(object, "kind"));
     const struct value *annotations = value_at(object, "metadata.annotations", NULL);
     if (row)
-        warn_of_wishes(row, object, annotations, findings);
+        warn_of_annotations(row, object, annotations, findings);
     warn_of_unknown(annotations, findings);
 }

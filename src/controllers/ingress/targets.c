@@ -255,7 +255,7 @@ bool pihole_targets_add(struct arena *arena, struct pihole_targets *targets,
     *added = *target;
     added->name = arena_copy_text(arena, target->name);
     added->url = arena_copy_text(arena, normal.at);
-    added->lane = arena_printf(arena, "pihole-%s", target->name);
+    added->backend = arena_printf(arena, "pihole-%s", target->name);
     added->dialect = or_first(target->dialect, pihole_dialects);
     added->ownership = or_first(target->ownership, pihole_ownerships);
     added->write = or_first(target->write, pihole_writes);
@@ -284,7 +284,7 @@ struct value *pihole_target_config(struct arena *arena, const struct pihole_targ
     value_put_bool(arena, tls, "skipVerify", target->skips_verify);
     value_set(config, TEXT("tls"), tls);
     value_put_bool(arena, config, "noPassword", target->has_no_password);
-    if (targets->is_visit)
+    if (targets->is_read_probe)
         value_put_bool(arena, config, "isVisitor", true);
     else if (targets->process && targets->count > 1)
         value_put_text(arena, config, "place",

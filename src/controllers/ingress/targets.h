@@ -32,9 +32,9 @@ struct pihole_addresses {
 
 // One Pi-hole. What is not given is NULL, or 0.
 struct pihole_target {
-    const char *name; // "upstairs"; that of the variables is "default"
-    const char *url;  // normalised
-    const char *lane; // "pihole-upstairs"
+    const char *name;    // "upstairs"; that of the variables is "default"
+    const char *url;     // normalised
+    const char *backend; // "pihole-upstairs"
     const char *dialect;
     const char *ownership;
     const char *write;
@@ -59,8 +59,8 @@ struct pihole_targets {
     struct pihole_addresses addresses; // DEFAULT_TARGET_IP
     bool adopts;
     bool has_finalizer;
-    bool is_visit;      // they are only looked at, beside whoever keeps them
-    bool is_left_alone; // not even that: no lane is opened
+    bool is_read_probe; // they are only looked at, beside whoever keeps them
+    bool is_left_alone; // not even that: no backend is opened
     // What tells this process from others with its owner id; NULL: nothing has to. With it, two of
     // them that turn out to be one Pi-hole are noticed there.
     const char *process;
@@ -86,9 +86,9 @@ bool pihole_addresses_loop(const struct pihole_addresses *addresses);
 // "sha256//" and 44 characters of base64, or "learn".
 bool pihole_pin_check(struct text pin, struct error *err);
 
-// Adds one, whose url is still as given; `lane` is made here, and dialect, ownership and write get
-// their default where NULL. Refuses names other than 1 to 63 of a-z, 0-9 and -, those taken, URLs
-// that are none, and a second one with the same scheme, host and port.
+// Adds one, whose url is still as given; `backend` is made here, and dialect, ownership and write
+// get their default where NULL. Refuses names other than 1 to 63 of a-z, 0-9 and -, those taken,
+// URLs that are none, and a second one with the same scheme, host and port.
 bool pihole_targets_add(struct arena *arena, struct pihole_targets *targets,
                         const struct pihole_target *target, struct error *err);
 // Adds all of a PIHOLE_TARGETS document: {targets: [{name, url, tokenFile | tokenEnv | noPassword,

@@ -27,10 +27,10 @@ static struct world {
     const struct error *refused;
     struct receipt receipts[4096];
     size_t receipt_count;
-    struct lane_view lane_views[4];
-    const struct lane_view *lanes[4];
-    const char *lane_names[4];
-    struct verdict verdict;
+    struct backend_view backend_views[4];
+    const struct backend_view *backends[4];
+    const char *backend_names[4];
+    struct decision decision;
     const struct object *objects[64];
     size_t object_count;
 } world;
@@ -42,10 +42,10 @@ static void add_target(const char *name, const char *url)
                             &(struct pihole_target){.name = name, .url = url}, &err));
     size_t at = world.targets.count - 1;
     const struct pihole_target *target = &world.targets.items[at];
-    world.lane_views[at] =
-        (struct lane_view){.name = target->lane, .is_open = true, .book = target->url};
-    world.lanes[at] = &world.lane_views[at];
-    world.lane_names[at] = target->lane;
+    world.backend_views[at] =
+        (struct backend_view){.name = target->backend, .is_open = true, .registry = target->url};
+    world.backends[at] = &world.backend_views[at];
+    world.backend_names[at] = target->backend;
 }
 
 static int set_up(void **state)
@@ -117,16 +117,16 @@ static const struct object *subject(void)
     return object;
 }
 
-static const struct verdict *decide(void)
+static const struct decision *decide(void)
 {
     const struct snapshot snapshot = {
         .arena = world.arena,
         .namespace_ = TEXT("shop"),
         .name = TEXT("web"),
         .subject = world.is_gone ? NULL : subject(),
-        .lanes = world.lanes,
-        .lane_count = world.targets.count,
-        .lane_names = world.lane_names,
+        .backends = world.backends,
+        .backend_count = world.targets.count,
+        .backend_names = world.backend_names,
         .receipts = world.receipts,
         .receipt_count = world.receipt_count,
         .refused = world.refused,
@@ -135,19 +135,19 @@ static const struct verdict *decide(void)
         .now_ms = NOW_MS,
         .settings = &world.targets,
     };
-    world.verdict = (struct verdict){0};
-    ingress_controller.decide(&snapshot, NULL, &world.verdict);
-    return &world.verdict;
+    world.decision = (struct decision){0};
+    ingress_controller.decide(&snapshot, NULL, &world.decision);
+    return &world.decision;
 }
 
 // As the engine does: each claim has a receipt then, and those that are not named have none.
 static void become(enum receipt_state state)
 {
-    must(world.verdict.claim_count <= COUNT_OF(world.receipts));
-    world.receipt_count = world.verdict.claim_count;
+    must(world.decision.claim_count <= COUNT_OF(world.receipts));
+    world.receipt_count = world.decision.claim_count;
     for (size_t i = 0; i < world.receipt_count; i++) {
-        const struct claim_want *want = &world.verdict.claims[i];
-        world.receipts[i] = (struct receipt){.book = want->book,
+        const struct claim_want *want = &world.decision.claims[i];
+        world.receipts[i] = (struct receipt){.registry = want->registry,
                                              .type = want->set.type,
                                              .domain = want->set.domain,
                                              .subdomain = want->set.subdomain,
@@ -175,12 +175,12 @@ static void fail_with(struct receipt *receipt, const char *reason, const char *t
 
 static void write_marks(void)
 {
-    for (size_t i = 0; i < world.verdict.mark_count; i++)
-        note(world.verdict.marks[i].key, world.verdict.marks[i].value);
+    for (size_t i = 0; i < world.decision.mark_count; i++)
+        note(world.decision.marks[i].key, world.decision.marks[i].value);
 }
 
 // Until nothing changes any more.
-static const struct verdict *settle(void)
+static const struct decision *settle(void)
 {
     for (int i = 0; i < 8; i++) {
         decide();
@@ -188,8 +188,8 @@ static const struct verdict *settle(void)
         write_marks();
     }
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
-    return &world.verdict;
+    assert_int_equal(world.decision.mark_count, 0);
+    return &world.decision;
 }
 
 static void restart(void)
@@ -202,11 +202,12 @@ static const char *claims(void)
     static const char *const intents[] = {
         [CLAIM_KEEP] = "keep", [CLAIM_SET] = "set", [CLAIM_REMOVE] = "remove"};
     AUTO_BUFFER out = {0};
-    for (size_t i = 0; i < world.verdict.claim_count; i++) {
-        const struct claim_want *want = &world.verdict.claims[i];
+    for (size_t i = 0; i < world.decision.claim_count; i++) {
+        const struct claim_want *want = &world.decision.claims[i];
         must(text_is(want->set.subdomain, "@"));
-        buffer_printf(&out, "%s%s %s %s %.*s", i ? "; " : "", intents[want->intent], want->lane + 7,
-                      record_type_name(want->set.type), TEXT_ARGS(want->set.domain));
+        buffer_printf(&out, "%s%s %s %s %.*s", i ? "; " : "", intents[want->intent],
+                      want->backend + 7, record_type_name(want->set.type),
+                      TEXT_ARGS(want->set.domain));
         for (size_t k = 0; k < want->set.value_count; k++)
             buffer_printf(&out, "%c%.*s", k ? ',' : '=', TEXT_ARGS(want->set.values[k]));
         if (want->set.ttl_s)
@@ -223,9 +224,9 @@ static const char *claims(void)
 
 static const char *mark_of(const char *key)
 {
-    for (size_t i = 0; i < world.verdict.mark_count; i++)
-        if (!strcmp(world.verdict.marks[i].key, key))
-            return world.verdict.marks[i].value ? world.verdict.marks[i].value : "gone";
+    for (size_t i = 0; i < world.decision.mark_count; i++)
+        if (!strcmp(world.decision.marks[i].key, key))
+            return world.decision.marks[i].value ? world.decision.marks[i].value : "gone";
     return NULL;
 }
 
@@ -250,9 +251,9 @@ static bool stays(const char *key)
 static const char *lines(void)
 {
     AUTO_BUFFER out = {0};
-    for (size_t i = 0; i < world.verdict.line_count; i++) {
-        const struct log_attr *attr = world.verdict.lines[i].attrs;
-        buffer_printf(&out, "%s%s", i ? "\n" : "", world.verdict.lines[i].message);
+    for (size_t i = 0; i < world.decision.line_count; i++) {
+        const struct log_attr *attr = world.decision.lines[i].attrs;
+        buffer_printf(&out, "%s%s", i ? "\n" : "", world.decision.lines[i].message);
         for (; attr->type != LOG_ATTR_END; attr++)
             buffer_printf(&out, " %s=%.*s", attr->name, TEXT_ARGS(attr->text));
     }
@@ -265,8 +266,8 @@ static void nothing_is_wanted_of_an_ingress_that_is_not_registered(void **state)
 {
     (void)state;
     assert_claims("");
-    assert_int_equal(world.verdict.mark_count + world.verdict.note_count, 0);
-    assert_null(world.verdict.class_label);
+    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
+    assert_null(world.decision.class_label);
 }
 
 static void each_host_gets_the_default_address(void **state)
@@ -275,8 +276,8 @@ static void each_host_gets_the_default_address(void **state)
     registered();
     world.hosts = "a.home.lan,b.home.lan";
     assert_claims("set default A a.home.lan=192.168.1.50; set default A b.home.lan=192.168.1.50");
-    assert_string_equal(world.verdict.claims[0].book, "http://192.168.1.2");
-    assert_string_equal(world.verdict.claims[0].lane, "pihole-default");
+    assert_string_equal(world.decision.claims[0].registry, "http://192.168.1.2");
+    assert_string_equal(world.decision.claims[0].backend, "pihole-default");
 }
 
 static void only_the_exact_word_registers(void **state)
@@ -288,12 +289,12 @@ static void only_the_exact_word_registers(void **state)
         note(P("register"), meant[i]);
         assert_claims("");
         assert_mark("status", "InvalidAnnotation: pihole.io/register: only \"true\" registers");
-        assert_non_null(note_of(&world.verdict, "InvalidAnnotation"));
+        assert_non_null(note_of(&world.decision, "InvalidAnnotation"));
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         note(P("register"), others[i]);
         assert_claims("");
-        assert_int_equal(world.verdict.mark_count, 0);
+        assert_int_equal(world.decision.mark_count, 0);
     }
 }
 
@@ -339,8 +340,8 @@ static void one_bad_name_keeps_no_other_from_being_served(void **state)
                 "contains a blank: only letters, digits, '-' and '_' are allowed; a..b: label 2 is "
                 "empty: remove the extra dot; \xef\xbf\xbd.lan: it is not valid UTF-8");
     assert_mark("managed-hosts", "a.home.lan");
-    assert_non_null(note_of(&world.verdict, "InvalidHost"));
-    assert_null(note_of(&world.verdict, "Synced"));
+    assert_non_null(note_of(&world.decision, "InvalidHost"));
+    assert_null(note_of(&world.decision, "Synced"));
 }
 
 static void names_that_mean_something_else_to_those_who_ask_are_refused(void **state)
@@ -408,7 +409,7 @@ static void names_beyond_1000_are_left_out(void **state)
         buffer_printf(&list, "n%d.lan,", i);
     note(P("hosts"), list.at);
     decide();
-    assert_int_equal(world.verdict.claim_count, 1000);
+    assert_int_equal(world.decision.claim_count, 1000);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("status", "TooManyHosts: 3 names are left out: one object has at most 1000");
@@ -422,7 +423,7 @@ static void an_object_without_hosts_is_told(void **state)
     assert_claims("");
     assert_mark("status", "NoHosts: it names no host");
     assert_string_equal(lines(), "ingress skipped (no hosts) ingress=shop/web");
-    assert_non_null(note_of(&world.verdict, "NoHosts"));
+    assert_non_null(note_of(&world.decision, "NoHosts"));
 }
 
 static void addresses_of_both_families_are_two_sets(void **state)
@@ -490,21 +491,22 @@ static void a_target_that_no_list_has_is_told_by_the_list_that_its_write_left(vo
     assert_claims("set default CNAME a.home.lan=gone.lan");
     become(RECEIPT_SETTLED);
     world.receipts[0].settled_s = NOW_MS / 1000 - 5;
-    world.lane_views[0].answered_s = NOW_MS / 1000 - 6;
-    world.lane_views[0].answer = quote(world.arena, "{'unknownTargets':['other.lan','gone.lan']}");
+    world.backend_views[0].answered_s = NOW_MS / 1000 - 6;
+    world.backend_views[0].answer =
+        quote(world.arena, "{'unknownTargets':['other.lan','gone.lan']}");
     decide();
     assert_no_mark("status");
-    assert_int_equal(world.verdict.wake_ms, NOW_MS + 70000);
-    world.lane_views[0].answered_s = NOW_MS / 1000 - 5;
+    assert_int_equal(world.decision.wake_ms, NOW_MS + 70000);
+    world.backend_views[0].answered_s = NOW_MS / 1000 - 5;
     decide();
     assert_mark("status", "TargetsMissing: gone.lan is in no list of Pi-hole default: aliases of "
                           "it may answer nothing");
     assert_mark("managed-hosts", "a.home.lan");
-    assert_int_equal(world.verdict.wake_ms, NOW_MS + 70000);
-    world.lane_views[0].answer = quote(world.arena, "{'unknownTargets':['other.lan']}");
+    assert_int_equal(world.decision.wake_ms, NOW_MS + 70000);
+    world.backend_views[0].answer = quote(world.arena, "{'unknownTargets':['other.lan']}");
     decide();
     assert_no_mark("status");
-    assert_int_equal(world.verdict.wake_ms, 0);
+    assert_int_equal(world.decision.wake_ms, 0);
 }
 
 static void a_name_is_no_alias_of_itself(void **state)
@@ -673,7 +675,7 @@ static void names_in_managed_hosts_of_others_are_not_kept(void **state)
     assert_claims("");
     note(P("managed-by"), "signpost:1a2b");
     decide();
-    assert_int_equal(world.verdict.claim_count, 3);
+    assert_int_equal(world.decision.claim_count, 3);
 }
 
 static void two_kinds_of_target_leave_records_as_they_are(void **state)
@@ -729,7 +731,7 @@ static void a_status_without_addresses_leaves_the_last_good_ones(void **state)
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("status", "TargetsMissing: the status has no address yet; what is published stays");
-    assert_non_null(note_of(&world.verdict, "TargetsMissing"));
+    assert_non_null(note_of(&world.decision, "TargetsMissing"));
     world.hosts = "b.lan";
     assert_claims("remove default A a.lan; keep default A b.lan");
     restart();
@@ -782,11 +784,11 @@ static void a_name_that_was_dropped_while_nobody_ran_goes(void **state)
                   "a.lan; remove default CNAME a.lan");
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "b.lan");
-    assert_int_equal(world.verdict.claim_count, 4); // until that is written
+    assert_int_equal(world.decision.claim_count, 4); // until that is written
     settle();
     assert_string_equal(claims(), "set default A b.lan=192.168.1.50");
 }
@@ -814,7 +816,7 @@ static void an_unregistered_ingress_loses_its_records_and_its_marks(void **state
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "gone");
@@ -856,7 +858,7 @@ static void records_of_an_ingress_that_is_gone_go(void **state)
     settle();
     world.is_gone = true;
     assert_claims("remove default A a.home.lan");
-    assert_int_equal(world.verdict.mark_count + world.verdict.note_count, 0);
+    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
     become(RECEIPT_WAITING);
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_SETTLED);
@@ -900,7 +902,7 @@ static void the_finalizer_stands_before_anything_is_sent(void **state)
     registered();
     world.targets.has_finalizer = true;
     assert_claims("set default A a.home.lan=192.168.1.50 held");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_ADD);
+    assert_int_equal(world.decision.finalizer, FINALIZER_ADD);
     world.metadata = FINALIZED;
     assert_claims("set default A a.home.lan=192.168.1.50");
     world.metadata = "";
@@ -915,7 +917,7 @@ static void a_finalizer_that_comes_later_takes_no_annotation_along(void **state)
     settle();
     world.targets.has_finalizer = true;
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_ADD);
+    assert_int_equal(world.decision.finalizer, FINALIZER_ADD);
     assert_string_equal(mark_of(P("managed-hosts")), "a.home.lan");
     assert_string_equal(mark_of(P("managed-by")), "signpost:1a2b");
 }
@@ -941,14 +943,14 @@ static void records_go_before_the_finalizer(void **state)
     settle();
     world.metadata = FINALIZED DELETED;
     assert_claims("remove default A a.home.lan");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.mark_count, 0);
 }
 
 static void records_go_before_the_finalizer_after_a_restart(void **state)
@@ -961,11 +963,11 @@ static void records_go_before_the_finalizer_after_a_restart(void **state)
     restart();
     world.metadata = FINALIZED DELETED;
     decide();
-    assert_int_equal(world.verdict.claim_count, 3);
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.claim_count, 3);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
 static void what_holds_up_a_deletion_is_told(void **state)
@@ -975,7 +977,7 @@ static void what_holds_up_a_deletion_is_told(void **state)
     world.targets.has_finalizer = true;
     world.metadata = FINALIZED;
     settle();
-    world.lane_views[0].trouble =
+    world.backend_views[0].trouble =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     world.metadata = FINALIZED DELETED;
     note(P("target-ip"), "x");
@@ -987,8 +989,8 @@ static void what_holds_up_a_deletion_is_told(void **state)
     write_marks();
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
 static void an_orphan_is_let_go_at_once(void **state)
@@ -1001,7 +1003,7 @@ static void an_orphan_is_let_go_at_once(void **state)
     world.metadata = FINALIZED DELETED;
     note(P("deletion-policy"), "orphan");
     assert_claims("remove default A a.home.lan");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
 static void a_finalizer_of_before_goes_at_take_over(void **state)
@@ -1010,11 +1012,11 @@ static void a_finalizer_of_before_goes_at_take_over(void **state)
     registered();
     world.metadata = FINALIZED;
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
     world.metadata = FINALIZED DELETED;
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
 }
 
 static void the_finalizer_of_an_unregistered_ingress_goes_behind_its_records(void **state)
@@ -1026,10 +1028,10 @@ static void the_finalizer_of_an_unregistered_ingress_goes_behind_its_records(voi
     settle();
     note(P("register"), NULL);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
 static void an_object_that_went_although_the_finalizer_stood_is_gone(void **state)
@@ -1043,7 +1045,7 @@ static void an_object_that_went_although_the_finalizer_stood_is_gone(void **stat
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_SETTLED);
     assert_claims("");
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
 }
 
 static void an_unknown_deletion_policy_is_told(void **state)
@@ -1066,20 +1068,20 @@ static void names_are_listed_when_their_records_stand(void **state)
     registered();
     world.hosts = "b.lan,a.lan";
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "b.lan,a.lan");
     assert_mark("managed-by", "signpost:1a2b");
     assert_no_mark("status");
-    assert_string_equal(note_of(&world.verdict, "Synced"), "2 names are in place");
-    assert_string_equal(world.verdict.reason_label, "Synced");
+    assert_string_equal(note_of(&world.decision, "Synced"), "2 names are in place");
+    assert_string_equal(world.decision.reason_label, "Synced");
     write_marks();
     decide();
-    assert_int_equal(world.verdict.mark_count + world.verdict.note_count, 0);
+    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
 }
 
 static void what_somebody_else_made_is_not_listed(void **state)
@@ -1110,7 +1112,7 @@ static void what_somebody_else_made_is_told_until_it_is_ours_or_not_wanted(void 
     decide();
     write_marks();
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     receipt("a.lan", RECORD_A)->is_foreign = false;
     decide();
     assert_mark("managed-hosts", "a.lan,b.lan");
@@ -1136,7 +1138,7 @@ static void a_name_that_stands_at_one_pihole_is_listed(void **state)
     (void)state;
     registered();
     add_target("up", "http://192.168.1.3");
-    world.lane_views[1].trouble =
+    world.backend_views[1].trouble =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     decide();
     become(RECEIPT_SETTLED);
@@ -1144,14 +1146,14 @@ static void a_name_that_stands_at_one_pihole_is_listed(void **state)
     decide();
     assert_mark("managed-hosts", "a.home.lan");
     assert_mark("status", "PiholeUnreachable: up: no answer");
-    assert_null(note_of(&world.verdict, "Synced"));
-    assert_int_equal(world.verdict.note_count, 0);
+    assert_null(note_of(&world.decision, "Synced"));
+    assert_int_equal(world.decision.note_count, 0);
     write_marks();
     become(RECEIPT_SETTLED);
-    world.lane_views[1].trouble = (struct error){0};
+    world.backend_views[1].trouble = (struct error){0};
     decide();
     assert_mark("status", "gone");
-    assert_non_null(note_of(&world.verdict, "Synced"));
+    assert_non_null(note_of(&world.decision, "Synced"));
 }
 
 static void names_stay_listed_while_a_restart_does_not_know(void **state)
@@ -1161,9 +1163,9 @@ static void names_stay_listed_while_a_restart_does_not_know(void **state)
     settle();
     restart();
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_WAITING);
-    world.lane_views[0].trouble =
+    world.backend_views[0].trouble =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     decide();
     assert_no_mark("managed-hosts");
@@ -1181,7 +1183,7 @@ static void a_name_is_listed_until_it_is_gone(void **state)
     become(RECEIPT_SETTLED);
     receipt("a.lan", RECORD_A)->state = RECEIPT_HELD;
     decide();
-    assert_int_equal(world.verdict.mark_count, 0); // though in another order
+    assert_int_equal(world.decision.mark_count, 0); // though in another order
     receipt("a.lan", RECORD_A)->state = RECEIPT_SETTLED;
     decide();
     assert_mark("managed-hosts", "b.lan");
@@ -1209,7 +1211,7 @@ static void nothing_is_listed_before_the_owner_id_is_known(void **state)
     decide();
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
 }
 
 static void marks_of_another_owner_stay_while_nothing_is_ours(void **state)
@@ -1218,7 +1220,7 @@ static void marks_of_another_owner_stay_while_nothing_is_ours(void **state)
     note(P("managed-hosts"), "x.lan");
     note(P("managed-by"), "signpost:other");
     assert_claims("");
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     registered();
     decide();
     become(RECEIPT_SETTLED);
@@ -1236,13 +1238,13 @@ static void marks_wait_for_what_is_under_way_but_not_for_ever(void **state)
     become(RECEIPT_SETTLED);
     receipt("b.lan", RECORD_A)->state = RECEIPT_WAITING;
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
-    assert_int_equal(world.verdict.wake_ms, NOW_MS + 2000);
+    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.wake_ms, NOW_MS + 2000);
     receipt("b.lan", RECORD_A)->since_ms = NOW_MS - 2000;
     decide();
     assert_mark("managed-hosts", "a.lan");
-    assert_int_equal(world.verdict.wake_ms, 0);
-    assert_string_equal(world.verdict.reason_label, "Pending");
+    assert_int_equal(world.decision.wake_ms, 0);
+    assert_string_equal(world.decision.reason_label, "Pending");
 }
 
 // ---- adoption -----------------------------------------------------------------------------------
@@ -1278,7 +1280,7 @@ static void the_list_of_a_predecessor_stands_until_it_is_adopted(void **state)
     world.receipts[1].state = RECEIPT_WAITING;
     world.receipts[1].since_ms = NOW_MS - 9000;
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_no_mark("managed-hosts"); // it says the same
@@ -1303,7 +1305,7 @@ static void the_list_of_a_predecessor_stays_on_what_is_not_registered(void **sta
     (void)state;
     note(P("managed-hosts"), "a.home.lan");
     assert_claims("");
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
 }
 
 static void what_a_predecessor_left_goes_before_its_finalizer(void **state)
@@ -1314,19 +1316,19 @@ static void what_a_predecessor_left_goes_before_its_finalizer(void **state)
     world.metadata = FINALIZED DELETED;
     assert_claims("remove default A b.lan adopt; remove default AAAA b.lan adopt; remove default "
                   "CNAME b.lan adopt");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.verdict.claim_count, 3);
-    assert_int_equal(world.verdict.finalizer, FINALIZER_LEAVE);
+    assert_int_equal(world.decision.claim_count, 3);
+    assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.verdict.claim_count, 3);
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.claim_count, 3);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
     restart();
     world.targets.adopts = false;
     assert_claims("");
-    assert_int_equal(world.verdict.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
 // ---- telling ------------------------------------------------------------------------------------
@@ -1346,9 +1348,9 @@ static void a_lost_name_says_who_has_it(void **state)
     decide();
     assert_mark("status", "HostClaimed: a.lan: kitchen/old has it with other targets");
     assert_mark("managed-hosts", "b.lan");
-    assert_string_equal(note_of(&world.verdict, "HostClaimed"),
+    assert_string_equal(note_of(&world.decision, "HostClaimed"),
                         "a.lan: kitchen/old has it with other targets");
-    assert_string_equal(world.verdict.reason_label, "HostClaimed");
+    assert_string_equal(world.decision.reason_label, "HostClaimed");
 }
 
 static void what_pihole_says_is_told_worst_first(void **state)
@@ -1364,7 +1366,7 @@ static void what_pihole_says_is_told_worst_first(void **state)
     assert_mark("status", "NameTaken: b.lan: somebody's entry has 10.9.9.9; RecordRefused: a.lan: "
                           "invalid hostname; InvalidHost: *.lan: Pi-hole serves no wildcards");
     assert_mark("managed-hosts", "c.lan");
-    assert_int_equal(world.verdict.note_count, 3);
+    assert_int_equal(world.decision.note_count, 3);
 }
 
 static void with_several_piholes_failures_name_theirs(void **state)
@@ -1384,10 +1386,10 @@ static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **stat
     (void)state;
     registered();
     settle();
-    world.lane_views[0].trouble =
+    world.backend_views[0].trouble =
         (struct error){.fault = FAULT_AUTH, .reason = "PiholeRefusesUs", .text = "password"};
     decide();
-    assert_int_equal(world.verdict.mark_count, 0);
+    assert_int_equal(world.decision.mark_count, 0);
     world.hosts = "a.home.lan,b.lan";
     decide();
     world.receipts[1] = world.receipts[0];
@@ -1395,7 +1397,7 @@ static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **stat
     receipt("b.lan", RECORD_A)->state = RECEIPT_WAITING;
     decide();
     assert_mark("status", "PiholeRefusesUs: default: password");
-    world.lane_views[0].trouble.reason[0] = '\0'; // too early to tell
+    world.backend_views[0].trouble.reason[0] = '\0'; // too early to tell
     decide();
     assert_no_mark("status");
 }
@@ -1411,8 +1413,8 @@ static void what_is_told_already_is_no_news(void **state)
     decide();
     become(RECEIPT_SETTLED);
     decide();
-    assert_non_null(note_of(&world.verdict, "InvalidAnnotation"));
-    assert_null(note_of(&world.verdict, "InvalidHost"));
+    assert_non_null(note_of(&world.decision, "InvalidAnnotation"));
+    assert_null(note_of(&world.decision, "InvalidHost"));
 }
 
 static void the_status_has_at_most_512_octets(void **state)
@@ -1428,7 +1430,7 @@ static void the_status_has_at_most_512_octets(void **state)
     assert_true(strlen(status) <= 512);
     assert_non_null(strstr(status, "NoHosts: no name of it can be published; InvalidHost: *.n0"));
     assert_non_null(strstr(status, " more"));
-    assert_true(strlen(note_of(&world.verdict, "InvalidHost")) <= 1024);
+    assert_true(strlen(note_of(&world.decision, "InvalidHost")) <= 1024);
 }
 
 static void a_status_goes_when_all_is_well(void **state)
@@ -1442,7 +1444,7 @@ static void a_status_goes_when_all_is_well(void **state)
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("status", "gone");
-    assert_non_null(note_of(&world.verdict, "Synced"));
+    assert_non_null(note_of(&world.decision, "Synced"));
 }
 
 static void what_the_store_refuses_is_told(void **state)
@@ -1461,16 +1463,16 @@ static void an_edit_tries_at_once(void **state)
     (void)state;
     registered();
     decide();
-    uint64_t epoch = world.verdict.claims[0].epoch;
+    uint64_t epoch = world.decision.claims[0].epoch;
     note(P("managed-hosts"), "x.lan");
     decide();
-    assert_true(world.verdict.claims[0].epoch == epoch);
+    assert_true(world.decision.claims[0].epoch == epoch);
     note(P("target-ip"), "10.0.0.1");
     decide();
-    assert_true(world.verdict.claims[0].epoch != epoch);
+    assert_true(world.decision.claims[0].epoch != epoch);
 }
 
-// ---- admission and lanes ------------------------------------------------------------------------
+// ---- admission and backends ---------------------------------------------------------------------
 
 static const char *warnings(void)
 {
@@ -1501,16 +1503,16 @@ static void admission_warns_and_never_refuses(void **state)
                                     "mean pihole.io/target-ip?");
 }
 
-static void each_pihole_has_its_lane(void **state)
+static void each_pihole_has_its_backend(void **state)
 {
-    struct lane_want want;
+    struct backend_want want;
     struct question question;
     (void)state;
     add_target("up", "https://192.168.1.3");
     world.targets.items[1].secret = secret_new("s", 1);
     assert_true(ingress_controller.open(&world.targets, 1, world.arena, &want, &question));
     assert_string_equal(want.name, "pihole-up");
-    assert_string_equal(want.book, "https://192.168.1.3");
+    assert_string_equal(want.registry, "https://192.168.1.3");
     assert_string_equal(want.provider, "pihole");
     assert_ptr_equal(want.secret, world.targets.items[1].secret);
     assert_true(text_is(value_text_at(want.config, "url"), "https://192.168.1.3"));
@@ -1521,7 +1523,7 @@ static void each_pihole_has_its_lane(void **state)
     secret_unref(world.targets.items[1].secret);
 }
 
-static const struct CMUnitTest wishes[] = {
+static const struct CMUnitTest annotations[] = {
     UNIT(nothing_is_wanted_of_an_ingress_that_is_not_registered),
     UNIT(each_host_gets_the_default_address),
     UNIT(only_the_exact_word_registers),
@@ -1609,10 +1611,11 @@ static const struct CMUnitTest courses[] = {
     UNIT(what_the_store_refuses_is_told),
     UNIT(an_edit_tries_at_once),
     UNIT(admission_warns_and_never_refuses),
-    UNIT(each_pihole_has_its_lane),
+    UNIT(each_pihole_has_its_backend),
 };
 
 int main(void)
 {
-    return cmocka_run_group_tests(wishes, NULL, NULL) + cmocka_run_group_tests(courses, NULL, NULL);
+    return cmocka_run_group_tests(annotations, NULL, NULL) +
+           cmocka_run_group_tests(courses, NULL, NULL);
 }

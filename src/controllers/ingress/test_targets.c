@@ -177,7 +177,7 @@ static void a_document_names_each_pihole_with_all_that_it_has(void **state)
     assert_int_equal(targets.count, 2);
     const struct pihole_target *one = &targets.items[0];
     assert_string_equal(one->url, "http://pi.hole/a");
-    assert_string_equal(one->lane, "pihole-upstairs");
+    assert_string_equal(one->backend, "pihole-upstairs");
     assert_string_equal(one->token_file, "upstairs.token");
     assert_int_equal(one->addresses.v4_count + one->addresses.v6_count, 2);
     assert_int_equal(one->namespace_count, 2);
@@ -313,7 +313,7 @@ static void of_several_each_is_told_which_it_is(void **state)
         arena, &targets, &(struct pihole_target){.name = "down", .url = "http://b"}, &err));
     assert_string_equal(place_of(0), "up.0#5f3a");
     assert_string_equal(place_of(1), "down.1#5f3a");
-    targets.is_visit = true;
+    targets.is_read_probe = true;
     assert_null(place_of(1));
 }
 

@@ -15,18 +15,18 @@ struct reading {
     struct problems *problems;
 };
 
-static struct text wish(const struct reading *reading, enum pihole_wish which)
+static struct text annotation(const struct reading *reading, enum pihole_annotation which)
 {
-    return text_trim(reading->source->wishes.at[which]);
+    return text_trim(reading->source->annotations.at[which]);
 }
 
 // What is wrong with an object that is not registered matters to nobody.
-static void refuse(struct reading *reading, enum pihole_wish which, const char *error)
+static void refuse(struct reading *reading, enum pihole_annotation which, const char *error)
 {
     if (!reading->out->is_registered && which != PIHOLE_REGISTER)
         return;
-    problems_add_value(reading->problems, pihole_wish_names[which],
-                       reading->source->wishes.at[which], "%s", error);
+    problems_add_value(reading->problems, pihole_annotation_names[which],
+                       reading->source->annotations.at[which], "%s", error);
 }
 
 static const char *shown(struct arena *arena, struct text text)
@@ -51,7 +51,7 @@ static bool next_item(struct text *list, struct text *item)
 static void read_register(struct reading *reading)
 {
     static const char *const refusals[] = {"", "false", "no", "n", "off", "0", "f"};
-    struct text given = reading->source->wishes.at[PIHOLE_REGISTER];
+    struct text given = reading->source->annotations.at[PIHOLE_REGISTER];
     if (text_is(given, "true")) {
         reading->out->is_registered = true;
         return;
@@ -127,7 +127,7 @@ static bool add_host(struct reading *reading, struct text *names, struct text ho
 
 static const struct text *list_hosts(const struct reading *reading, size_t *count)
 {
-    struct text list = reading->source->wishes.at[PIHOLE_HOSTS];
+    struct text list = reading->source->annotations.at[PIHOLE_HOSTS];
     struct text rest = list;
     struct text item;
     for (*count = 0; next_item(&rest, &item);)
@@ -167,7 +167,7 @@ static void read_names(struct reading *reading)
 static void read_ttl(struct reading *reading)
 {
     int64_t ttl_s = 0;
-    struct text given = wish(reading, PIHOLE_CNAME_TTL);
+    struct text given = annotation(reading, PIHOLE_CNAME_TTL);
     if (!given.len)
         return;
     if (text_to_int64(given, &ttl_s) && ttl_s >= 1 && ttl_s <= INT32_MAX)
@@ -176,7 +176,7 @@ static void read_ttl(struct reading *reading)
         refuse(reading, PIHOLE_CNAME_TTL, "expected seconds from 1 to 2147483647; none is set");
 }
 
-static void freeze(struct reading *reading, enum pihole_wish which, const char *error)
+static void freeze(struct reading *reading, enum pihole_annotation which, const char *error)
 {
     reading->out->is_frozen = true;
     refuse(reading, which, arena_printf(reading->arena, "%s; published records stay", error));
@@ -185,10 +185,10 @@ static void freeze(struct reading *reading, enum pihole_wish which, const char *
 static void read_cname(struct reading *reading)
 {
     struct error err;
-    struct text given = wish(reading, PIHOLE_TARGET_CNAME);
+    struct text given = annotation(reading, PIHOLE_TARGET_CNAME);
     if (!given.len)
         return;
-    if (wish(reading, PIHOLE_TARGET_IP).len) {
+    if (annotation(reading, PIHOLE_TARGET_IP).len) {
         freeze(reading, PIHOLE_TARGET_CNAME, "pihole.io/target-ip is set, too: remove one");
         return;
     }
@@ -207,8 +207,8 @@ static const struct pihole_addresses *read_own(struct reading *reading)
 {
     struct error err;
     struct pihole_addresses *own = arena_new_of(reading->arena, struct pihole_addresses);
-    struct text given = wish(reading, PIHOLE_TARGET_IP);
-    if (!given.len || wish(reading, PIHOLE_TARGET_CNAME).len)
+    struct text given = annotation(reading, PIHOLE_TARGET_IP);
+    if (!given.len || annotation(reading, PIHOLE_TARGET_CNAME).len)
         return NULL;
     if (!pihole_addresses_read(reading->arena, given, own, &err)) {
         freeze(reading, PIHOLE_TARGET_IP, err.text);
@@ -329,7 +329,7 @@ static void choose(struct reading *reading, struct text list)
 
 static void read_instances(struct reading *reading)
 {
-    struct text list = reading->source->wishes.at[PIHOLE_INSTANCES];
+    struct text list = reading->source->annotations.at[PIHOLE_INSTANCES];
     struct text rest = list;
     struct text name;
     list_targets(reading);
@@ -341,7 +341,7 @@ static void read_instances(struct reading *reading)
 
 static void read_policy(struct reading *reading)
 {
-    struct text given = wish(reading, PIHOLE_DELETION_POLICY);
+    struct text given = annotation(reading, PIHOLE_DELETION_POLICY);
     if (given.len && !text_is(given, "orphan") && !text_is(given, "delete"))
         refuse(reading, PIHOLE_DELETION_POLICY, "expected orphan or delete");
 }

@@ -12,7 +12,7 @@ enum {
     WANTS_LOOKED_MAX = 4 * WANTS_NAMES_MAX,
 };
 
-// An object as its kind's gather fills it in; texts as written.
+// An object as its kind's input fills it in; texts as written.
 struct source {
     const char *word;         // "ingress": what log lines call its kind
     const char *skipped;      // "ingress skipped (no hosts)"
@@ -22,7 +22,7 @@ struct source {
     size_t address_count;
     const char *no_hosts;     // for users, when there are none
     const char *no_addresses; // the same
-    struct pihole_wishes wishes;
+    struct pihole_annotations annotations;
     struct pihole_ours ours;
 };
 

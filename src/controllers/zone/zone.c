@@ -1,7 +1,7 @@
 #include "controllers/zone/fallbacks.h"
-#include "controllers/zone/mirror_gathers.h"
+#include "controllers/zone/ingress_source_inputs.h"
 #include "controllers/zone/zone_controller.h"
-#include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zone_reconcile.h"
 #include "controllers/zone/zones.h"
 #include "kinds/ingress/ingress_kind.h"
 #include "kinds/record/record_kind.h"
@@ -80,7 +80,7 @@ static const struct controller record_controller = {
     .name = "record",
     .kind = &record_kind,
     .decide = record_decide,
-    .overview = &zones_overview,
+    .shared_model = &zones_shared_model,
     .rights = record_rights,
 };
 
@@ -110,13 +110,13 @@ static const struct controller zonefile_controller = {
     .name = "zonefile",
     .kind = &zonefile_kind,
     .decide = zonefile_decide,
-    .overview = &zones_overview,
+    .shared_model = &zones_shared_model,
     .rights = zonefile_rights,
 };
 
 static const char *const create_and_delete[] = {"create", "delete", NULL};
 
-static const struct kube_right mirror_rights[] = {
+static const struct kube_right ingress_source_rights[] = {
     {.group = "networking.k8s.io",
      .resource = "ingresses",
      .verbs = follow,
@@ -130,25 +130,25 @@ static const struct kube_right mirror_rights[] = {
     {0},
 };
 
-static const struct controller mirror_controller = {
+static const struct controller ingress_source_controller = {
     .name = "mirror",
     .kind = &ingress_kind,
-    .gathers = mirror_gathers,
-    .gather_count = MIRROR_GATHERS,
-    .decide = mirror_decide,
+    .inputs = ingress_source_inputs,
+    .input_count = INGRESS_SOURCE_INPUTS,
+    .decide = ingress_source_decide,
     .switched_by = "ingress-record-creation",
-    .rights = mirror_rights,
+    .rights = ingress_source_rights,
 };
 
 static const struct controller *const companions[] = {&record_controller, &zonefile_controller,
-                                                      &mirror_controller, NULL};
+                                                      &ingress_source_controller, NULL};
 
 const struct controller zone_controller = {
     .name = "zone",
     .kind = &zone_kind,
     .decide = zone_decide,
     .admit = zone_admit,
-    .overview = &zones_overview,
+    .shared_model = &zones_shared_model,
     .companions = companions,
     .is_default = true,
     .is_urgent = true,

@@ -1,11 +1,11 @@
-#include "controllers/zone/forest_private.h"
-#include "controllers/zone/forest_rules.h"
-#include "controllers/zone/zone_turns.h"
+#include "controllers/zone/zone_reconcile.h"
+#include "controllers/zone/zone_tree_private.h"
+#include "controllers/zone/zone_tree_rules.h"
 #include "dns/zone_compiler.h"
 
 // A Zone without its neighbours: the same readers as for its status, and no other object.
 
-static const struct forest_settings alone = {.is_open = false};
+static const struct zone_tree_settings alone = {.is_open = false};
 
 static void warn(struct findings *findings, enum reason reason, struct text text)
 {

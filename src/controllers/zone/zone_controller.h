@@ -5,7 +5,7 @@
 
 // Zones and the records in them: adoption, delegation, compiling, numbering, and whether the
 // servers answer it; the text of zones in ConfigMaps; Records for Ingresses. One controller for
-// Zone and its companions for Record and ZoneFile, who share an overview, and for Ingress.
+// Zone and its companions for Record and ZoneFile, who share a shared model, and for Ingress.
 
 extern const struct controller zone_controller;
 

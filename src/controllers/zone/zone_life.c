@@ -22,7 +22,7 @@ void zone_life_free(struct zone_life *life)
     content_done(&life->stored);
     content_done(&life->published);
     object_unref(life->object);
-    free(life->followers);
+    free(life->secondaries);
     free(life->group);
     free(life->servers);
     free(life->waits);
@@ -158,7 +158,8 @@ bool zone_life_is_group(const char *a, const char *b)
 
 uint64_t zone_life_answered(const struct zone_life *life)
 {
-    uint64_t least = zone_life_is_group(life->group, life->followers) ? life->published.number : 0;
+    uint64_t least =
+        zone_life_is_group(life->group, life->secondaries) ? life->published.number : 0;
     for (size_t i = 0; i < life->server_count; i++) {
         uint64_t number = number_of(life, &life->servers[i]);
         if (number < least)
@@ -200,5 +201,5 @@ void zone_life_complete(struct zone_life *life)
         return;
     CLEANUP(arena) struct arena *arena = arena_new();
     zone_unpack(arena, object_spec(life->object), object_ours(life->object), &spec, &ours);
-    zone_life_recall_fetches(&ours, life->followers, life->servers, life->server_count);
+    zone_life_recall_fetches(&ours, life->secondaries, life->servers, life->server_count);
 }

@@ -7,7 +7,7 @@
 
 // What becomes of one zone over time: which of its contents is built, being written, served, and
 // answered by its servers. Contents are counted, so that of two it is known which came later.
-// Resident, owned by the overview (zones.h).
+// Resident, owned by the shared model (zones.h).
 
 // A content of a zone under one serial.
 struct zone_content {
@@ -25,7 +25,7 @@ enum { ZONE_MARKS_MAX = 64 };
 
 struct zone_life {
     const struct object *object;
-    uint64_t number;             // of what the forest says now
+    uint64_t number;             // of what the zone tree says now
     struct zone_content built;   // the last one that was asked for
     struct zone_content pending; // handed to the store, until that says so
     struct zone_content stored;  // the store has its hash and serial: it may be served
@@ -34,9 +34,9 @@ struct zone_life {
     uint64_t answered;    // all servers have had that; a server that goes down takes nothing back
     struct server_view *servers;
     size_t server_count;
-    char *followers; // the group whose servers those are; NULL: none
-    char *group;     // that it is to have; NULL: none
-    bool is_moved;   // to such a group, or out of one: its records have to say so
+    char *secondaries; // the group whose servers those are; NULL: none
+    char *group;       // that it is to have; NULL: none
+    bool is_moved;     // to such a group, or out of one: its records have to say so
     struct zone_mark marks[ZONE_MARKS_MAX]; // the newest last
     size_t mark_count;
     struct zone_wait *waits; // records that the servers do not have yet; the longest waiting first

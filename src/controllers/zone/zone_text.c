@@ -212,14 +212,14 @@ struct zone *zone_entries_read(struct arena *arena, struct dname apex,
     return NULL;
 }
 
-static void warn(struct forest_zone *view, enum reason reason, const char *text)
+static void warn(struct zone_tree_zone *view, enum reason reason, const char *text)
 {
-    if (view->warning_count < FOREST_WARNINGS_MAX)
-        view->warnings[view->warning_count++] = (struct forest_warning){reason, text};
+    if (view->warning_count < ZONE_TREE_WARNINGS_MAX)
+        view->warnings[view->warning_count++] = (struct zone_tree_warning){reason, text};
 }
 
 void zone_entries_warn(const struct zone_status *status, size_t limit, size_t octets,
-                       struct forest_zone *view)
+                       struct zone_tree_zone *view)
 {
     size_t total = (size_t)status->entries_total;
     if (!status->hash.len)
@@ -333,7 +333,7 @@ const char *zone_ready_text(struct arena *arena, const char *text, bool is_froze
                                   "they have until it expires");
 }
 
-const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,
+const char *zone_warnings_text(struct arena *arena, const struct zone_tree_warning *warnings,
                                size_t count)
 {
     AUTO_BUFFER out = {0};
@@ -350,7 +350,7 @@ static bool is_as_wanted(const struct zone_label *label)
     return label->wanted ? text_is(label->now, label->wanted) : !label->now.at;
 }
 
-void zone_labels_want(struct arena *arena, struct verdict *out, const struct zone_label *labels,
+void zone_labels_want(struct arena *arena, struct decision *out, const struct zone_label *labels,
                       size_t count)
 {
     bool is_news = false;
@@ -359,7 +359,7 @@ void zone_labels_want(struct arena *arena, struct verdict *out, const struct zon
     for (size_t i = 0; is_news && i < count; i++) {
         const struct zone_label *label = &labels[i];
         if (label->wanted || label->now.at)
-            out->marks[out->mark_count++] = (struct verdict_mark){
+            out->marks[out->mark_count++] = (struct decision_mark){
                 .key = label->key,
                 .value = label->wanted ? arena_copy_text(arena, label->wanted) : NULL,
                 .is_label = true};
@@ -378,9 +378,9 @@ static const char *message_of(const struct conditions *conditions, const char *t
     return found && found->message ? found->message : "";
 }
 
-bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict)
+bool zone_is_label_first(const struct snapshot *snapshot, const struct decision *decision)
 {
-    return verdict->mark_count && !snapshot->refused;
+    return decision->mark_count && !snapshot->refused;
 }
 
 // An Event when a condition comes to have a reason, or to lose it.
@@ -393,7 +393,7 @@ struct note_row {
     enum event_reason event;
 };
 
-static void note_rows(struct verdict *out, const struct note_row *rows, size_t count,
+static void note_rows(struct decision *out, const struct note_row *rows, size_t count,
                       const struct conditions *before, const struct conditions *after)
 {
     for (size_t i = 0; i < count; i++) {
@@ -403,7 +403,7 @@ static void note_rows(struct verdict *out, const struct note_row *rows, size_t c
         bool is_told = row->is_left ? was == row->reason && is != row->reason
                                     : was != row->reason && is == row->reason;
         if (is_told && (!row->is_first || was == REASON_NONE))
-            verdict_note(out, row->is_warning, row->event, message_of(after, row->type));
+            decision_note(out, row->is_warning, row->event, message_of(after, row->type));
     }
 }
 
@@ -412,7 +412,7 @@ static bool was_ready(const struct conditions *conditions)
     return reason_of(conditions, "Ready") == REASON_COMPILED;
 }
 
-void zone_notes(struct verdict *out, const struct conditions *before,
+void zone_notes(struct decision *out, const struct conditions *before,
                 const struct conditions *after, bool is_stuck)
 {
     static const struct note_row rows[] = {
@@ -424,11 +424,11 @@ void zone_notes(struct verdict *out, const struct conditions *before,
     if (is_stuck && reason_of(before, "Programmed") == REASON_SERVER_BEHIND &&
         reason_of(after, "Programmed") == REASON_SERVER_BEHIND &&
         strcmp(message_of(before, "Programmed"), message_of(after, "Programmed")) != 0)
-        verdict_note(out, true, EVENT_SERVER_BEHIND, message_of(after, "Programmed"));
+        decision_note(out, true, EVENT_SERVER_BEHIND, message_of(after, "Programmed"));
     if (was_ready(before) && !was_ready(after))
-        verdict_note(out, true, EVENT_ZONE_FROZEN, message_of(after, "Ready"));
+        decision_note(out, true, EVENT_ZONE_FROZEN, message_of(after, "Ready"));
     if (!was_ready(before) && was_ready(after) && reason_of(before, "Ready") != REASON_NONE)
-        verdict_note(out, false, EVENT_ZONE_THAWED, message_of(after, "Ready"));
+        decision_note(out, false, EVENT_ZONE_THAWED, message_of(after, "Ready"));
 }
 
 static bool is_conflicted(const struct conditions *conditions)
@@ -437,7 +437,7 @@ static bool is_conflicted(const struct conditions *conditions)
     return reason != REASON_NONE && reason != REASON_NO_CONFLICT;
 }
 
-void record_notes(struct verdict *out, const struct conditions *before,
+void record_notes(struct decision *out, const struct conditions *before,
                   const struct conditions *after)
 {
     static const struct note_row rows[] = {
@@ -446,5 +446,5 @@ void record_notes(struct verdict *out, const struct conditions *before,
     };
     note_rows(out, rows, COUNT_OF(rows), before, after);
     if (!is_conflicted(before) && is_conflicted(after))
-        verdict_note(out, true, EVENT_EXCLUDED, message_of(after, "Conflicted"));
+        decision_note(out, true, EVENT_EXCLUDED, message_of(after, "Conflicted"));
 }

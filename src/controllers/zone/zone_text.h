@@ -1,6 +1,6 @@
 #pragma once
 
-#include "controllers/zone/forest.h"
+#include "controllers/zone/zone_tree.h"
 #include "engine/controller.h"
 #include "kinds/zone/zone_kind.h"
 
@@ -21,7 +21,7 @@ struct zone *zone_entries_read(struct arena *arena, struct dname apex,
                                const struct zone_status *status);
 // Adds EntriesTruncated, or EntriesNearLimit from 80 % of either limit on.
 void zone_entries_warn(const struct zone_status *status, size_t limit, size_t octets,
-                       struct forest_zone *view);
+                       struct zone_tree_zone *view);
 
 // Why the zone's servers do not all answer it, from status.servers; or REASON_PUBLISHED.
 enum reason zone_programmed(const struct zone_status *status, bool has_group);
@@ -29,7 +29,7 @@ const char *zone_programmed_text(struct arena *arena, enum reason reason,
                                  const struct zone_status *status);
 const char *zone_ready_text(struct arena *arena, const char *text, bool is_frozen, bool is_kept);
 // "SingleNS: ...; MNAMENotInNS: ..."
-const char *zone_warnings_text(struct arena *arena, const struct forest_warning *warnings,
+const char *zone_warnings_text(struct arena *arena, const struct zone_tree_warning *warnings,
                                size_t count);
 
 // All labels of ours on one object: who does not name one in a write gives it up.
@@ -39,12 +39,13 @@ struct zone_label {
     const char *wanted; // NULL: it is to have none
 };
 // Has them written if one of them is another now.
-void zone_labels_want(struct arena *arena, struct verdict *out, const struct zone_label *labels,
+void zone_labels_want(struct arena *arena, struct decision *out, const struct zone_label *labels,
                       size_t count);
-// Labels go first, and the status in a turn of its own: what is to be told waits for that.
-bool zone_is_label_first(const struct snapshot *snapshot, const struct verdict *verdict);
+// Labels go first, and the status in a reconciliation of its own: what is to be told waits for
+// that.
+bool zone_is_label_first(const struct snapshot *snapshot, const struct decision *decision);
 // Events for what changed between two states. `is_stuck`: a server could not load what it fetched.
-void zone_notes(struct verdict *out, const struct conditions *before,
+void zone_notes(struct decision *out, const struct conditions *before,
                 const struct conditions *after, bool is_stuck);
-void record_notes(struct verdict *out, const struct conditions *before,
+void record_notes(struct decision *out, const struct conditions *before,
                   const struct conditions *after);

@@ -327,7 +327,7 @@ void zonefiles_touch(struct zonefiles *files, const struct object *zone)
 }
 
 static void settle_place(struct zonefiles *files, uint32_t id, struct zones *zones,
-                         const struct overview_calls *calls)
+                         const struct shared_model_calls *calls)
 {
     struct place *place = &files->places[id];
     const struct zone_life *life = zones_life_named(zones, ref_of_place(place));
@@ -343,7 +343,7 @@ static void settle_place(struct zonefiles *files, uint32_t id, struct zones *zon
 }
 
 void zonefiles_settle(struct zonefiles *files, struct zones *zones,
-                      const struct overview_calls *calls)
+                      const struct shared_model_calls *calls)
 {
     for (uint32_t id = 0; id < files->used; id++)
         if (files->places[id].is_zone_due || files->places[id].are_files_due)

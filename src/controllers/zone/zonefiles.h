@@ -3,8 +3,8 @@
 #include "engine/controller.h"
 #include "kinds/zone_ref.h"
 
-// Which ZoneFiles name which Zones and ConfigMaps, and who is to have a turn when one of them
-// changes. Part of the overview.
+// Which ZoneFiles name which Zones and ConfigMaps, and who is to have a reconciliation when one of
+// them changes. Part of the shared model.
 
 struct zones;
 struct zonefiles;
@@ -20,7 +20,7 @@ void zonefiles_look(struct zonefiles *files, const struct object *zone);
 void zonefiles_touch(struct zonefiles *files, const struct object *zone);
 // Wakes those.
 void zonefiles_settle(struct zonefiles *files, struct zones *zones,
-                      const struct overview_calls *calls);
+                      const struct shared_model_calls *calls);
 // The one ZoneFile that names the Zone and may; NULL: none does, or more than one.
 const struct object *zonefiles_only(const struct zonefiles *files, const struct object *zone);
 // The oldest of the other ZoneFiles that write the same ConfigMap, if that is older; NULL: this one

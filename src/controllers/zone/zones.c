@@ -43,18 +43,18 @@ struct lives {
 
 struct zones {
     const struct zone_settings *settings;
-    struct forest_settings forest_settings;
-    struct forest *forest;
+    struct zone_tree_settings zone_tree_settings;
+    struct zone_tree *zone_tree;
     struct fallbacks *fallbacks;
     struct zonefiles *files;
-    struct forest_claim *claims;
+    struct zone_tree_claim *claims;
     struct rows rows;
     struct lives lives;
     uint64_t number;   // of the settle under way
     uint32_t *changed; // rows
     size_t changed_count;
     size_t changed_capacity;
-    const struct overview_calls *calls; // of the settle under way
+    const struct shared_model_calls *calls; // of the settle under way
 };
 
 // ---- tables -------------------------------------------------------------------------------------
@@ -226,16 +226,16 @@ static void set_claims(struct zones *zones)
     const struct zones_config *config = config_of(zones);
     if (!config || !config->has_claims)
         return;
-    zones->claims = mem_new_array(struct forest_claim, config->claim_count + 1);
+    zones->claims = mem_new_array(struct zone_tree_claim, config->claim_count + 1);
     for (size_t i = 0; i < config->claim_count; i++)
-        zones->claims[i] = (struct forest_claim){
+        zones->claims[i] = (struct zone_tree_claim){
             .patterns = (const char *const *)config->claims[i].patterns,
             .pattern_count = config->claims[i].pattern_count,
             .namespaces = (const char *const *)config->claims[i].namespaces,
             .namespace_count = config->claims[i].namespace_count,
         };
-    zones->forest_settings.claims = zones->claims;
-    zones->forest_settings.claim_count = config->claim_count;
+    zones->zone_tree_settings.claims = zones->claims;
+    zones->zone_tree_settings.claim_count = config->claim_count;
 }
 
 static void *make(const void *settings)
@@ -248,7 +248,7 @@ static void *make(const void *settings)
     zones->lives.table = (struct table){.ops = &life_ops, .context = &zones->lives};
     zones->fallbacks = fallbacks_new(zones->settings->nameservers, &err);
     must(zones->fallbacks); // the settings were checked
-    zones->forest_settings = (struct forest_settings){
+    zones->zone_tree_settings = (struct zone_tree_settings){
         .is_open = !strcmp(zones->settings->claims, "open"),
         .fallbacks = fallbacks_items(zones->fallbacks),
         .fallback_count = fallbacks_count(zones->fallbacks),
@@ -257,7 +257,7 @@ static void *make(const void *settings)
         .context = zones,
     };
     set_claims(zones);
-    zones->forest = forest_new(&zones->forest_settings);
+    zones->zone_tree = zone_tree_new(&zones->zone_tree_settings);
     zones->files = zonefiles_new();
     return zones;
 }
@@ -265,7 +265,7 @@ static void *make(const void *settings)
 static void zones_free(void *state)
 {
     struct zones *zones = state;
-    forest_free(zones->forest);
+    zone_tree_free(zones->zone_tree);
     fallbacks_free(zones->fallbacks);
     zonefiles_free(zones->files);
     for (uint32_t id = 0; id < zones->rows.used; id++)
@@ -281,9 +281,9 @@ static void zones_free(void *state)
     free(zones);
 }
 
-struct forest *zones_forest(struct zones *zones)
+struct zone_tree *zones_zone_tree(struct zones *zones)
 {
-    return zones->forest;
+    return zones->zone_tree;
 }
 
 const struct zone_settings *zones_settings(const struct zones *zones)
@@ -346,7 +346,7 @@ static void put(void *state, const struct object *object)
         put_zone(zones, object);
     else
         row_put(&zones->rows, object);
-    forest_refresh(zones->forest, object);
+    zone_tree_refresh(zones->zone_tree, object);
 }
 
 static void remove_object(void *state, const struct object *object)
@@ -356,7 +356,7 @@ static void remove_object(void *state, const struct object *object)
         zonefiles_remove(zones->files, object);
         return;
     }
-    forest_remove(zones->forest, object);
+    zone_tree_remove(zones->zone_tree, object);
     if (object->kind == &zone_kind) {
         zonefiles_touch(zones->files, object);
         life_remove(&zones->lives, object);
@@ -376,7 +376,7 @@ static void published(void *state, const struct object *object, const struct zon
     if (life->stored.zone == zone) {
         zone_life_publish(life);
     } else {
-        life->published.zone = zone_ref(zone); // of before this overview was made
+        life->published.zone = zone_ref(zone); // of before this shared model was made
     }
     zonefiles_touch(zones->files, object);
     life->published_ms = 0;
@@ -394,7 +394,7 @@ static void heard(void *state, const struct object *object, const char *group,
     if (count)
         memcpy(life->servers, servers, count * sizeof *servers);
     life->server_count = count;
-    keep_group(&life->followers, group);
+    keep_group(&life->secondaries, group);
     life->is_due = true;
     zone_life_complete(life);
 }
@@ -467,7 +467,7 @@ static void wait_add(const struct zones *zones, struct zone_life *life, struct z
 static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
 {
     struct row *row = &zones->rows.items[id];
-    const struct object *zone = forest_home(zones->forest, row->object);
+    const struct object *zone = zone_tree_home(zones->zone_tree, row->object);
     uint32_t home = zone ? life_find(&zones->lives, ref_of(zone)) : TABLE_NONE;
     row->life = home;
     if (home == TABLE_NONE)
@@ -565,16 +565,16 @@ static int64_t earlier(int64_t a, int64_t b)
     return !a || (b && b < a) ? b : a;
 }
 
-static int64_t settle(void *state, int64_t now_ms, const struct overview_calls *calls)
+static int64_t settle(void *state, int64_t now_ms, const struct shared_model_calls *calls)
 {
     struct zones *zones = state;
     int64_t next_ms = 0;
-    const struct forest_told told = {
+    const struct zone_tree_told told = {
         .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
     zones->calls = calls;
     zones->number++;
     zones->changed_count = 0;
-    forest_settle(zones->forest, &told);
+    zone_tree_settle(zones->zone_tree, &told);
     for (size_t i = 0; i < zones->changed_count; i++)
         date_row(zones, zones->changed[i], now_ms);
     mem_relax(&zones->changed, &zones->changed_capacity);
@@ -614,8 +614,8 @@ struct excluded {
 static const char *name_of(const struct zones *zones, struct arena *arena,
                            const struct zone_life *life)
 {
-    struct forest_zone view;
-    if (!forest_zone(zones->forest, arena, life->object, &view) || !view.has_fqdn)
+    struct zone_tree_zone view;
+    if (!zone_tree_zone(zones->zone_tree, arena, life->object, &view) || !view.has_fqdn)
         return "";
     return zone_name_text(arena, view.fqdn);
 }
@@ -640,7 +640,7 @@ static void write_metrics(const void *state, struct buffer *out)
     for (uint32_t id = 0; id < zones->rows.used; id++) {
         const struct row *row = &zones->rows.items[id];
         if (row->object && row->life != NO_ROW)
-            excluded[row->life].counts[forest_excluded(zones->forest, row->object)]++;
+            excluded[row->life].counts[zone_tree_excluded(zones->zone_tree, row->object)]++;
     }
     metric_write_head(out, "signpost_zone_excluded_records", "gauge",
                       "Records that are kept out of their zone, by reason.");
@@ -649,10 +649,11 @@ static void write_metrics(const void *state, struct buffer *out)
             write_excluded(name_of(zones, arena, zones->lives.items[id]), &excluded[id], out);
 }
 
-static const struct kind *const overview_kinds[] = {&zone_kind, &record_kind, &zonefile_kind, NULL};
+static const struct kind *const shared_model_kinds[] = {&zone_kind, &record_kind, &zonefile_kind,
+                                                        NULL};
 
-const struct overview zones_overview = {
-    .kinds = overview_kinds,
+const struct shared_model zones_shared_model = {
+    .kinds = shared_model_kinds,
     .make = make,
     .free = zones_free,
     .put = put,

@@ -46,7 +46,7 @@ struct dnsplan_change {
 };
 
 struct dnsplan {
-    struct text class_name; // or the lane: "pihole-upstairs"
+    struct text class_name; // or the backend: "pihole-upstairs"
     struct text zone;       // "." where there is none
     struct text checksum;   // 64 lower-case hex digits
     enum dnsplan_reason reason;

@@ -35,7 +35,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     pack_rules(out, object);
     pack_tls(out, object);
     pack_points(out, object);
-    pihole_wishes_pack(object, out);
+    pihole_annotations_pack(object, out);
 }
 
 // ---- unpacking ----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *
     out->hosts = text_list_unpack(arena, &in, &out->host_count);
     out->tls_hosts = text_list_unpack(arena, &in, &out->tls_host_count);
     out->points = unpack_points(arena, &in, &out->point_count);
-    pihole_wishes_unpack(&in, &out->pihole);
+    pihole_annotations_unpack(&in, &out->pihole);
 }
 
 // ---- table --------------------------------------------------------------------------------------

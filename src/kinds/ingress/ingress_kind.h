@@ -22,7 +22,7 @@ struct ingress_spec {
     size_t tls_host_count;
     const struct ingress_point *points;
     size_t point_count;
-    struct pihole_wishes pihole;
+    struct pihole_annotations pihole;
 };
 // The texts are borrowed from the body.
 void ingress_unpack(struct arena *arena, struct text spec, struct ingress_spec *out);

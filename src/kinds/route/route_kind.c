@@ -51,7 +51,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
 {
     pack_hosts(object, out);
     pack_gateways(object, out);
-    pihole_wishes_pack(object, out);
+    pihole_annotations_pack(object, out);
 }
 
 void route_unpack(struct arena *arena, struct text spec, struct route_spec *out)
@@ -60,7 +60,7 @@ void route_unpack(struct arena *arena, struct text spec, struct route_spec *out)
     *out = (struct route_spec){0};
     out->hosts = text_list_unpack(arena, &in, &out->host_count);
     out->gateways = text_list_unpack(arena, &in, &out->gateway_count);
-    pihole_wishes_unpack(&in, &out->pihole);
+    pihole_annotations_unpack(&in, &out->pihole);
 }
 
 // ---- tables -------------------------------------------------------------------------------------

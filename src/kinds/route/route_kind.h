@@ -20,7 +20,7 @@ struct route_spec {
     // "namespace/name" of those that it names as parents, at most ROUTE_GATEWAYS_MAX.
     const struct text *gateways;
     size_t gateway_count;
-    struct pihole_wishes pihole;
+    struct pihole_annotations pihole;
 };
 // The texts are borrowed from the body.
 void route_unpack(struct arena *arena, struct text spec, struct route_spec *out);

@@ -13,7 +13,7 @@ struct held {
     char *octets;
 };
 
-struct memory_seat {
+struct memory_session {
     struct held *items;
     size_t capacity;
     uint32_t used;
@@ -21,45 +21,45 @@ struct memory_seat {
     struct table by_key;
 };
 
-struct memory_talk {
-    struct memory_seat *seat;
+struct memory_exchange {
+    struct memory_session *session;
     struct job *job;
 };
 
 static bool held_matches(const void *context, uint32_t id, const void *wanted)
 {
-    const struct memory_seat *seat = context;
-    return record_set_is_same_key(&seat->items[id].set, wanted);
+    const struct memory_session *session = context;
+    return record_set_is_same_key(&session->items[id].set, wanted);
 }
 
 static uint64_t held_hash(const void *context, uint32_t id)
 {
-    const struct memory_seat *seat = context;
-    return record_set_key_hash(&seat->items[id].set);
+    const struct memory_session *session = context;
+    return record_set_key_hash(&session->items[id].set);
 }
 
 static const struct table_ops held_ops = {held_matches, held_hash};
 
-static bool memory_open(const struct seat_setup *setup, void **out, struct error *err)
+static bool memory_open(const struct session_setup *setup, void **out, struct error *err)
 {
     (void)setup;
     (void)err;
-    struct memory_seat *seat = mem_new_of(struct memory_seat);
-    seat->free = TABLE_NONE;
-    seat->by_key.ops = &held_ops;
-    seat->by_key.context = seat;
-    *out = seat;
+    struct memory_session *session = mem_new_of(struct memory_session);
+    session->free = TABLE_NONE;
+    session->by_key.ops = &held_ops;
+    session->by_key.context = session;
+    *out = session;
     return true;
 }
 
 static void memory_close(void *at)
 {
-    struct memory_seat *seat = at;
-    for (uint32_t i = 0; i < seat->used; i++)
-        free(seat->items[i].octets);
-    free(seat->items);
-    table_done(&seat->by_key);
-    free(seat);
+    struct memory_session *session = at;
+    for (uint32_t i = 0; i < session->used; i++)
+        free(session->items[i].octets);
+    free(session->items);
+    table_done(&session->by_key);
+    free(session);
 }
 
 static void memory_fingerprint(const void *at, const struct record_set *set,
@@ -79,9 +79,9 @@ static void memory_fingerprint(const void *at, const struct record_set *set,
     memcpy(out, full, FINGERPRINT_OCTETS);
 }
 
-static uint32_t find(const struct memory_seat *seat, const struct record_set *set)
+static uint32_t find(const struct memory_session *session, const struct record_set *set)
 {
-    return table_find(&seat->by_key, record_set_key_hash(set), set);
+    return table_find(&session->by_key, record_set_key_hash(set), set);
 }
 
 static struct text put(char **at, struct text text)
@@ -111,76 +111,76 @@ static void hold(struct held *held, const struct record_set *set)
     held->is_used = true;
 }
 
-static void set_record(struct memory_seat *seat, struct change *change)
+static void set_record(struct memory_session *session, struct change *change)
 {
-    uint32_t id = find(seat, &change->set);
+    uint32_t id = find(session, &change->set);
     change->outcome.is_done = true;
     if (id != TABLE_NONE) {
-        hold(&seat->items[id], &change->set);
+        hold(&session->items[id], &change->set);
         return;
     }
-    id = seat->free;
+    id = session->free;
     if (id != TABLE_NONE) {
-        seat->free = seat->items[id].next_free;
+        session->free = session->items[id].next_free;
     } else {
-        mem_reserve(&seat->items, &seat->capacity, (size_t)seat->used + 1);
-        id = seat->used++;
+        mem_reserve(&session->items, &session->capacity, (size_t)session->used + 1);
+        id = session->used++;
     }
-    seat->items[id] = (struct held){.next_free = TABLE_NONE};
-    hold(&seat->items[id], &change->set);
-    table_add(&seat->by_key, record_set_key_hash(&change->set), id);
+    session->items[id] = (struct held){.next_free = TABLE_NONE};
+    hold(&session->items[id], &change->set);
+    table_add(&session->by_key, record_set_key_hash(&change->set), id);
     change->outcome.was_created = true;
 }
 
-static void remove_record(struct memory_seat *seat, struct change *change)
+static void remove_record(struct memory_session *session, struct change *change)
 {
-    uint32_t id = find(seat, &change->set);
+    uint32_t id = find(session, &change->set);
     change->outcome.is_done = true;
     change->outcome.was_absent = id == TABLE_NONE;
     if (id == TABLE_NONE)
         return;
-    table_remove(&seat->by_key, record_set_key_hash(&change->set), id);
-    free(seat->items[id].octets);
-    seat->items[id] = (struct held){.next_free = seat->free};
-    seat->free = id;
+    table_remove(&session->by_key, record_set_key_hash(&change->set), id);
+    free(session->items[id].octets);
+    session->items[id] = (struct held){.next_free = session->free};
+    session->free = id;
 }
 
-static void read_record(struct memory_seat *seat, struct job *job, struct change *change)
+static void read_record(struct memory_session *session, struct job *job, struct change *change)
 {
-    uint32_t id = find(seat, &change->set);
+    uint32_t id = find(session, &change->set);
     change->outcome.is_done = true;
     change->outcome.was_absent = id == TABLE_NONE;
     if (id == TABLE_NONE)
         return;
     struct record_set *found = arena_new_of(job->arena, struct record_set);
-    *found = record_set_copy(job->arena, &seat->items[id].set);
+    *found = record_set_copy(job->arena, &session->items[id].set);
     found->domain = change->set.domain;
     found->subdomain = change->set.subdomain;
     change->outcome.found = found;
 }
 
-static void *memory_begin(void *seat, struct job *job)
+static void *memory_begin(void *session, struct job *job)
 {
-    struct memory_talk *talk = mem_new_of(struct memory_talk);
-    *talk = (struct memory_talk){seat, job};
-    return talk;
+    struct memory_exchange *exchange = mem_new_of(struct memory_exchange);
+    *exchange = (struct memory_exchange){session, job};
+    return exchange;
 }
 
 static enum ask_kind memory_ask(void *at, const struct moment *moment, struct ask *out)
 {
-    struct memory_talk *talk = at;
-    struct job *job = talk->job;
+    struct memory_exchange *exchange = at;
+    struct job *job = exchange->job;
     (void)moment;
     (void)out;
     job->health.is_done = true;
     for (size_t i = 0; i < job->change_count; i++) {
         struct change *change = &job->changes[i];
         if (change->op == CHANGE_SET)
-            set_record(talk->seat, change);
+            set_record(exchange->session, change);
         else if (change->op == CHANGE_REMOVE)
-            remove_record(talk->seat, change);
+            remove_record(exchange->session, change);
         else
-            read_record(talk->seat, job, change);
+            read_record(exchange->session, job, change);
     }
     return ASK_DONE;
 }

@@ -13,7 +13,7 @@
 extern const struct provider memory_provider;
 
 struct bench {
-    void *seat;
+    void *session;
     struct arena *arena; // of the last job
     struct outcome outcome;
 };
@@ -21,16 +21,16 @@ struct bench {
 static int set_up(void **state)
 {
     struct bench *bench = mem_new_of(struct bench);
-    const struct seat_setup setup = {0};
+    const struct session_setup setup = {0};
     bench->arena = arena_new();
     *state = bench;
-    return memory_provider.open(&setup, &bench->seat, NULL) ? 0 : -1;
+    return memory_provider.open(&setup, &bench->session, NULL) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    memory_provider.close(bench->seat);
+    memory_provider.close(bench->session);
     arena_free(bench->arena);
     free(bench);
     return 0;
@@ -40,9 +40,9 @@ static void run(struct bench *bench, struct job *job)
 {
     struct ask asked = {0};
     const struct moment moment = {0};
-    void *talk = memory_provider.begin(bench->seat, job);
-    assert_int_equal(memory_provider.ask(talk, &moment, &asked), ASK_DONE);
-    memory_provider.end(talk);
+    void *exchange = memory_provider.begin(bench->session, job);
+    assert_int_equal(memory_provider.ask(exchange, &moment, &asked), ASK_DONE);
+    memory_provider.end(exchange);
 }
 
 static const struct outcome *do_change(struct bench *bench, enum change_op op,
@@ -205,7 +205,7 @@ static void memory_is_always_well(void **state)
 static void fingerprint_of(const struct bench *bench, struct record_set set,
                            uint8_t out[FINGERPRINT_OCTETS])
 {
-    memory_provider.fingerprint(bench->seat, &set, out);
+    memory_provider.fingerprint(bench->session, &set, out);
 }
 
 static void fingerprint_tells_contents_apart(void **state)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "providers/pihole/talk.h"
+#include "providers/pihole/exchange.h"
 
 #define TAG "signpost:"
 
@@ -8,7 +8,7 @@ enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000, UNKNOWN_TARGETS_MAX = 1000 };
 
 struct census {
     struct job *job;
-    struct seat_standing *standing;
+    struct instance_standing *standing;
     const struct list *list;
     struct value *unknown; // targets
 };
@@ -35,7 +35,7 @@ static void note_target(const struct census *census, const struct holding *holdi
 static void count_holding(void *context, const struct holding *holding)
 {
     struct census *census = context;
-    struct seat_standing *standing = census->standing;
+    struct instance_standing *standing = census->standing;
     (holding->is_ours ? standing->ours : standing->others)[holding->set.type]++;
     note_target(census, holding);
     if (census->job->holds)
@@ -56,14 +56,14 @@ static struct text owner_of(struct text line)
     return (struct text){tag.at + head, tag.len - head};
 }
 
-static struct value *other_owners(struct talk *talk)
+static struct value *other_owners(struct exchange *exchange)
 {
-    struct arena *arena = talk->job->arena;
+    struct arena *arena = exchange->job->arena;
     struct value *owners = value_make(arena, VALUE_MAP);
-    for (size_t i = 0; i < list_count(talk->list, LIST_HOSTS); i++) {
-        struct text owner = owner_of(list_line(talk->list, LIST_HOSTS, i));
+    for (size_t i = 0; i < list_count(exchange->list, LIST_HOSTS); i++) {
+        struct text owner = owner_of(list_line(exchange->list, LIST_HOSTS, i));
         struct value *known = value_find_text(owners, owner);
-        if (!owner.len || text_is(owner, talk->seat->owner_id))
+        if (!owner.len || text_is(owner, exchange->instance->owner_id))
             continue;
         if (known)
             known->integer++;
@@ -76,46 +76,47 @@ static struct value *other_owners(struct talk *talk)
 
 // ---- what a visitor wants to know ---------------------------------------------------------------
 
-static void add_line(struct talk *talk, struct value *lines, struct text line)
+static void add_line(struct exchange *exchange, struct value *lines, struct text line)
 {
     if (value_count(lines) < TOLD_MAX)
-        add_text(talk->job->arena, lines, line);
+        add_text(exchange->job->arena, lines, line);
 }
 
-static void put_plain_aliases(struct talk *talk, struct value *answer)
+static void put_plain_aliases(struct exchange *exchange, struct value *answer)
 {
-    struct arena *arena = talk->job->arena;
+    struct arena *arena = exchange->job->arena;
     struct value *plain =
         value_put(arena, answer, "visit.plainAliases", value_make(arena, VALUE_LIST));
-    for (size_t i = 0; i < list_count(talk->list, LIST_CNAMES); i++)
-        if (list_is_plain(talk->list, LIST_CNAMES, i))
-            add_line(talk, plain, list_line(talk->list, LIST_CNAMES, i));
+    for (size_t i = 0; i < list_count(exchange->list, LIST_CNAMES); i++)
+        if (list_is_plain(exchange->list, LIST_CNAMES, i))
+            add_line(exchange, plain, list_line(exchange->list, LIST_CNAMES, i));
 }
 
-static void put_visit(struct talk *talk, struct value *answer)
+static void put_visit(struct exchange *exchange, struct value *answer)
 {
-    struct arena *arena = talk->job->arena;
+    struct arena *arena = exchange->job->arena;
     struct value *left = value_put(arena, answer, "visit.left", value_make(arena, VALUE_LIST));
     struct value *plain = value_put(arena, answer, "visit.plain", value_make(arena, VALUE_LIST));
     int64_t ours = 0;
-    for (size_t i = 0; i < list_count(talk->list, LIST_HOSTS); i++) {
-        struct text line = list_line(talk->list, LIST_HOSTS, i);
+    for (size_t i = 0; i < list_count(exchange->list, LIST_HOSTS); i++) {
+        struct text line = list_line(exchange->list, LIST_HOSTS, i);
         struct text owner = owner_of(line);
-        bool is_ours = text_is(owner, talk->seat->owner_id);
+        bool is_ours = text_is(owner, exchange->instance->owner_id);
         ours += is_ours;
         if (owner.len && !is_ours)
-            add_line(talk, left, line);
-        else if (list_is_plain(talk->list, LIST_HOSTS, i))
-            add_line(talk, plain, line);
+            add_line(exchange, left, line);
+        else if (list_is_plain(exchange->list, LIST_HOSTS, i))
+            add_line(exchange, plain, line);
     }
-    put_plain_aliases(talk, answer);
+    put_plain_aliases(exchange, answer);
     value_put_int(arena, answer, "visit.ours", ours);
-    value_put_bool(arena, answer, "visit.believesAnyKey", pin_is_open(talk));
-    value_put_int(arena, answer, "visit.aliases", (int64_t)talk->seat->standing.ours[RECORD_CNAME]);
+    value_put_bool(arena, answer, "visit.believesAnyKey", pin_is_open(exchange));
+    value_put_int(arena, answer, "visit.aliases",
+                  (int64_t)exchange->instance->standing.ours[RECORD_CNAME]);
     for (int part = 0; part < LIST_PARTS; part++)
         value_put_bool(arena, answer,
                        arena_printf(arena, "visit.forced.%s", list_part_key((enum list_part)part)),
-                       talk->seat->is_forced[part]);
+                       exchange->instance->is_forced[part]);
 }
 
 // ---- the answer ---------------------------------------------------------------------------------
@@ -128,63 +129,65 @@ static int64_t sum(const size_t counts[RECORD_TYPES])
     return (int64_t)all;
 }
 
-static const struct value *make_answer(struct talk *talk, struct value *unknown)
+static const struct value *make_answer(struct exchange *exchange, struct value *unknown)
 {
-    struct arena *arena = talk->job->arena;
-    const struct pihole_seat *seat = talk->seat;
+    struct arena *arena = exchange->job->arena;
+    const struct pihole_instance *instance = exchange->instance;
     struct value *answer = value_make(arena, VALUE_MAP);
-    value_put_text(arena, answer, "dialect", seat->dialect == DIALECT_LEGACY ? "legacy" : "v6");
-    if (seat->seats_in_use >= 0)
-        value_put_int(arena, answer, "seatsInUse", seat->seats_in_use);
-    if (seat->dns_port)
-        value_put_int(arena, answer, "dnsPort", seat->dns_port);
-    value_put_bool(arena, answer, "hostsRestart", seat_restarts(seat, LIST_HOSTS));
+    value_put_text(arena, answer, "dialect", instance->dialect == DIALECT_LEGACY ? "legacy" : "v6");
+    if (instance->seats_in_use >= 0)
+        value_put_int(arena, answer, "seatsInUse", instance->seats_in_use);
+    if (instance->dns_port)
+        value_put_int(arena, answer, "dnsPort", instance->dns_port);
+    value_put_bool(arena, answer, "hostsRestart", instance_restarts(instance, LIST_HOSTS));
     for (int part = 0; part < LIST_PARTS; part++)
         value_put_int(arena, answer,
                       arena_printf(arena, "lines.%s", list_part_key((enum list_part)part)),
-                      (int64_t)list_count(talk->list, (enum list_part)part));
-    value_put_int(arena, answer, "records.owned", sum(seat->standing.ours));
-    value_put_int(arena, answer, "records.foreign", sum(seat->standing.others));
-    value_put(arena, answer, "otherOwners", other_owners(talk));
+                      (int64_t)list_count(exchange->list, (enum list_part)part));
+    value_put_int(arena, answer, "records.owned", sum(instance->standing.ours));
+    value_put_int(arena, answer, "records.foreign", sum(instance->standing.others));
+    value_put(arena, answer, "otherOwners", other_owners(exchange));
     value_put(arena, answer, "unknownTargets", unknown);
-    if (seat->is_visitor)
-        put_visit(talk, answer);
+    if (instance->is_visitor)
+        put_visit(exchange, answer);
     return answer;
 }
 
-void health_answer(struct talk *talk)
+void health_answer(struct exchange *exchange)
 {
-    struct job *job = talk->job;
-    struct census census = {job, &talk->seat->standing, talk->list,
+    struct job *job = exchange->job;
+    struct census census = {job, &exchange->instance->standing, exchange->list,
                             value_make(job->arena, VALUE_LIST)};
-    *census.standing = (struct seat_standing){0};
-    list_tell(talk->list, count_holding, &census);
+    *census.standing = (struct instance_standing){0};
+    list_tell(exchange->list, count_holding, &census);
     job->health = (struct outcome){.is_done = true};
-    job->answer = make_answer(talk, census.unknown);
+    job->answer = make_answer(exchange, census.unknown);
 }
 
-void health_tell(struct talk *talk)
+void health_tell(struct exchange *exchange)
 {
-    health_answer(talk);
-    strangers_note(&talk->seat->strangers, talk->list, NULL);
-    talk->job->is_listed = true;
-    bool can_pay = talk->seat->restart.phase == RESTART_NONE && !seat_is_blocked(talk->seat);
-    if (!can_pay || !restart_pay(talk))
-        health_finish(talk);
+    health_answer(exchange);
+    strangers_note(&exchange->instance->strangers, exchange->list, NULL);
+    exchange->job->is_listed = true;
+    bool can_pay = exchange->instance->restart.phase == RESTART_NONE &&
+                   !instance_is_blocked(exchange->instance);
+    if (!can_pay || !restart_pay(exchange))
+        health_finish(exchange);
 }
 
-void health_finish(struct talk *talk)
+void health_finish(struct exchange *exchange)
 {
-    if (seat_is_blocked(talk->seat)) {
-        preflight_trouble(talk);
+    if (instance_is_blocked(exchange->instance)) {
+        preflight_trouble(exchange);
         return;
     }
-    if (blame_still_holds(talk) || (talk->seat->is_visitor && blame_foresees(talk))) {
-        blame_trouble(talk);
+    if (blame_still_holds(exchange) ||
+        (exchange->instance->is_visitor && blame_foresees(exchange))) {
+        blame_trouble(exchange);
         return;
     }
-    if (talk->seat->has_listed)
-        changes_end_first_sync(talk);
-    talk->seat->has_listed = true;
-    talk_done(talk);
+    if (exchange->instance->has_listed)
+        changes_end_first_sync(exchange);
+    exchange->instance->has_listed = true;
+    exchange_done(exchange);
 }

@@ -43,9 +43,10 @@ struct list_rules {
     bool has_tags;                    // hosts lines of ours are tagged: PIHOLE_OWNERSHIP=comment
     const struct ledger_view *ledger; // NULL: names nothing
     // Were somebody else's when last seen: they stay so while they stand, even if the ledger, which
-    // is written ahead, names them by now. Kept by the seat, filled by strangers_note(). Or NULL.
+    // is written ahead, names them by now. Kept by the instance, filled by strangers_note(). Or
+    // NULL.
     const struct line_set *strangers;
-    // Written by this talk: ours, even if the ledger does not name them yet. Or NULL.
+    // Written by this exchange: ours, even if the ledger does not name them yet. Or NULL.
     const struct line_set *written;
 };
 

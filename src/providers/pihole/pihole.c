@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "providers/pihole/seat.h"
+#include "providers/pihole/instance.h"
 
 enum {
     HOSTS_QUIET_MS = 25,
@@ -15,28 +15,28 @@ enum {
     PIN_OCTETS = 32,
 };
 
-static void wipe_password(struct pihole_seat *seat)
+static void wipe_password(struct pihole_instance *instance)
 {
-    secret_unref(seat->password);
-    secret_wipe(seat->sid, sizeof seat->sid);
+    secret_unref(instance->password);
+    secret_wipe(instance->sid, sizeof instance->sid);
 }
 
 static void pihole_close(void *at)
 {
-    struct pihole_seat *seat = at;
-    wipe_password(seat);
-    line_set_done(&seat->strangers);
-    free(seat->unanswered.keys);
-    free(seat->refused_line);
-    free(seat->refused_text);
-    free(seat->base);
-    free(seat->ca_pem);
-    free(seat->server_name);
-    free(seat->pin);
-    free(seat->owner_id);
-    free(seat->place);
-    free(seat->user_agent);
-    free(seat);
+    struct pihole_instance *instance = at;
+    wipe_password(instance);
+    line_set_done(&instance->strangers);
+    free(instance->unanswered.keys);
+    free(instance->refused_line);
+    free(instance->refused_text);
+    free(instance->base);
+    free(instance->ca_pem);
+    free(instance->server_name);
+    free(instance->pin);
+    free(instance->owner_id);
+    free(instance->place);
+    free(instance->user_agent);
+    free(instance);
 }
 
 // ---- configuration ------------------------------------------------------------------------------
@@ -63,7 +63,8 @@ static bool choose(const struct value *config, const char *key, const struct cho
                      key, TEXT_ARGS(word));
 }
 
-static bool take_words(struct pihole_seat *seat, const struct value *config, struct error *err)
+static bool take_words(struct pihole_instance *instance, const struct value *config,
+                       struct error *err)
 {
     static const struct choice dialects[] = {
         {"auto", DIALECT_AUTO}, {"v6", DIALECT_V6}, {"legacy", DIALECT_LEGACY}, {NULL, 0}};
@@ -79,31 +80,33 @@ static bool take_words(struct pihole_seat *seat, const struct value *config, str
         !choose(config, "write", ways, &way, err) ||
         !choose(config, "adopt", adoptions, &adopts, err))
         return false;
-    seat->dialect = (enum dialect)dialect;
-    seat->has_tags = has_tags;
-    seat->way = (enum revision_way)way;
-    seat->may_adopt = adopts;
+    instance->dialect = (enum dialect)dialect;
+    instance->has_tags = has_tags;
+    instance->way = (enum revision_way)way;
+    instance->may_adopt = adopts;
     return true;
 }
 
-static bool take_url(struct pihole_seat *seat, const struct value *config, struct error *err)
+static bool take_url(struct pihole_instance *instance, const struct value *config,
+                     struct error *err)
 {
     struct url url;
     struct buffer out = {0};
     if (!url_parse(&url, value_text_at(config, "url"), err))
         return provider_refuse_key(err, "url");
     url_write(&out, &url);
-    seat->base = buffer_steal(&out);
+    instance->base = buffer_steal(&out);
     return true;
 }
 
-static bool take_number(struct pihole_seat *seat, const struct value *config, struct error *err)
+static bool take_number(struct pihole_instance *instance, const struct value *config,
+                        struct error *err)
 {
     int64_t seconds = value_int_at(config, "restartMinSeconds", RESTART_MIN_DEFAULT_S);
     if (seconds < 0 || seconds > RESTART_MIN_MAX_S)
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "restartMinSeconds: between 0 and %d", RESTART_MIN_MAX_S);
-    seat->restart_min_ms = 1000 * seconds;
+    instance->restart_min_ms = 1000 * seconds;
     return true;
 }
 
@@ -121,22 +124,23 @@ static bool pin_is_valid(struct text pin)
            octets.len == PIN_OCTETS;
 }
 
-static bool take_tls(struct pihole_seat *seat, const struct value *config, struct error *err)
+static bool take_tls(struct pihole_instance *instance, const struct value *config,
+                     struct error *err)
 {
     struct text pin = value_text_at(config, "tls.pin");
-    seat->ca_pem = dup_or_null(value_text_at(config, "tls.caPem"));
-    seat->server_name = dup_or_null(value_text_at(config, "tls.serverName"));
-    seat->is_unverified = value_bool_at(config, "tls.skipVerify", false);
-    if (seat->ca_pem && !strstr(seat->ca_pem, "-----BEGIN CERTIFICATE-----"))
+    instance->ca_pem = dup_or_null(value_text_at(config, "tls.caPem"));
+    instance->server_name = dup_or_null(value_text_at(config, "tls.serverName"));
+    instance->is_unverified = value_bool_at(config, "tls.skipVerify", false);
+    if (instance->ca_pem && !strstr(instance->ca_pem, "-----BEGIN CERTIFICATE-----"))
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "tls.caPem: no PEM certificate in it");
-    seat->learns_pin = text_is(pin, "learn");
-    if (!pin.len || seat->learns_pin)
+    instance->learns_pin = text_is(pin, "learn");
+    if (!pin.len || instance->learns_pin)
         return true;
     if (!pin_is_valid(pin))
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "tls.pin: write sha256// and the base64 of 32 octets, or learn");
-    seat->pin = text_dup(pin);
+    instance->pin = text_dup(pin);
     return true;
 }
 
@@ -157,106 +161,107 @@ static bool has_control(struct text text)
     return false;
 }
 
-static bool take_password(struct pihole_seat *seat, const struct seat_setup *setup,
+static bool take_password(struct pihole_instance *instance, const struct session_setup *setup,
                           struct error *err)
 {
     struct text password = password_of(setup->secret);
-    seat->has_no_password = value_bool_at(setup->config, "noPassword", false);
-    if (!password.len && !seat->has_no_password)
+    instance->has_no_password = value_bool_at(setup->config, "noPassword", false);
+    if (!password.len && !instance->has_no_password)
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "no password: give one, or say that Pi-hole has none (noPassword)");
     if (has_control(password) || !utf8_is_valid(password))
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "the password has a control character in it, or is no UTF-8");
-    if (seat->has_no_password)
+    if (instance->has_no_password)
         password = TEXT("");
-    seat->password = secret_new(password.at, password.len);
+    instance->password = secret_new(password.at, password.len);
     return true;
 }
 
-void seat_write_mark(const struct pihole_seat *seat, struct buffer *out)
+void instance_write_mark(const struct pihole_instance *instance, struct buffer *out)
 {
-    buffer_printf(out, "(%s%s)", seat->owner_id, seat->is_visitor ? " visits" : "");
+    buffer_printf(out, "(%s%s)", instance->owner_id, instance->is_visitor ? " visits" : "");
 }
 
-static bool take_owner(struct pihole_seat *seat, const char *owner_id, struct error *err)
+static bool take_owner(struct pihole_instance *instance, const char *owner_id, struct error *err)
 {
     struct buffer out = {0};
     if (!owner_id || !*owner_id)
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "no owner id: nothing could be marked as ours");
-    seat->owner_id = mem_copy_text(owner_id);
+    instance->owner_id = mem_copy_text(owner_id);
     buffer_printf(&out, "signpost/%s ", SIGNPOST_VERSION);
-    if (seat->place)
-        buffer_printf(&out, "%s ", seat->place);
-    seat_write_mark(seat, &out);
-    seat->user_agent = buffer_steal(&out);
+    if (instance->place)
+        buffer_printf(&out, "%s ", instance->place);
+    instance_write_mark(instance, &out);
+    instance->user_agent = buffer_steal(&out);
     return true;
 }
 
-static bool pihole_open(const struct seat_setup *setup, void **out, struct error *err)
+static bool pihole_open(const struct session_setup *setup, void **out, struct error *err)
 {
-    struct pihole_seat *seat = mem_new_of(struct pihole_seat);
-    seat->seats_in_use = -1;
-    seat->is_visitor = value_bool_at(setup->config, "isVisitor", false);
-    seat->place = dup_or_null(value_text_at(setup->config, "place"));
-    if (!take_url(seat, setup->config, err) || !take_words(seat, setup->config, err) ||
-        !take_number(seat, setup->config, err) || !take_tls(seat, setup->config, err) ||
-        !take_password(seat, setup, err) || !take_owner(seat, setup->owner_id, err)) {
-        pihole_close(seat);
+    struct pihole_instance *instance = mem_new_of(struct pihole_instance);
+    instance->seats_in_use = -1;
+    instance->is_visitor = value_bool_at(setup->config, "isVisitor", false);
+    instance->place = dup_or_null(value_text_at(setup->config, "place"));
+    if (!take_url(instance, setup->config, err) || !take_words(instance, setup->config, err) ||
+        !take_number(instance, setup->config, err) || !take_tls(instance, setup->config, err) ||
+        !take_password(instance, setup, err) || !take_owner(instance, setup->owner_id, err)) {
+        pihole_close(instance);
         return false;
     }
-    *out = seat;
+    *out = instance;
     return true;
 }
 
-// ---- the seat -----------------------------------------------------------------------------------
+// ---- the instance -------------------------------------------------------------------------------
 
-bool seat_restarts(const struct pihole_seat *seat, enum list_part part)
+bool instance_restarts(const struct pihole_instance *instance, enum list_part part)
 {
-    return seat->dialect != DIALECT_LEGACY &&
-           (part == LIST_CNAMES || seat->hosts_restart || seat->hosts_are_local);
+    return instance->dialect != DIALECT_LEGACY &&
+           (part == LIST_CNAMES || instance->hosts_restart || instance->hosts_are_local);
 }
 
-bool seat_is_blocked(const struct pihole_seat *seat)
+bool instance_is_blocked(const struct pihole_instance *instance)
 {
-    return seat->is_read_only || seat->lacks_app_sudo ||
-           (seat->is_forced[LIST_HOSTS] && seat->is_forced[LIST_CNAMES]);
+    return instance->is_read_only || instance->lacks_app_sudo ||
+           (instance->is_forced[LIST_HOSTS] && instance->is_forced[LIST_CNAMES]);
 }
 
-void seat_forget_session(struct pihole_seat *seat)
+void instance_forget_session(struct pihole_instance *instance)
 {
-    secret_wipe(seat->sid, sizeof seat->sid);
-    seat->is_in = seat->is_app = seat->is_swept = false;
-    seat->seats_in_use = -1;
-    seat->preflight = PREFLIGHT_HOSTS;
+    secret_wipe(instance->sid, sizeof instance->sid);
+    instance->is_in = instance->is_app = instance->is_swept = false;
+    instance->seats_in_use = -1;
+    instance->preflight = PREFLIGHT_HOSTS;
 }
 
 static int64_t pihole_ready_ms(const void *at, enum record_type type, int64_t first_ms,
                                int64_t last_ms)
 {
-    const struct pihole_seat *seat = at;
-    bool restarts = seat_restarts(seat, list_part_of(type));
+    const struct pihole_instance *instance = at;
+    bool restarts = instance_restarts(instance, list_part_of(type));
     int64_t quiet_ms = last_ms + (restarts ? RESTART_QUIET_MS : HOSTS_QUIET_MS);
     int64_t most_ms = first_ms + (restarts ? RESTART_MOST_MS : HOSTS_MOST_MS);
     int64_t ready_ms = quiet_ms < most_ms ? quiet_ms : most_ms;
-    int64_t rested_ms = seat->restarted_ms + seat->restart_min_ms;
-    return restarts && seat->restarted_ms && rested_ms > ready_ms ? rested_ms : ready_ms;
+    int64_t rested_ms = instance->restarted_ms + instance->restart_min_ms;
+    return restarts && instance->restarted_ms && rested_ms > ready_ms ? rested_ms : ready_ms;
 }
 
-struct list_rules seat_rules(const struct pihole_seat *seat, const struct ledger_view *ledger)
+struct list_rules instance_rules(const struct pihole_instance *instance,
+                                 const struct ledger_view *ledger)
 {
     return (struct list_rules){
-        .owner_id = seat->owner_id,
-        .has_tags = seat->has_tags && seat->dialect != DIALECT_LEGACY,
+        .owner_id = instance->owner_id,
+        .has_tags = instance->has_tags && instance->dialect != DIALECT_LEGACY,
         .ledger = ledger,
-        .strangers = &seat->strangers,
+        .strangers = &instance->strangers,
     };
 }
 
 static bool pihole_entry(const void *at, const struct record_set *set, struct buffer *out)
 {
-    const struct list_rules rules = seat_rules(at, NULL);
+    const struct list_rules rules = instance_rules(at, NULL);
     return list_entry(&rules, set, out);
 }
 
@@ -264,12 +269,12 @@ static bool pihole_entry(const void *at, const struct record_set *set, struct bu
 static void pihole_fingerprint(const void *at, const struct record_set *set,
                                uint8_t out[FINGERPRINT_OCTETS])
 {
-    const struct pihole_seat *seat = at;
+    const struct pihole_instance *instance = at;
     uint8_t full[DIGEST_MAX];
     CLEANUP(arena) struct arena *arena = arena_new();
     struct digest_state *state = digest_begin(DIGEST_SHA256);
     uint32_t ttl_s = set->type == RECORD_CNAME ? set->ttl_s : 0;
-    digest_add(state, seat->base, strlen(seat->base) + 1);
+    digest_add(state, instance->base, strlen(instance->base) + 1);
     digest_add(state, &ttl_s, sizeof ttl_s);
     for (size_t i = 0; i < set->value_count; i++) {
         struct text value = record_value_canonical(arena, set->type, set->values[i]);

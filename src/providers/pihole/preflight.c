@@ -1,4 +1,4 @@
-#include "providers/pihole/talk.h"
+#include "providers/pihole/exchange.h"
 
 #include "base/must.h"
 
@@ -12,33 +12,33 @@ static const char *const paths[] = {
     [PREFLIGHT_HOSTS_LOCAL] = "dns/hostsLocal",
 };
 
-void preflight_write(struct talk *talk)
+void preflight_write(struct exchange *exchange)
 {
-    must(talk->seat->preflight < PREFLIGHT_DONE);
-    buffer_add_text(&talk->url, paths[talk->seat->preflight]);
+    must(exchange->instance->preflight < PREFLIGHT_DONE);
+    buffer_add_text(&exchange->url, paths[exchange->instance->preflight]);
 }
 
-static void take(struct pihole_seat *seat, const struct value *tree)
+static void take(struct pihole_instance *instance, const struct value *tree)
 {
     const struct value *config = value_find(tree, "config");
-    switch (seat->preflight) {
+    switch (instance->preflight) {
     case PREFLIGHT_HOSTS:
-        seat->is_forced[LIST_HOSTS] = value_bool_at(config, "dns.hosts.flags.env_var", false);
-        seat->hosts_restart = value_bool_at(config, "dns.hosts.flags.restart_dnsmasq", false);
+        instance->is_forced[LIST_HOSTS] = value_bool_at(config, "dns.hosts.flags.env_var", false);
+        instance->hosts_restart = value_bool_at(config, "dns.hosts.flags.restart_dnsmasq", false);
         break;
     case PREFLIGHT_CNAMES:
-        seat->is_forced[LIST_CNAMES] =
+        instance->is_forced[LIST_CNAMES] =
             value_bool_at(config, "dns.cnameRecords.flags.env_var", false);
         break;
     case PREFLIGHT_READ_ONLY:
-        seat->is_read_only = value_bool_at(config, "misc.readOnly", false);
+        instance->is_read_only = value_bool_at(config, "misc.readOnly", false);
         break;
     case PREFLIGHT_APP_SUDO:
-        seat->lacks_app_sudo =
-            seat->is_app && !value_bool_at(config, "webserver.api.app_sudo", true);
+        instance->lacks_app_sudo =
+            instance->is_app && !value_bool_at(config, "webserver.api.app_sudo", true);
         break;
     case PREFLIGHT_HOSTS_LOCAL:
-        seat->hosts_are_local = value_bool_at(config, "dns.hostsLocal", false);
+        instance->hosts_are_local = value_bool_at(config, "dns.hostsLocal", false);
         break;
     case PREFLIGHT_DONE:
         break;
@@ -46,80 +46,82 @@ static void take(struct pihole_seat *seat, const struct value *tree)
 }
 
 // A version that has no such setting says so with some 4xx.
-static bool is_answer(const struct talk *talk)
+static bool is_answer(const struct exchange *exchange)
 {
-    enum reply_kind kind = talk->reply.kind;
+    enum reply_kind kind = exchange->reply.kind;
     return kind == REPLY_OK || kind == REPLY_ABSENT || kind == REPLY_REFUSED ||
-           kind == REPLY_APP_SUDO || talk->reply.status == 404;
+           kind == REPLY_APP_SUDO || exchange->reply.status == 404;
 }
 
-void preflight_hear(struct talk *talk)
+void preflight_hear(struct exchange *exchange)
 {
-    struct pihole_seat *seat = talk->seat;
-    if (!is_answer(talk)) {
-        talk_trouble_of_reply(talk);
+    struct pihole_instance *instance = exchange->instance;
+    if (!is_answer(exchange)) {
+        exchange_trouble_of_reply(exchange);
         return;
     }
-    take(seat, talk->reply.tree);
-    seat->preflight++;
-    seat->preflight_ms = talk->moment->mono_ms;
-    if (seat->preflight == PREFLIGHT_APP_SUDO && !seat->is_app) {
-        seat->lacks_app_sudo = false;
-        seat->preflight++;
+    take(instance, exchange->reply.tree);
+    instance->preflight++;
+    instance->preflight_ms = exchange->moment->mono_ms;
+    if (instance->preflight == PREFLIGHT_APP_SUDO && !instance->is_app) {
+        instance->lacks_app_sudo = false;
+        instance->preflight++;
     }
-    talk_go_on(talk);
+    exchange_go_on(exchange);
 }
 
-static enum list_part forced_part(const struct talk *talk)
+static enum list_part forced_part(const struct exchange *exchange)
 {
-    return text_ends(talk->reply.hint, list_part_key(LIST_CNAMES)) ? LIST_CNAMES : LIST_HOSTS;
+    return text_ends(exchange->reply.hint, list_part_key(LIST_CNAMES)) ? LIST_CNAMES : LIST_HOSTS;
 }
 
-bool preflight_knows(const struct talk *talk)
+bool preflight_knows(const struct exchange *exchange)
 {
-    return talk->seat->is_forced[forced_part(talk)];
+    return exchange->instance->is_forced[forced_part(exchange)];
 }
 
-void preflight_learn(struct talk *talk)
+void preflight_learn(struct exchange *exchange)
 {
-    struct pihole_seat *seat = talk->seat;
-    seat->is_read_only |= talk->reply.kind == REPLY_READ_ONLY;
-    seat->lacks_app_sudo |= talk->reply.kind == REPLY_APP_SUDO;
-    if (talk->reply.kind == REPLY_FORCED)
-        seat->is_forced[forced_part(talk)] = true;
-    seat->preflight_ms = talk->moment->mono_ms;
+    struct pihole_instance *instance = exchange->instance;
+    instance->is_read_only |= exchange->reply.kind == REPLY_READ_ONLY;
+    instance->lacks_app_sudo |= exchange->reply.kind == REPLY_APP_SUDO;
+    if (exchange->reply.kind == REPLY_FORCED)
+        instance->is_forced[forced_part(exchange)] = true;
+    instance->preflight_ms = exchange->moment->mono_ms;
 }
 
-void preflight_renew(struct talk *talk)
+void preflight_renew(struct exchange *exchange)
 {
-    struct pihole_seat *seat = talk->seat;
-    bool is_held =
-        seat_is_blocked(seat) || seat->is_forced[LIST_HOSTS] || seat->is_forced[LIST_CNAMES];
-    if (is_held && seat->preflight == PREFLIGHT_DONE && talk->job->kind != JOB_LEAVE &&
-        talk->moment->mono_ms - seat->preflight_ms >= RENEW_MS)
-        seat->preflight = PREFLIGHT_HOSTS;
+    struct pihole_instance *instance = exchange->instance;
+    bool is_held = instance_is_blocked(instance) || instance->is_forced[LIST_HOSTS] ||
+                   instance->is_forced[LIST_CNAMES];
+    if (is_held && instance->preflight == PREFLIGHT_DONE && exchange->job->kind != JOB_LEAVE &&
+        exchange->moment->mono_ms - instance->preflight_ms >= RENEW_MS)
+        instance->preflight = PREFLIGHT_HOSTS;
 }
 
-const char *preflight_forced_text(struct talk *talk, enum list_part part)
+const char *preflight_forced_text(struct exchange *exchange, enum list_part part)
 {
-    return arena_printf(talk->job->arena,
+    return arena_printf(exchange->job->arena,
                         "Pi-hole at %s has dns.%s set by its environment: take FTLCONF_dns_%s away "
                         "there",
-                        talk->seat->base, list_part_key(part), list_part_key(part));
+                        exchange->instance->base, list_part_key(part), list_part_key(part));
 }
 
-void preflight_trouble(struct talk *talk)
+void preflight_trouble(struct exchange *exchange)
 {
-    const struct pihole_seat *seat = talk->seat;
-    if (seat->is_read_only)
-        talk_trouble(talk, TROUBLE_BLOCKED,
-                     "Pi-hole at %s is read-only: set misc.readOnly to false there", seat->base);
-    else if (seat->lacks_app_sudo)
-        talk_trouble(talk, TROUBLE_BLOCKED,
-                     "Pi-hole at %s lets this app password read only: set webserver.api.app_sudo "
-                     "to true there",
-                     seat->base);
+    const struct pihole_instance *instance = exchange->instance;
+    if (instance->is_read_only)
+        exchange_trouble(exchange, TROUBLE_BLOCKED,
+                         "Pi-hole at %s is read-only: set misc.readOnly to false there",
+                         instance->base);
+    else if (instance->lacks_app_sudo)
+        exchange_trouble(
+            exchange, TROUBLE_BLOCKED,
+            "Pi-hole at %s lets this app password read only: set webserver.api.app_sudo "
+            "to true there",
+            instance->base);
     else
-        talk_trouble(talk, TROUBLE_BLOCKED, "%s; the same for dns.cnameRecords",
-                     preflight_forced_text(talk, LIST_HOSTS));
+        exchange_trouble(exchange, TROUBLE_BLOCKED, "%s; the same for dns.cnameRecords",
+                         preflight_forced_text(exchange, LIST_HOSTS));
 }

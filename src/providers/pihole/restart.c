@@ -1,24 +1,24 @@
-#include "providers/pihole/talk.h"
+#include "providers/pihole/exchange.h"
 
 enum {
     KNOCK_MS = 50,
     UNSEEN_MS = 5000, // so long after it was asked for, a restart that nobody saw is over
     DOUBT_MS = 3000,  // and one that was not to be has not come
     UNTOLD_MS = 500,  // and one that was asked for before we came has taken the API away
-    AWAY_MS = 5000,   // an API that stays away longer is waited for by the next talk
+    AWAY_MS = 5000,   // an API that stays away longer is waited for by the next exchange
 };
 
 // The restart that was not to be: that Pi-hole does not know how to go without.
-static void note_uncalled(struct talk *talk)
+static void note_uncalled(struct exchange *exchange)
 {
-    struct pihole_seat *seat = talk->seat;
-    seat->restart.deferral = DEFERRAL_IGNORED;
-    seat->restart.is_owed = false;
-    seat->restarted_ms = seat->restart.since_ms;
-    seat->count.restarts++;
+    struct pihole_instance *instance = exchange->instance;
+    instance->restart.deferral = DEFERRAL_IGNORED;
+    instance->restart.is_owed = false;
+    instance->restarted_ms = instance->restart.since_ms;
+    instance->count.restarts++;
 }
 
-static void end(struct seat_restart *restart)
+static void end(struct instance_restart *restart)
 {
     if (restart->is_doubtful && restart->phase == RESTART_DUE)
         restart->deferral = DEFERRAL_KNOWN;
@@ -26,106 +26,108 @@ static void end(struct seat_restart *restart)
     restart->is_doubtful = false;
 }
 
-void restart_hear(struct talk *talk)
+void restart_hear(struct exchange *exchange)
 {
-    struct seat_restart *restart = &talk->seat->restart;
-    bool is_over = restart->phase == RESTART_GONE || talk->moment->mono_ms >= restart->unseen_by_ms;
-    if (restart->phase == RESTART_NONE || talk->reply.kind == REPLY_HUNG)
+    struct instance_restart *restart = &exchange->instance->restart;
+    bool is_over =
+        restart->phase == RESTART_GONE || exchange->moment->mono_ms >= restart->unseen_by_ms;
+    if (restart->phase == RESTART_NONE || exchange->reply.kind == REPLY_HUNG)
         return;
-    if (talk->reply.kind != REPLY_DOWN) {
+    if (exchange->reply.kind != REPLY_DOWN) {
         if (is_over)
             end(restart);
         return;
     }
     if (restart->is_doubtful && restart->phase == RESTART_DUE)
-        note_uncalled(talk);
+        note_uncalled(exchange);
     restart->phase = RESTART_GONE;
 }
 
-static void expect(struct talk *talk, int64_t at_most_ms)
+static void expect(struct exchange *exchange, int64_t at_most_ms)
 {
-    struct seat_restart *restart = &talk->seat->restart;
+    struct instance_restart *restart = &exchange->instance->restart;
     restart->phase = RESTART_DUE;
-    restart->since_ms = talk->moment->mono_ms;
+    restart->since_ms = exchange->moment->mono_ms;
     restart->unseen_by_ms = restart->since_ms + at_most_ms;
 }
 
 // Who had the session before us, or another process, may just have asked for one.
-void restart_suspect(struct talk *talk)
+void restart_suspect(struct exchange *exchange)
 {
-    if (talk->seat->restart.phase == RESTART_NONE)
-        expect(talk, UNTOLD_MS);
+    if (exchange->instance->restart.phase == RESTART_NONE)
+        expect(exchange, UNTOLD_MS);
 }
 
-void restart_note(struct talk *talk, bool is_deferred)
+void restart_note(struct exchange *exchange, bool is_deferred)
 {
-    struct pihole_seat *seat = talk->seat;
-    struct seat_restart *restart = &seat->restart;
-    restart->is_owed = is_deferred || (restart->is_owed && talk->reply.kind != REPLY_OK);
+    struct pihole_instance *instance = exchange->instance;
+    struct instance_restart *restart = &instance->restart;
+    restart->is_owed = is_deferred || (restart->is_owed && exchange->reply.kind != REPLY_OK);
     if (is_deferred && restart->deferral == DEFERRAL_KNOWN)
         return;
-    expect(talk, is_deferred ? DOUBT_MS : UNSEEN_MS);
+    expect(exchange, is_deferred ? DOUBT_MS : UNSEEN_MS);
     restart->is_doubtful = is_deferred;
     if (is_deferred)
         return;
-    seat->restarted_ms = talk->moment->mono_ms;
-    seat->count.restarts++;
+    instance->restarted_ms = exchange->moment->mono_ms;
+    instance->count.restarts++;
 }
 
-void restart_await(struct talk *talk)
+void restart_await(struct exchange *exchange)
 {
-    talk_pause(talk, KNOCK_MS, STEP_KNOCK);
+    exchange_pause(exchange, KNOCK_MS, STEP_KNOCK);
 }
 
-void restart_hear_knock(struct talk *talk)
+void restart_hear_knock(struct exchange *exchange)
 {
-    const struct seat_restart *restart = &talk->seat->restart;
-    enum reply_kind kind = talk->reply.kind;
-    bool is_away = talk->moment->mono_ms - restart->since_ms >= AWAY_MS;
+    const struct instance_restart *restart = &exchange->instance->restart;
+    enum reply_kind kind = exchange->reply.kind;
+    bool is_away = exchange->moment->mono_ms - restart->since_ms >= AWAY_MS;
     if (kind == REPLY_HUNG || kind == REPLY_UNTRUSTED || (kind == REPLY_DOWN && is_away))
-        talk_trouble_of_reply(talk);
+        exchange_trouble_of_reply(exchange);
     else if (restart->phase != RESTART_NONE)
-        restart_await(talk);
+        restart_await(exchange);
     else
-        talk_go_on(talk);
+        exchange_go_on(exchange);
 }
 
-bool restart_pay(struct talk *talk)
+bool restart_pay(struct exchange *exchange)
 {
-    const struct seat_restart *restart = &talk->seat->restart;
-    if (!restart->is_owed || talk->job->is_trial)
+    const struct instance_restart *restart = &exchange->instance->restart;
+    if (!restart->is_owed || exchange->job->is_dry_run)
         return false;
     if (restart->phase == RESTART_NONE)
-        talk->step = STEP_RESTART;
+        exchange->step = STEP_RESTART;
     else
-        restart_await(talk);
+        restart_await(exchange);
     return true;
 }
 
 // It may have been asked for, too, when only the answer was lost; then once more.
-void restart_hear_paid(struct talk *talk)
+void restart_hear_paid(struct exchange *exchange)
 {
-    struct seat_restart *restart = &talk->seat->restart;
-    enum reply_kind kind = talk->reply.kind;
+    struct instance_restart *restart = &exchange->instance->restart;
+    enum reply_kind kind = exchange->reply.kind;
     bool is_lost = kind == REPLY_DOWN || kind == REPLY_HUNG;
-    if (kind == REPLY_OK || (is_lost && !talk->http->is_unsent))
-        restart_note(talk, false);
-    if (kind == REPLY_OK && talk->job->kind == JOB_HEALTH) {
-        health_finish(talk);
+    if (kind == REPLY_OK || (is_lost && !exchange->http->is_unsent))
+        restart_note(exchange, false);
+    if (kind == REPLY_OK && exchange->job->kind == JOB_HEALTH) {
+        health_finish(exchange);
         return;
     }
     if (kind == REPLY_OK) {
-        changes_finish(talk);
+        changes_finish(exchange);
         return;
     }
     restart->is_owed = true;
     if (kind != REPLY_APP_SUDO) {
-        talk_trouble_of_reply(talk);
+        exchange_trouble_of_reply(exchange);
         return;
     }
     restart->deferral = DEFERRAL_IGNORED;
-    talk_trouble(talk, TROUBLE_BLOCKED,
-                 "Pi-hole at %s does not let us restart its resolver, and aliases wait for that: "
-                 "set webserver.api.allow_destructive to true there",
-                 talk->seat->base);
+    exchange_trouble(
+        exchange, TROUBLE_BLOCKED,
+        "Pi-hole at %s does not let us restart its resolver, and aliases wait for that: "
+        "set webserver.api.allow_destructive to true there",
+        exchange->instance->base);
 }

@@ -8,7 +8,7 @@
 // What the lists of a Pi-hole should become after some changes, and the requests that make it so.
 //
 //     CLEANUP(revision) struct revision *revision = revision_new(list, &setup, changes, count);
-//     strangers_note(&seat->strangers, list, revision);
+//     strangers_note(&instance->strangers, list, revision);
 //     for (size_t i = 0; i < revision_write_count(revision); i++) {
 //         struct revision_write write = revision_write(revision, i);         send it
 //     }

@@ -180,7 +180,7 @@ static void what_was_somebodys_stays_so_when_the_ledger_names_it_ahead(void **st
     assert_string_equal(tell(&house), "ours CNAME www.lan 0 app.lan\n");
 }
 
-static void what_this_talk_wrote_is_ours_before_the_ledger_names_it(void **state)
+static void what_this_exchange_wrote_is_ours_before_the_ledger_names_it(void **state)
 {
     struct line_set written = {0};
     (void)state;
@@ -283,7 +283,7 @@ int main(void)
         cmocka_unit_test(an_alias_is_ours_when_the_ledger_names_it_byte_for_byte),
         cmocka_unit_test(without_tags_the_ledger_proves_lines_packed_ones_too),
         cmocka_unit_test(what_was_somebodys_stays_so_when_the_ledger_names_it_ahead),
-        cmocka_unit_test(what_this_talk_wrote_is_ours_before_the_ledger_names_it),
+        cmocka_unit_test(what_this_exchange_wrote_is_ours_before_the_ledger_names_it),
         cmocka_unit_test(lines_that_pihole_refuses_are_found),
         cmocka_unit_test(lists_that_are_no_lists_of_texts_are_refused),
         cmocka_unit_test(the_ledger_remembers_what_carries_no_tag),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "providers/pihole/seat.h"
+#include "providers/pihole/instance.h"
 
 #define BASE "http://pi.example"
 #define OWNER "1a2b3c4d"
@@ -38,7 +38,7 @@ struct row {
 };
 
 struct world {
-    struct pihole_seat *seat;
+    struct pihole_instance *instance;
     struct arena *arena;
     struct random random;
     uint8_t random_octet;
@@ -129,17 +129,17 @@ static bool try_open(struct world *world, const char *json, const char *password
         fail_msg("%s", why.text);
     CLEANUP(secret)
     struct secret *secret = password ? secret_new(password, strlen(password)) : NULL;
-    void *seat = NULL;
-    const struct seat_setup setup = {.config = config, .secret = secret, .owner_id = OWNER};
-    bool is_open = pihole_provider.open(&setup, &seat, err);
-    world->seat = seat;
+    void *instance = NULL;
+    const struct session_setup setup = {.config = config, .secret = secret, .owner_id = OWNER};
+    bool is_open = pihole_provider.open(&setup, &instance, err);
+    world->instance = instance;
     return is_open;
 }
 
 static void world_done(struct world *world)
 {
-    if (world->seat)
-        pihole_provider.close(world->seat);
+    if (world->instance)
+        pihole_provider.close(world->instance);
     arena_free(world->arena);
     buffer_done(&world->told);
 }
@@ -173,14 +173,15 @@ static void check_ask(struct world *world, const struct http_request *http, cons
         fail_msg("asked '%s', not '%s'", asked, row->ask);
     assert_true(http->is_single && http->max_idle_s == 4);
     assert_true(http->max_body_octets == REPLY_OCTETS_MAX);
-    assert_string_equal(
-        http->user_agent,
-        arena_printf(world->arena, "signpost/" SIGNPOST_VERSION " %s%s(" OWNER "%s)",
-                     world->seat->place ? world->seat->place : "", world->seat->place ? " " : "",
-                     world->seat->is_visitor ? " visits" : ""));
+    assert_string_equal(http->user_agent,
+                        arena_printf(world->arena,
+                                     "signpost/" SIGNPOST_VERSION " %s%s(" OWNER "%s)",
+                                     world->instance->place ? world->instance->place : "",
+                                     world->instance->place ? " " : "",
+                                     world->instance->is_visitor ? " visits" : ""));
 }
 
-static void answer(struct world *world, void *talk, const struct row *row)
+static void answer(struct world *world, void *exchange, const struct row *row)
 {
     struct moment moment = moment_of(world);
     struct http_reply reply = {.status = row->status,
@@ -197,15 +198,15 @@ static void answer(struct world *world, void *talk, const struct row *row)
         snprintf(reply.peer.pin, sizeof reply.peer.pin, "%s", world->peer_pin);
         reply.peer.until_s = world->peer_until_s;
     }
-    pihole_provider.hear(talk, &moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
+    pihole_provider.hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
 }
 
-static void wait(struct world *world, void *talk, int64_t wait_ms, const struct row *row)
+static void wait(struct world *world, void *exchange, int64_t wait_ms, const struct row *row)
 {
     assert_string_equal(arena_printf(world->arena, "wait %lld", (long long)wait_ms), row->ask);
     world->now_ms += wait_ms;
     struct moment moment = moment_of(world);
-    pihole_provider.hear(talk, &moment, &(struct heard){.kind = ASK_WAIT});
+    pihole_provider.hear(exchange, &moment, &(struct heard){.kind = ASK_WAIT});
 }
 
 static void play_job(struct world *world, const struct row *rows, size_t count)
@@ -218,10 +219,10 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
     job->holds = take_holding;
     job->context = world;
     buffer_clear(&world->told);
-    void *talk = pihole_provider.begin(world->seat, job);
+    void *exchange = pihole_provider.begin(world->instance, job);
     for (;; at++) {
         struct moment moment = moment_of(world);
-        enum ask_kind kind = pihole_provider.ask(talk, &moment, &ask);
+        enum ask_kind kind = pihole_provider.ask(exchange, &moment, &ask);
         if (kind == ASK_DONE)
             break;
         assert_true(kind == ASK_HTTP || kind == ASK_WAIT);
@@ -232,14 +233,14 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
             break;
         }
         if (kind == ASK_WAIT) {
-            wait(world, talk, ask.wait_ms, &rows[at]);
+            wait(world, exchange, ask.wait_ms, &rows[at]);
             continue;
         }
         note_headers(world, &ask.http);
         check_ask(world, &ask.http, &rows[at]);
-        answer(world, talk, &rows[at]);
+        answer(world, exchange, &rows[at]);
     }
-    pihole_provider.end(talk);
+    pihole_provider.end(exchange);
     if (at < count)
         fail_msg("'%s' was expected", rows[at].ask);
 }
@@ -304,8 +305,8 @@ static void world_start(struct world *world)
     world_open(world, "{\"url\":\"" BASE "/\"}");
     PLAY(world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
     assert_null(world->job.trouble);
-    world->now_ms += 500;                 // no restart of others is under way
-    world->seat->others.is_known = false; // what a test finds there was there before
+    world->now_ms += 500;                     // no restart of others is under way
+    world->instance->others.is_known = false; // what a test finds there was there before
 }
 
 static struct change change_of(enum change_op op, enum record_type type, const char *name,
@@ -642,11 +643,11 @@ static void changes_wait_for_more_as_long_as_they_may(void **state)
     (void)state;
     world_open(&world, "{\"url\":\"" BASE "\"}");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        world.seat->hosts_restart = rows[i].hosts_restart;
-        world.seat->restarted_ms = rows[i].restarted_ms;
-        assert_int_equal(
-            pihole_provider.ready_ms(world.seat, rows[i].type, rows[i].first_ms, rows[i].last_ms),
-            rows[i].ready_ms);
+        world.instance->hosts_restart = rows[i].hosts_restart;
+        world.instance->restarted_ms = rows[i].restarted_ms;
+        assert_int_equal(pihole_provider.ready_ms(world.instance, rows[i].type, rows[i].first_ms,
+                                                  rows[i].last_ms),
+                         rows[i].ready_ms);
     }
     world_done(&world);
 }
@@ -666,10 +667,11 @@ static void the_ledger_remembers_what_carries_no_mark(void **state)
         AUTO_BUFFER out = {0};
         const struct change host = set_a("a.lan"), alias = set_cname("www.lan");
         world_open(&world, rows[i].config);
-        assert_int_equal(pihole_provider.entry(world.seat, &host.set, &out), rows[i].hosts != NULL);
+        assert_int_equal(pihole_provider.entry(world.instance, &host.set, &out),
+                         rows[i].hosts != NULL);
         assert_string_equal(out.len ? out.at : "", rows[i].hosts ? rows[i].hosts : "");
         buffer_clear(&out);
-        assert_true(pihole_provider.entry(world.seat, &alias.set, &out));
+        assert_true(pihole_provider.entry(world.instance, &alias.set, &out));
         assert_string_equal(out.at, "www.lan,a.lan\n");
         world_done(&world);
     }
@@ -687,7 +689,8 @@ static void fingerprints_tell_content_and_address_but_no_ttl_of_hosts(void **sta
     changes[1].set.ttl_s = changes[5].set.ttl_s = 60;
     changes[3].set.values = ip_51;
     for (size_t i = 0; i < COUNT_OF(prints); i++)
-        pihole_provider.fingerprint(i == 2 ? other.seat : world.seat, &changes[i].set, prints[i]);
+        pihole_provider.fingerprint(i == 2 ? other.instance : world.instance, &changes[i].set,
+                                    prints[i]);
     assert_memory_equal(prints[0], prints[1], 8);
     assert_memory_not_equal(prints[0], prints[2], 8);
     assert_memory_not_equal(prints[0], prints[3], 8);
@@ -698,7 +701,7 @@ static void fingerprints_tell_content_and_address_but_no_ttl_of_hosts(void **sta
 
 // ---- session ------------------------------------------------------------------------------------
 
-static void the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us(void **state)
+static void the_first_exchange_logs_in_sweeps_and_asks_what_could_stop_us(void **state)
 {
     struct world world;
     (void)state;
@@ -726,11 +729,11 @@ static void the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us(void **sta
     world_done(&world);
 }
 
-#define LANE(id, is_current, place)                                                                \
+#define BACKEND(id, is_current, place)                                                             \
     "{\"id\":" #id ",\"current_session\":" is_current ",\"user_agent\":\"signpost/9 " place OWNER  \
     ")\"}"
 
-static void a_lane_gives_way_to_an_earlier_one_of_its_process(void **state)
+static void a_backend_gives_way_to_an_earlier_one_of_its_process(void **state)
 {
     struct world world;
     (void)state;
@@ -738,8 +741,8 @@ static void a_lane_gives_way_to_an_earlier_one_of_its_process(void **state)
     for (int i = 0; i < 2; i++) {
         PLAY(&world, JOB_HEALTH, LOGIN,
              {"GET /api/auth/sessions", 200,
-              "{\"sessions\":[" LANE(0, "false", "up.0#5f3a (") "," LANE(1, "true",
-                                                                         "down.1#5f3a (") "]}"},
+              "{\"sessions\":[" BACKEND(0, "false", "up.0#5f3a (") "," BACKEND(
+                  1, "true", "down.1#5f3a (") "]}"},
              {"DELETE /api/auth", 204, ""});
         check_trouble(&world, "PiholeNamedTwice", i ? 120000 : 60000,
                       "Pi-hole at " BASE " is the same as up: take one of the two out");
@@ -751,7 +754,7 @@ static void a_lane_gives_way_to_an_earlier_one_of_its_process(void **state)
     world_done(&world);
 }
 
-static void sessions_of_later_lanes_and_of_other_processes_are_ended(void **state)
+static void sessions_of_later_backends_and_of_other_processes_are_ended(void **state)
 {
     struct world world;
     (void)state;
@@ -759,12 +762,12 @@ static void sessions_of_later_lanes_and_of_other_processes_are_ended(void **stat
     PLAY(
         &world, JOB_HEALTH, LOGIN,
         {"GET /api/auth/sessions", 200,
-         "{\"sessions\":[" LANE(0, "false", "down.2#5f3a (") "," LANE(1, "true", "mid.1#5f3a (") "," LANE(
+         "{\"sessions\":[" BACKEND(0, "false", "down.2#5f3a (") "," BACKEND(1, "true", "mid.1#5f3a (") "," BACKEND(
              2, "false",
-             "up.0#77aa (") "," LANE(3, "false",
-                                     "mid.1#5f3a (") "," LANE(4, "false",
-                                                              "(") "," LANE(5, "false",
-                                                                            "up.x#5f3a (") "]}"},
+             "up.0#77aa (") "," BACKEND(3, "false",
+                                        "mid.1#5f3a (") "," BACKEND(4, "false",
+                                                                    "(") "," BACKEND(5, "false",
+                                                                                     "up.x#5f3a (") "]}"},
         {"DELETE /api/auth/session/5", 204, ""}, {"DELETE /api/auth/session/4", 204, ""},
         {"DELETE /api/auth/session/3", 204, ""}, {"DELETE /api/auth/session/2", 204, ""},
         {"DELETE /api/auth/session/0", 204, ""}, PREFLIGHT, READ("", ""));
@@ -801,7 +804,7 @@ static void without_a_password_there_is_no_session(void **state)
     world_done(&world);
 }
 
-static void the_last_talk_gives_the_seat_back(void **state)
+static void the_last_exchange_gives_the_instance_back(void **state)
 {
     struct world world;
     (void)state;
@@ -1014,7 +1017,7 @@ static void an_app_password_that_may_write_is_not_in_the_way(void **state)
          {"GET /api/config/dns/hostsLocal", 200, "{\"config\":{\"dns\":{\"hostsLocal\":true}}}"},
          READ("", ""));
     assert_null(world.job.trouble);
-    assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 1000);
+    assert_int_equal(pihole_provider.ready_ms(world.instance, RECORD_A, 0, 0), 1000);
     world_done(&world);
 }
 
@@ -1023,11 +1026,11 @@ static void a_host_list_that_becomes_local_is_seen_by_the_next_read(void **state
     struct world world;
     (void)state;
     world_start(&world);
-    assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 25);
+    assert_int_equal(pihole_provider.ready_ms(world.instance, RECORD_A, 0, 0), 25);
     PLAY(&world, JOB_HEALTH,
          {"GET /api/config/dns", 200,
           "{\"config\":{\"dns\":{\"hosts\":[],\"cnameRecords\":[],\"hostsLocal\":true}}}"});
-    assert_int_equal(pihole_provider.ready_ms(world.seat, RECORD_A, 0, 0), 1000);
+    assert_int_equal(pihole_provider.ready_ms(world.instance, RECORD_A, 0, 0), 1000);
     assert_true(value_bool_at(world.job.answer, "hostsRestart", false));
     world_done(&world);
 }
@@ -1315,7 +1318,7 @@ static void of_a_line_with_several_names_only_the_culprit_is_set_apart(void **st
     world_done(&world);
 }
 
-static void a_refusal_that_is_no_changes_fault_ends_the_talk(void **state)
+static void a_refusal_that_is_no_changes_fault_ends_the_exchange(void **state)
 {
     struct world world;
     struct change change = remove_a("old.lan");
@@ -1329,7 +1332,7 @@ static void a_refusal_that_is_no_changes_fault_ends_the_talk(void **state)
     world_done(&world);
 }
 
-static void writes_that_are_refused_as_a_whole_end_the_talk(void **state)
+static void writes_that_are_refused_as_a_whole_end_the_exchange(void **state)
 {
     static const struct {
         int status;
@@ -1448,11 +1451,11 @@ static void silence_soon_after_a_restarting_write_is_no_error(void **state)
     PLAY(&world, JOB_HEALTH, {"GET /api/config/dns", 0, NULL});
     check_trouble(&world, "PiholeUnreachable", 400, "does not answer");
     PLAY(&world, JOB_HEALTH, READ("", ""));
-    assert_int_equal(world.seat->ladder.failures, 0);
+    assert_int_equal(world.instance->ladder.failures, 0);
     world_done(&world);
 }
 
-static void a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk(void **state)
+static void a_write_whose_reply_was_lost_is_told_as_done_by_the_next_exchange(void **state)
 {
     struct world world;
     struct change changes[] = {set_a("a.lan"), set_cname("www.lan")};
@@ -1539,7 +1542,7 @@ static void the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way
     PLAY_CHANGES(&world, &www, 1, READ("", ""), KNOCK(200, SESSION), KNOCK(0, NULL),
                  KNOCK(200, SESSION), READ("", ""), {"PATCH /api/config", 200, DNS("", WWW)});
     assert_null(world.job.trouble);
-    assert_int_equal(world.seat->count.restarts, 1);
+    assert_int_equal(world.instance->count.restarts, 1);
     world_done(&world);
     world_open(&world, "{\"url\":\"" BASE "\"}");
     PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
@@ -1548,7 +1551,7 @@ static void the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way
     world_done(&world);
 }
 
-static void an_api_that_stays_away_is_waited_for_by_the_next_talk(void **state)
+static void an_api_that_stays_away_is_waited_for_by_the_next_exchange(void **state)
 {
     struct world world;
     struct change www = set_cname("www.lan"), web = set_cname("web.lan");
@@ -1579,7 +1582,7 @@ static void a_restart_that_was_not_to_be_is_noticed(void **state)
                  {"PUT /api/config/dns/cnameRecords/x.lan%2Ca.lan", 201, TOOK},
                  {"GET /api/config/dns", 200, all});
     assert_null(world.job.trouble);
-    assert_int_equal(world.seat->count.restarts, 3);
+    assert_int_equal(world.instance->count.restarts, 3);
     world_done(&world);
 }
 
@@ -1590,7 +1593,7 @@ static void a_search_that_ends_with_a_refusal_asks_for_the_restart(void **state)
     struct change changes[] = {set_cname("www.lan"), set_cname("web.lan")};
     (void)state;
     world_start(&world);
-    world.seat->restart.deferral = DEFERRAL_KNOWN;
+    world.instance->restart.deferral = DEFERRAL_KNOWN;
     PLAY_CHANGES(&world, changes, 2, READ("", ""), {"PATCH /api/config", REFUSED("loop")},
                  READ("", ""), {"PATCH /api/config?restart=false", 200, DNS("", WWW)},
                  READ("", WWW), {"POST /api/action/restartdns", 200, "{\"status\":\"ok\"}"});
@@ -1607,7 +1610,7 @@ static void a_restart_that_is_owed_is_asked_for_until_it_comes(void **state)
     struct world world;
     (void)state;
     world_start(&world);
-    world.seat->restart.is_owed = true;
+    world.instance->restart.is_owed = true;
     PLAY(&world, JOB_HEALTH, READ("", ""),
          {"POST /api/action/restartdns", 403,
           ERROR("forbidden", "Restarting DNS is not allowed", "null")});
@@ -1629,7 +1632,7 @@ static void refused_connections_are_no_restart(void **state)
     world_start(&world);
     PLAY_CHANGES(&world, &change, 1, READ("", ""), {"PATCH /api/config", 0, NULL});
     check_trouble(&world, "", 100, "does not answer");
-    assert_int_equal(world.seat->restarted_ms, 0);
+    assert_int_equal(world.instance->restarted_ms, 0);
     world_done(&world);
 }
 
@@ -1724,10 +1727,10 @@ static void metrics_tell_what_stands_there_and_what_was_done(void **state)
         &world, changes, 1, READ(NAS "," C_LINE, ""),
         {"PUT /api/config/dns/hosts/192.168.1.50%20b.lan%20%23%20signpost%3A1a2b3c4d", 201, TOOK},
         READ(NAS "," B_LINE "," C_LINE, ""));
-    const struct seat_view views[] = {{.lane = "pihole-attic",
-                                       .seat = world.seat,
-                                       .repaired = 1,
-                                       .refused = {[RECORD_CNAME] = 4}}};
+    const struct session_view views[] = {{.backend = "pihole-attic",
+                                          .session = world.instance,
+                                          .repaired = 1,
+                                          .refused = {[RECORD_CNAME] = 4}}};
     pihole_provider.write_metrics(views, COUNT_OF(views), &out);
     const char *const lines[] = {
         "signpost_pihole_records{pihole=\"attic\",type=\"A\",state=\"owned\"} 2\n",
@@ -1960,13 +1963,13 @@ int main(void)
         cmocka_unit_test(changes_wait_for_more_as_long_as_they_may),
         cmocka_unit_test(the_ledger_remembers_what_carries_no_mark),
         cmocka_unit_test(fingerprints_tell_content_and_address_but_no_ttl_of_hosts),
-        cmocka_unit_test(the_first_talk_logs_in_sweeps_and_asks_what_could_stop_us),
+        cmocka_unit_test(the_first_exchange_logs_in_sweeps_and_asks_what_could_stop_us),
         cmocka_unit_test(a_visitor_ends_no_session_but_its_own_and_is_told_lines_of_others),
-        cmocka_unit_test(a_lane_gives_way_to_an_earlier_one_of_its_process),
-        cmocka_unit_test(sessions_of_later_lanes_and_of_other_processes_are_ended),
+        cmocka_unit_test(a_backend_gives_way_to_an_earlier_one_of_its_process),
+        cmocka_unit_test(sessions_of_later_backends_and_of_other_processes_are_ended),
         cmocka_unit_test(a_refused_list_of_sessions_stops_nothing),
         cmocka_unit_test(without_a_password_there_is_no_session),
-        cmocka_unit_test(the_last_talk_gives_the_seat_back),
+        cmocka_unit_test(the_last_exchange_gives_the_instance_back),
         cmocka_unit_test(a_lost_session_costs_one_login_and_the_call_is_repeated),
         cmocka_unit_test(every_failed_login_says_what_to_do),
         cmocka_unit_test(a_password_that_is_refused_is_tried_once_more_before_that_is_believed),
@@ -1990,17 +1993,17 @@ int main(void)
         cmocka_unit_test(a_line_of_others_that_pihole_refuses_blocks_all_but_removals),
         cmocka_unit_test(without_an_index_the_culprit_is_found_by_halves),
         cmocka_unit_test(of_a_line_with_several_names_only_the_culprit_is_set_apart),
-        cmocka_unit_test(a_refusal_that_is_no_changes_fault_ends_the_talk),
-        cmocka_unit_test(writes_that_are_refused_as_a_whole_end_the_talk),
+        cmocka_unit_test(a_refusal_that_is_no_changes_fault_ends_the_exchange),
+        cmocka_unit_test(writes_that_are_refused_as_a_whole_end_the_exchange),
         cmocka_unit_test(a_value_that_turns_out_forced_keeps_only_its_list_out),
         cmocka_unit_test(a_body_that_was_dropped_is_written_element_by_element),
         cmocka_unit_test(the_list_is_read_again_after_64_elements),
         cmocka_unit_test(silence_soon_after_a_restarting_write_is_no_error),
-        cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_talk),
+        cmocka_unit_test(a_write_whose_reply_was_lost_is_told_as_done_by_the_next_exchange),
         cmocka_unit_test(a_write_has_more_time_than_what_is_read),
         cmocka_unit_test(after_an_alias_the_api_has_to_go_and_come_back_before_the_next),
         cmocka_unit_test(the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way),
-        cmocka_unit_test(an_api_that_stays_away_is_waited_for_by_the_next_talk),
+        cmocka_unit_test(an_api_that_stays_away_is_waited_for_by_the_next_exchange),
         cmocka_unit_test(a_restart_that_was_not_to_be_is_noticed),
         cmocka_unit_test(a_search_that_ends_with_a_refusal_asks_for_the_restart),
         cmocka_unit_test(a_restart_that_is_owed_is_asked_for_until_it_comes),

@@ -4,7 +4,7 @@
 #include "providers/pihole/reply.h"
 
 // Why nothing can be done at a Pi-hole now, and how long to rest: each kind has its reason and its
-// clock. A ladder belongs to a seat; each failure of one kind in a row is a rung.
+// clock. A ladder belongs to an instance; each failure of one kind in a row is a rung.
 
 enum trouble_kind {
     TROUBLE_NONE,
@@ -16,7 +16,7 @@ enum trouble_kind {
     TROUBLE_CONTENDED, // what we write does not stay as written
     TROUBLE_PASSWORD,
     TROUBLE_PIN,   // another key than the one that was learned
-    TROUBLE_TWICE, // another lane of ours keeps the same Pi-hole
+    TROUBLE_TWICE, // another backend of ours keeps the same Pi-hole
     TROUBLE_BLOCKED,
     TROUBLE_RATE,
     TROUBLE_SEATS,
@@ -32,8 +32,8 @@ struct ladder {
     bool is_of_changes;
 };
 
-// What a reply that ends a talk stands for. restarted_ms: mono, the last write that restarts the
-// resolver; 0: none.
+// What a reply that ends an exchange stands for. restarted_ms: mono, the last write that restarts
+// the resolver; 0: none.
 enum trouble_kind trouble_kind_of(enum reply_kind kind, int64_t restarted_ms, int64_t now_ms);
 // Climbs one rung and fills err: reason, fault, retry_ms with jitter; reason "" while it is too
 // early to tell. `told_ms` is the wait that Pi-hole itself asked for, or 0.

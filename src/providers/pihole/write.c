@@ -1,56 +1,57 @@
-#include "providers/pihole/talk.h"
+#include "providers/pihole/exchange.h"
 
-static bool restarts(const struct talk *talk, size_t at)
+static bool restarts(const struct exchange *exchange, size_t at)
 {
-    const struct revision_write write = revision_write(talk->revision, at);
+    const struct revision_write write = revision_write(exchange->revision, at);
     for (int part = 0; part < LIST_PARTS; part++)
-        if (write.writes[part] && seat_restarts(talk->seat, (enum list_part)part))
+        if (write.writes[part] && instance_restarts(exchange->instance, (enum list_part)part))
             return true;
     return false;
 }
 
 // One restart is enough for all: the last write asks for it. Of halves that are tried we do not
 // know which is the last.
-static bool may_defer(const struct talk *talk)
+static bool may_defer(const struct exchange *exchange)
 {
-    if (talk->seat->restart.deferral == DEFERRAL_IGNORED || !restarts(talk, talk->at))
+    if (exchange->instance->restart.deferral == DEFERRAL_IGNORED ||
+        !restarts(exchange, exchange->at))
         return false;
     bool is_last = true;
-    for (size_t i = talk->at + 1; i < revision_write_count(talk->revision) && is_last; i++)
-        is_last = !restarts(talk, i);
-    return !is_last || talk->is_bisecting;
+    for (size_t i = exchange->at + 1; i < revision_write_count(exchange->revision) && is_last; i++)
+        is_last = !restarts(exchange, i);
+    return !is_last || exchange->is_bisecting;
 }
 
-void write_write(struct talk *talk)
+void write_write(struct exchange *exchange)
 {
     static const char *const methods[] = {
         [REVISION_PATCH] = "PATCH", [REVISION_PUT] = "PUT", [REVISION_DELETE] = "DELETE"};
-    const struct revision_write write = revision_write(talk->revision, talk->at);
-    talk->method = methods[write.verb];
-    revision_write_path(talk->revision, talk->at, &talk->url);
-    talk->is_deferred = may_defer(talk);
-    if (talk->is_deferred)
-        buffer_add_text(&talk->url, "?restart=false");
+    const struct revision_write write = revision_write(exchange->revision, exchange->at);
+    exchange->method = methods[write.verb];
+    revision_write_path(exchange->revision, exchange->at, &exchange->url);
+    exchange->is_deferred = may_defer(exchange);
+    if (exchange->is_deferred)
+        buffer_add_text(&exchange->url, "?restart=false");
     if (write.verb == REVISION_PATCH)
-        revision_write_body(talk->revision, talk->at, &talk->body);
-    changes_mark_sent(talk);
+        revision_write_body(exchange->revision, exchange->at, &exchange->body);
+    changes_mark_sent(exchange);
 }
 
-void write_go_on(struct talk *talk)
+void write_go_on(struct exchange *exchange)
 {
-    if (restarts(talk, talk->at) && talk->seat->restart.phase != RESTART_NONE)
-        restart_await(talk);
+    if (restarts(exchange, exchange->at) && exchange->instance->restart.phase != RESTART_NONE)
+        restart_await(exchange);
     else
-        talk->step = STEP_WRITE;
+        exchange->step = STEP_WRITE;
 }
 
 // Also when only the answer was lost, as a restart may do.
-static void note_restart(struct talk *talk)
+static void note_restart(struct exchange *exchange)
 {
-    bool is_lost = talk->reply.kind == REPLY_DOWN || talk->reply.kind == REPLY_HUNG;
-    bool may_be = is_lost && !talk->http->is_unsent;
-    if (restarts(talk, talk->at) && (talk->reply.kind == REPLY_OK || may_be))
-        restart_note(talk, talk->is_deferred);
+    bool is_lost = exchange->reply.kind == REPLY_DOWN || exchange->reply.kind == REPLY_HUNG;
+    bool may_be = is_lost && !exchange->http->is_unsent;
+    if (restarts(exchange, exchange->at) && (exchange->reply.kind == REPLY_OK || may_be))
+        restart_note(exchange, exchange->is_deferred);
 }
 
 static bool is_taken(enum reply_kind kind, enum revision_verb verb)
@@ -60,63 +61,63 @@ static bool is_taken(enum reply_kind kind, enum revision_verb verb)
 }
 
 // The reply to a PATCH is the whole configuration as it is then.
-static bool read_reply(struct talk *talk)
+static bool read_reply(struct exchange *exchange)
 {
-    const struct value *dns = value_at(talk->reply.tree, "config.dns", NULL);
+    const struct value *dns = value_at(exchange->reply.tree, "config.dns", NULL);
     const struct value *hosts = value_find(dns, list_part_key(LIST_HOSTS));
     const struct value *cnames = value_find(dns, list_part_key(LIST_CNAMES));
     if (!hosts || !cnames)
         return false;
-    read_take(talk, hosts, cnames);
+    read_take(exchange, hosts, cnames);
     return true;
 }
 
-static void taken(struct talk *talk, enum revision_verb verb)
+static void taken(struct exchange *exchange, enum revision_verb verb)
 {
     bool is_patch = verb == REVISION_PATCH;
-    talk->seat->count.patches += is_patch;
-    talk->seat->count.elements += !is_patch && !talk->has_written;
+    exchange->instance->count.patches += is_patch;
+    exchange->instance->count.elements += !is_patch && !exchange->has_written;
     if (verb != REVISION_DELETE)
-        blame_forget(talk->seat);
-    revision_note_written(talk->revision, talk->at, &talk->lines);
-    talk->has_written = true;
-    talk->written++;
-    talk->has_all = ++talk->at == revision_write_count(talk->revision);
-    changes_note_progress(talk);
-    if (talk->has_all)
-        changes_mark_whole(talk);
-    if (is_patch && read_reply(talk))
+        blame_forget(exchange->instance);
+    revision_note_written(exchange->revision, exchange->at, &exchange->lines);
+    exchange->has_written = true;
+    exchange->written++;
+    exchange->has_all = ++exchange->at == revision_write_count(exchange->revision);
+    changes_note_progress(exchange);
+    if (exchange->has_all)
+        changes_mark_whole(exchange);
+    if (is_patch && read_reply(exchange))
         return;
-    if (is_patch || talk->has_all || talk->written == REVISION_REREAD_EVERY)
-        talk_go_on(talk);
+    if (is_patch || exchange->has_all || exchange->written == REVISION_REREAD_EVERY)
+        exchange_go_on(exchange);
     else
-        write_go_on(talk);
+        write_go_on(exchange);
 }
 
-static void too_long(struct talk *talk)
+static void too_long(struct exchange *exchange)
 {
-    if (talk->way == REVISION_BY_ELEMENT) {
-        talk_trouble_of_reply(talk);
+    if (exchange->way == REVISION_BY_ELEMENT) {
+        exchange_trouble_of_reply(exchange);
         return;
     }
-    talk->way = REVISION_BY_ELEMENT;
-    talk_go_on(talk);
+    exchange->way = REVISION_BY_ELEMENT;
+    exchange_go_on(exchange);
 }
 
-void write_hear(struct talk *talk)
+void write_hear(struct exchange *exchange)
 {
-    const struct revision_write write = revision_write(talk->revision, talk->at);
-    note_restart(talk);
-    if (is_taken(talk->reply.kind, write.verb)) {
-        taken(talk, write.verb);
-    } else if (talk->reply.kind == REPLY_REFUSED) {
-        blame_hear(talk);
-    } else if (talk->reply.kind == REPLY_TOO_LONG) {
-        too_long(talk);
-    } else if (talk->reply.kind == REPLY_FORCED && !preflight_knows(talk)) {
-        preflight_learn(talk);
-        talk_go_on(talk);
+    const struct revision_write write = revision_write(exchange->revision, exchange->at);
+    note_restart(exchange);
+    if (is_taken(exchange->reply.kind, write.verb)) {
+        taken(exchange, write.verb);
+    } else if (exchange->reply.kind == REPLY_REFUSED) {
+        blame_hear(exchange);
+    } else if (exchange->reply.kind == REPLY_TOO_LONG) {
+        too_long(exchange);
+    } else if (exchange->reply.kind == REPLY_FORCED && !preflight_knows(exchange)) {
+        preflight_learn(exchange);
+        exchange_go_on(exchange);
     } else {
-        talk_trouble_of_reply(talk);
+        exchange_trouble_of_reply(exchange);
     }
 }

@@ -1,6 +1,6 @@
 #include "providers/rfc2136/item.h"
 
-#include "providers/rfc2136/exchange.h"
+#include "providers/rfc2136/signed_exchange.h"
 
 bool item_is_open(const struct item *item)
 {
@@ -13,29 +13,30 @@ const char *item_about(struct arena *arena, const struct item *item)
                         record_type_name(item->change->set.type));
 }
 
-bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_seat *seat,
+bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_session *session,
                  struct error *err)
 {
     const struct record_set *set = &item->change->set;
-    const struct text zone = text_of(seat->zone);
+    const struct text zone = text_of(session->zone);
     struct error cause;
     if (!record_name_join(arena, set->domain, set->subdomain, &item->name, &cause))
-        return exchange_spec_error(err, "INVALID_DOMAIN", "%s", cause.text);
+        return signed_exchange_spec_error(err, "INVALID_DOMAIN", "%s", cause.text);
     if (!name_is_within(item->name, zone))
-        return exchange_spec_error(err, "INVALID_DOMAIN", "%.*s lies outside of the zone %s",
-                                   TEXT_ARGS(item->name), seat->zone);
+        return signed_exchange_spec_error(err, "INVALID_DOMAIN", "%.*s lies outside of the zone %s",
+                                          TEXT_ARGS(item->name), session->zone);
     if (!text_equal(item->name, zone))
         return true;
     if (item->change->op == CHANGE_SET && set->type == RECORD_CNAME)
-        return exchange_spec_error(err, "INVALID_RECORD",
-                                   "a CNAME cannot stand at the zone's apex %s: use A and AAAA",
-                                   seat->zone);
+        return signed_exchange_spec_error(
+            err, "INVALID_RECORD", "a CNAME cannot stand at the zone's apex %s: use A and AAAA",
+            session->zone);
     if (item->change->op == CHANGE_REMOVE && set->type == RECORD_NS)
-        return exchange_spec_error(err, "INVALID_RECORD",
-                                   "the zone's apex %s keeps a name server: its NS set can be "
-                                   "changed, not removed. Set deletionPolicy: Retain, or the "
-                                   "annotation dns.homelab.mortenolsen.pro/force-delete: \"true\"",
-                                   seat->zone);
+        return signed_exchange_spec_error(
+            err, "INVALID_RECORD",
+            "the zone's apex %s keeps a name server: its NS set can be "
+            "changed, not removed. Set deletionPolicy: Retain, or the "
+            "annotation dns.homelab.mortenolsen.pro/force-delete: \"true\"",
+            session->zone);
     return true;
 }
 
@@ -102,16 +103,17 @@ void item_fail(struct item *item, struct arena *arena, const struct error *error
 void item_refuse(struct item *item, struct arena *arena, const struct error *cause)
 {
     struct error error;
-    exchange_spec_error(&error, "INVALID_RECORD", "%s", cause->text);
+    signed_exchange_spec_error(&error, "INVALID_RECORD", "%s", cause->text);
     item_fail(item, arena, &error);
 }
 
 bool item_hidden_error(const struct item *item, struct text delegation, const char *what,
                        struct error *err)
 {
-    return exchange_spec_error(err, "INVALID_RECORD",
-                               "%.*s %s lies below the delegation %.*s: the server answers with "
-                               "that delegation's name servers, %s",
-                               TEXT_ARGS(item->name), record_type_name(item->change->set.type),
-                               TEXT_ARGS(delegation), what);
+    return signed_exchange_spec_error(
+        err, "INVALID_RECORD",
+        "%.*s %s lies below the delegation %.*s: the server answers with "
+        "that delegation's name servers, %s",
+        TEXT_ARGS(item->name), record_type_name(item->change->set.type), TEXT_ARGS(delegation),
+        what);
 }

@@ -5,10 +5,10 @@
 
 #include "dns/message.h"
 #include "providers/rfc2136/held.h"
-#include "providers/rfc2136/seat.h"
+#include "providers/rfc2136/session.h"
 
-// One change on its way through the steps of a talk. It is open until its outcome is known. Errors
-// of an item live in the job's arena.
+// One change on its way through the steps of an exchange. It is open until its outcome is known.
+// Errors of an item live in the job's arena.
 
 struct item {
     struct change *change;
@@ -27,7 +27,7 @@ bool item_is_unseen_removal(const struct item *item);
 const char *item_about(struct arena *arena, const struct item *item); // "www.example.com A"
 
 // Joins the name; refuses what the zone can never hold.
-bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_seat *seat,
+bool item_accept(struct item *item, struct arena *arena, const struct rfc2136_session *session,
                  struct error *err);
 // No less octets than what the item takes in a message, names written out.
 size_t item_octets(const struct item *item);

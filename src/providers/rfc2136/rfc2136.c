@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "providers/rfc2136/seat.h"
+#include "providers/rfc2136/session.h"
 
 static void rfc2136_close(void *at)
 {
-    struct rfc2136_seat *seat = at;
-    tsig_key_done(&seat->key);
-    free(seat->address);
-    free(seat->zone);
-    free(seat);
+    struct rfc2136_session *session = at;
+    tsig_key_done(&session->key);
+    free(session->address);
+    free(session->zone);
+    free(session);
 }
 
 static bool require(const struct value *config, const char *key, struct text *out,
@@ -21,23 +21,25 @@ static bool require(const struct value *config, const char *key, struct text *ou
     return out->len || error_set(err, FAULT_SPEC, INVALID_CONFIGURATION, "%s is required", key);
 }
 
-static bool take_server(struct rfc2136_seat *seat, const struct value *config, struct error *err)
+static bool take_server(struct rfc2136_session *session, const struct value *config,
+                        struct error *err)
 {
     struct buffer out = {0};
     struct text server;
     if (!require(config, "server", &server, err))
         return false;
-    if (!hostport_parse(&seat->server, server, 53, false, err))
+    if (!hostport_parse(&session->server, server, 53, false, err))
         return provider_refuse_key(err, "server");
-    if (!*seat->server.host || !seat->server.port)
+    if (!*session->server.host || !session->server.port)
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "server: write the primary's address as IP:port");
-    hostport_write(&out, &seat->server);
-    seat->address = buffer_steal(&out);
+    hostport_write(&out, &session->server);
+    session->address = buffer_steal(&out);
     return true;
 }
 
-static bool take_zone(struct rfc2136_seat *seat, const struct value *config, struct error *err)
+static bool take_zone(struct rfc2136_session *session, const struct value *config,
+                      struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct text text, zone;
@@ -45,11 +47,12 @@ static bool take_zone(struct rfc2136_seat *seat, const struct value *config, str
         return false;
     if (!domain_normalise(arena, text, &zone, err))
         return provider_refuse_key(err, "zone");
-    seat->zone = mem_copy_text(arena_copy(arena, zone.at, zone.len));
+    session->zone = mem_copy_text(arena_copy(arena, zone.at, zone.len));
     return true;
 }
 
-static bool take_key(struct rfc2136_seat *seat, const struct seat_setup *setup, struct error *err)
+static bool take_key(struct rfc2136_session *session, const struct session_setup *setup,
+                     struct error *err)
 {
     struct text name;
     struct text algorithm = value_text_at(setup->config, "tsigAlgorithm");
@@ -61,33 +64,33 @@ static bool take_key(struct rfc2136_seat *seat, const struct seat_setup *setup, 
                          TEXT_ARGS(name));
     if (!algorithm.len)
         algorithm = TEXT("hmac-sha256");
-    if (!tsig_key_init(&seat->key, name, algorithm, secret_expose(setup->secret), err))
+    if (!tsig_key_init(&session->key, name, algorithm, secret_expose(setup->secret), err))
         return provider_refuse_key(err, "tsig");
     return true;
 }
 
-static bool rfc2136_open(const struct seat_setup *setup, void **out, struct error *err)
+static bool rfc2136_open(const struct session_setup *setup, void **out, struct error *err)
 {
-    struct rfc2136_seat *seat = mem_new_of(struct rfc2136_seat);
-    if (!take_server(seat, setup->config, err) || !take_zone(seat, setup->config, err) ||
-        !take_key(seat, setup, err)) {
-        rfc2136_close(seat);
+    struct rfc2136_session *session = mem_new_of(struct rfc2136_session);
+    if (!take_server(session, setup->config, err) || !take_zone(session, setup->config, err) ||
+        !take_key(session, setup, err)) {
+        rfc2136_close(session);
         return false;
     }
-    *out = seat;
+    *out = session;
     return true;
 }
 
 static void rfc2136_fingerprint(const void *at, const struct record_set *set,
                                 uint8_t out[FINGERPRINT_OCTETS])
 {
-    const struct rfc2136_seat *seat = at;
+    const struct rfc2136_session *session = at;
     uint8_t full[DIGEST_MAX];
     struct digest_state *state = digest_begin(DIGEST_SHA256);
     const int32_t numbers[] = {(int32_t)set->type, (int32_t)set->ttl_s, set->priority, set->weight,
                                set->port};
-    digest_add(state, seat->address, strlen(seat->address) + 1);
-    digest_add(state, seat->zone, strlen(seat->zone) + 1);
+    digest_add(state, session->address, strlen(session->address) + 1);
+    digest_add(state, session->zone, strlen(session->zone) + 1);
     digest_add(state, numbers, sizeof numbers);
     for (size_t i = 0; i < set->value_count; i++) {
         digest_add(state, set->values[i].at, set->values[i].len);

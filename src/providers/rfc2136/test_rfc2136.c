@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "dns/message.h"
-#include "providers/rfc2136/seat.h"
+#include "providers/rfc2136/session.h"
 
 #define SECRET "MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY="
 #define OTHER_SECRET "eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg="
@@ -28,10 +28,10 @@ static struct random even_random = {count_up};
 
 struct bench {
     struct arena *arena;
-    void *seat;
+    void *session;
     struct job job;
     struct change changes[CHANGES_MAX];
-    void *talk;
+    void *exchange;
     struct moment moment;
     struct tsig_key key;
     struct ask asked;
@@ -52,12 +52,13 @@ static struct value *config_of(struct arena *arena, const char *server, const ch
     return config;
 }
 
-static bool try_open(const struct value *config, const char *secret, void **seat, struct error *err)
+static bool try_open(const struct value *config, const char *secret, void **session,
+                     struct error *err)
 {
     CLEANUP(secret)
     struct secret *held = secret ? secret_new(secret, strlen(secret)) : NULL;
-    const struct seat_setup setup = {.config = config, .secret = held};
-    return rfc2136_provider.open(&setup, seat, err);
+    const struct session_setup setup = {.config = config, .secret = held};
+    return rfc2136_provider.open(&setup, session, err);
 }
 
 static int set_up(void **state)
@@ -69,7 +70,7 @@ static int set_up(void **state)
         (struct moment){.unix_ms = 1000LL * UNIX_S, .mono_ms = NOW_MS, .random = &even_random};
     const struct value *config =
         config_of(bench->arena, "192.0.2.53:5353", "Example.com.", "Signpost.key", NULL);
-    if (!try_open(config, SECRET, &bench->seat, &err))
+    if (!try_open(config, SECRET, &bench->session, &err))
         return -1;
     bench->job = (struct job){.arena = bench->arena, .changes = bench->changes, .trace = ""};
     *state = bench;
@@ -81,9 +82,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    if (bench->talk)
-        rfc2136_provider.end(bench->talk);
-    rfc2136_provider.close(bench->seat);
+    if (bench->exchange)
+        rfc2136_provider.end(bench->exchange);
+    rfc2136_provider.close(bench->session);
     tsig_key_done(&bench->key);
     arena_free(bench->arena);
     free(bench);
@@ -120,7 +121,7 @@ static struct record_set www(void)
 
 static void begin(struct bench *bench)
 {
-    bench->talk = rfc2136_provider.begin(bench->seat, &bench->job);
+    bench->exchange = rfc2136_provider.begin(bench->session, &bench->job);
 }
 
 static unsigned u16_of(const char *at)
@@ -148,7 +149,7 @@ static void expect_ask(struct bench *bench, bool is_tcp)
     size_t stripped;
     unsigned peer_error;
     bench->asked = (struct ask){0};
-    assert_int_equal(rfc2136_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_DNS);
+    assert_int_equal(rfc2136_provider.ask(bench->exchange, &bench->moment, &bench->asked), ASK_DNS);
     const struct dns_request *dns = &bench->asked.dns;
     assert_string_equal(dns->server.host, "192.0.2.53");
     assert_int_equal(dns->server.port, 5353);
@@ -189,7 +190,8 @@ static void expect_removal(struct bench *bench, size_t required, size_t deleted)
 
 static void expect_done(struct bench *bench)
 {
-    assert_int_equal(rfc2136_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_DONE);
+    assert_int_equal(rfc2136_provider.ask(bench->exchange, &bench->moment, &bench->asked),
+                     ASK_DONE);
 }
 
 struct said {
@@ -226,7 +228,7 @@ static void hear_octets(struct bench *bench, struct text octets)
 {
     const struct dns_reply reply = {.is_answered = true, .octets = octets};
     const struct heard heard = {.kind = ASK_DNS, .dns = &reply};
-    rfc2136_provider.hear(bench->talk, &bench->moment, &heard);
+    rfc2136_provider.hear(bench->exchange, &bench->moment, &heard);
 }
 
 static void say(struct bench *bench, struct said said)
@@ -252,7 +254,7 @@ static void fail_to_answer(struct bench *bench, bool is_timeout)
     struct dns_reply reply = {.is_timeout = is_timeout};
     const struct heard heard = {.kind = ASK_DNS, .dns = &reply};
     error_set(&reply.error, FAULT_AGAIN, "ServerUnreachable", "no answer from 192.0.2.53:5353");
-    rfc2136_provider.hear(bench->talk, &bench->moment, &heard);
+    rfc2136_provider.hear(bench->exchange, &bench->moment, &heard);
 }
 
 static void check_error(const struct outcome *outcome, int status, const char *code,
@@ -298,12 +300,12 @@ static void unusable_configuration_is_refused_with_what_is_wrong(void **state)
         {"192.0.2.53", "example.com", "a b", NULL, SECRET, "TSIG key name"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        void *seat = NULL;
+        void *session = NULL;
         struct error err = {0};
         const struct value *config =
             config_of(bench->arena, rows[i].server, rows[i].zone, rows[i].name, rows[i].algorithm);
-        assert_false(try_open(config, rows[i].secret, &seat, &err));
-        assert_null(seat);
+        assert_false(try_open(config, rows[i].secret, &session, &err));
+        assert_null(session);
         assert_int_equal(err.fault, FAULT_SPEC);
         assert_string_equal(err.reason, "InvalidConfiguration");
         if (!strstr(err.text, rows[i].part))
@@ -315,21 +317,21 @@ static void unusable_configuration_is_refused_with_what_is_wrong(void **state)
 static void sha1_and_an_ipv6_server_are_accepted(void **state)
 {
     struct bench *bench = *state;
-    void *seat;
+    void *session;
     const struct value *config =
         config_of(bench->arena, "[2001:db8::53]:53", "example.com", "key", "hmac-sha1");
-    assert_true(try_open(config, " " SECRET "\n", &seat, NULL));
-    rfc2136_provider.close(seat);
+    assert_true(try_open(config, " " SECRET "\n", &session, NULL));
+    rfc2136_provider.close(session);
 }
 
 static void fingerprint_of(const struct bench *bench, const char *server, const char *zone,
                            const struct record_set *set, uint8_t out[FINGERPRINT_OCTETS])
 {
-    void *seat;
+    void *session;
     const struct value *config = config_of(bench->arena, server, zone, "key", NULL);
-    assert_true(try_open(config, SECRET, &seat, NULL));
-    rfc2136_provider.fingerprint(seat, set, out);
-    rfc2136_provider.close(seat);
+    assert_true(try_open(config, SECRET, &session, NULL));
+    rfc2136_provider.fingerprint(session, set, out);
+    rfc2136_provider.close(session);
 }
 
 static void fingerprint_tells_content_zone_and_server(void **state)
@@ -420,7 +422,7 @@ static void what_is_not_seen_and_may_not_be_updated_is_absent(void **state)
         say_rcode(bench, rcodes[i]);
         expect_done(bench);
         assert_true(bench->changes[0].outcome.was_absent);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -509,7 +511,7 @@ static void key_that_may_not_update_reads_what_queries_show(void **state)
         say_rcode(bench, rcodes[i]);
         expect_done(bench);
         assert_non_null(bench->changes[0].outcome.found);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -805,7 +807,7 @@ static void record_that_a_delegation_would_hide_is_refused_before_sending(void *
         refer(bench, no_glue);
         expect_done(bench);
         check_change(bench, 0, 400, "INVALID_RECORD", "below the delegation sub.example.com:");
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -821,7 +823,7 @@ static void glue_of_a_delegation_can_be_added_and_removed(void **state)
     refer(bench, glue);
     expect_done(bench);
     assert_true(bench->changes[0].outcome.was_created);
-    rfc2136_provider.end(steal(bench->talk));
+    rfc2136_provider.end(steal(bench->exchange));
     bench->job.change_count = 0;
     begin_below_the_cut(bench, CHANGE_REMOVE, "ns.sub", "ns.sub.example.com", A);
     refer(bench, glue);
@@ -852,13 +854,13 @@ static void reading_below_a_delegation_tells_what_can_be_known(void **state)
     say_rcode(bench, RCODE_NOERROR);
     expect_done(bench);
     check_change(bench, 0, 400, "INVALID_RECORD", "below the delegation sub.example.com:");
-    rfc2136_provider.end(steal(bench->talk));
+    rfc2136_provider.end(steal(bench->exchange));
     bench->job.change_count = 0;
     begin_below_the_cut(bench, CHANGE_READ, "ns.sub", "ns.sub.example.com", A);
     refer(bench, set_of(RECORD_A, "@", 300, one, 1));
     expect_done(bench);
     assert_non_null(bench->changes[0].outcome.found);
-    rfc2136_provider.end(steal(bench->talk));
+    rfc2136_provider.end(steal(bench->exchange));
     bench->job.change_count = 0;
     begin_below_the_cut(bench, CHANGE_READ, "ns.sub", "ns.sub.example.com", A);
     refer(bench, no_glue);
@@ -962,7 +964,7 @@ static void rcode_of_an_update_decides_the_answer(void **state)
         check_error(&bench->changes[0].outcome, rows[i].status, rows[i].code, rows[i].fault,
                     rows[i].part);
         assert_false(bench->job.is_transport_failure);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -1096,7 +1098,7 @@ static void answer_signed_otherwise_is_none(void **state)
         expect_done(bench);
         check_change(bench, 0, 503, "SERVER_ERROR", rows[i].part);
         tsig_key_done(&key);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -1149,7 +1151,7 @@ static void key_that_the_server_refuses_is_named(void **state)
         check_change(bench, 0, 500, "SERVER_ERROR", rows[i].name);
         check_change(bench, 0, 500, "SERVER_ERROR", "the TSIG key signpost.key with");
         assert_false(bench->job.is_transport_failure);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -1194,7 +1196,7 @@ static void unwanted_answer_is_named_when_the_time_is_over(void **state)
     expect_update(bench, 1, 1);
     write_reply(bench, &said, &octets);
     const struct dns_reply reply = {.is_timeout = true, .octets = buffer_text(&octets)};
-    rfc2136_provider.hear(bench->talk, &bench->moment,
+    rfc2136_provider.hear(bench->exchange, &bench->moment,
                           &(struct heard){.kind = ASK_DNS, .dns = &reply});
     expect_done(bench);
     check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
@@ -1270,7 +1272,7 @@ static void refused_connection_fails_at_once(void **state)
     check_change(bench, 0, 503, "SERVER_ERROR", "no answer from");
 }
 
-static void talk_without_end_ends(void **state)
+static void exchange_without_end_ends(void **state)
 {
     struct bench *bench = *state;
     want(bench, CHANGE_SET, www());
@@ -1392,7 +1394,7 @@ static void zone_that_is_not_served_is_unhealthy(void **state)
         expect_done(bench);
         check_error(&bench->job.health, rows[i].status, "SERVER_ERROR", rows[i].fault,
                     rows[i].part);
-        rfc2136_provider.end(steal(bench->talk));
+        rfc2136_provider.end(steal(bench->exchange));
     }
 }
 
@@ -1455,7 +1457,7 @@ int main(void)
         TEST(silent_server_gets_a_second_chance_over_tcp),
         TEST(update_without_answer_is_not_sent_again),
         TEST(refused_connection_fails_at_once),
-        TEST(talk_without_end_ends),
+        TEST(exchange_without_end_ends),
         TEST(changes_that_outgrow_a_message_go_in_several),
         TEST(set_that_outgrows_a_message_is_refused_alone),
         TEST(value_that_cannot_be_written_is_refused_alone),

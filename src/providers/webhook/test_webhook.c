@@ -11,7 +11,7 @@
 #include "providers/provider.h"
 #include "providers/webhook/body.h"
 #include "providers/webhook/reply.h"
-#include "providers/webhook/seat.h"
+#include "providers/webhook/session.h"
 #include "providers/webhook/sign.h"
 
 #define UUID "550e8400-e29b-41d4-a716-446655440000"
@@ -444,7 +444,7 @@ static void get_without_texts_as_values_is_not_of_the_protocol(void **state)
     }
 }
 
-// ---- a seat and its talks -----------------------------------------------------------------------
+// ---- a session and its exchanges ----------------------------------------------------------------
 
 // Every draw differs from the one before.
 struct counting_random {
@@ -462,10 +462,10 @@ struct bench {
     struct arena *arena;
     struct counting_random random;
     struct moment moment;
-    void *seat;
+    void *session;
     struct change change;
     struct job job;
-    void *talk;
+    void *exchange;
     struct ask asked;
 };
 
@@ -485,21 +485,21 @@ static void open_knowing(struct bench *bench, const char *config, const char *ke
     struct error err;
     CLEANUP(secret) struct secret *secret = key ? secret_of(key) : NULL;
     CLEANUP(secret) struct secret *before = previous ? secret_of(previous) : NULL;
-    const struct seat_setup setup = {.config = json(bench, config),
-                                     .secret = secret,
-                                     .previous = before,
-                                     .previous_until_ms = 600000,
-                                     .known = known};
-    if (bench->talk)
-        webhook_provider.end(steal(bench->talk));
-    if (bench->seat)
-        webhook_provider.close(steal(bench->seat));
-    if (!webhook_provider.open(&setup, &bench->seat, &err))
+    const struct session_setup setup = {.config = json(bench, config),
+                                        .secret = secret,
+                                        .previous = before,
+                                        .previous_until_ms = 600000,
+                                        .known = known};
+    if (bench->exchange)
+        webhook_provider.end(steal(bench->exchange));
+    if (bench->session)
+        webhook_provider.close(steal(bench->session));
+    if (!webhook_provider.open(&setup, &bench->session, &err))
         fail_msg("%s", err.text);
 }
 
-static void open_seat(struct bench *bench, const char *config, const char *key,
-                      const char *previous)
+static void open_session(struct bench *bench, const char *config, const char *key,
+                         const char *previous)
 {
     open_knowing(bench, config, key, previous, NULL);
 }
@@ -520,10 +520,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    if (bench->talk)
-        webhook_provider.end(bench->talk);
-    if (bench->seat)
-        webhook_provider.close(bench->seat);
+    if (bench->exchange)
+        webhook_provider.end(bench->exchange);
+    if (bench->session)
+        webhook_provider.close(bench->session);
     arena_free(bench->arena);
     free(bench);
     return 0;
@@ -531,10 +531,10 @@ static int tear_down(void **state)
 
 static void begin(struct bench *bench, enum change_op op, struct record_set set)
 {
-    if (bench->talk)
-        webhook_provider.end(bench->talk);
+    if (bench->exchange)
+        webhook_provider.end(bench->exchange);
     bench->change = (struct change){.op = op, .set = set};
-    bench->talk = webhook_provider.begin(bench->seat, &bench->job);
+    bench->exchange = webhook_provider.begin(bench->session, &bench->job);
 }
 
 static const char *header_of(const struct bench *bench, const char *name)
@@ -549,7 +549,8 @@ static const char *header_of(const struct bench *bench, const char *name)
 static void expect_request(struct bench *bench, const char *method, const char *url)
 {
     bench->asked = (struct ask){0};
-    assert_int_equal(webhook_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_HTTP);
+    assert_int_equal(webhook_provider.ask(bench->exchange, &bench->moment, &bench->asked),
+                     ASK_HTTP);
     assert_string_equal(bench->asked.http.method, method);
     assert_string_equal(bench->asked.http.url, url);
 }
@@ -577,7 +578,7 @@ static void say_with(struct bench *bench, int status, const char *body, const ch
     reply.headers = &header;
     reply.header_count = name ? 1 : 0;
     const struct heard heard = {.kind = ASK_HTTP, .http = &reply};
-    webhook_provider.hear(bench->talk, &bench->moment, &heard);
+    webhook_provider.hear(bench->exchange, &bench->moment, &heard);
 }
 
 static void say(struct bench *bench, int status, const char *body)
@@ -587,7 +588,8 @@ static void say(struct bench *bench, int status, const char *body)
 
 static void expect_done(struct bench *bench)
 {
-    assert_int_equal(webhook_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_DONE);
+    assert_int_equal(webhook_provider.ask(bench->exchange, &bench->moment, &bench->asked),
+                     ASK_DONE);
 }
 
 #define PLAIN "{\"server\":\"http://Dns.Example.com/\"}"
@@ -596,7 +598,7 @@ static void expect_done(struct bench *bench)
 static void upsert_is_a_signed_post(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "test-secret", NULL);
+    open_session(bench, PLAIN, "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     assert_string_equal(header_of(bench, "X-DNS-Timestamp"), STAMP);
@@ -617,7 +619,7 @@ static void upsert_is_a_signed_post(void **state)
 static void delete_and_get_have_the_key_in_the_path_and_no_body(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "test-secret", NULL);
+    open_session(bench, PREFIXED, "test-secret", NULL);
     begin(bench, CHANGE_REMOVE, set_of(RECORD_TXT, "@", 0, NULL, 0));
     expect_request(bench, "DELETE", "https://dns.example.com/api/records/TXT/example.com/@");
     assert_null(bench->asked.http.body.at);
@@ -631,7 +633,7 @@ static void delete_and_get_have_the_key_in_the_path_and_no_body(void **state)
 static void nothing_is_signed_without_a_key(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, NULL, NULL);
+    open_session(bench, PLAIN, NULL, NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     assert_null(header_of(bench, "X-DNS-Timestamp"));
@@ -645,7 +647,7 @@ static void nothing_is_signed_without_a_key(void **state)
 static void long_digest_gives_a_long_signature(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, "{\"server\":\"http://a\",\"algorithm\":\"SHA512\"}", "test-secret", NULL);
+    open_session(bench, "{\"server\":\"http://a\",\"algorithm\":\"SHA512\"}", "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://a/records");
     assert_int_equal(strlen(header_of(bench, "X-DNS-Signature")), 128);
@@ -655,7 +657,7 @@ static void reused_nonce_is_sent_again_once_with_a_new_one(void **state)
 {
     struct bench *bench = *state;
     char first[40];
-    open_seat(bench, PLAIN, "test-secret", NULL);
+    open_session(bench, PLAIN, "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     snprintf(first, sizeof first, "%s", header_of(bench, "X-DNS-Nonce"));
@@ -671,14 +673,15 @@ static void reused_nonce_is_sent_again_once_with_a_new_one(void **state)
 static void stale_with_retry_after_waits_once_and_signs_anew(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "test-secret", NULL);
+    open_session(bench, PLAIN, "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     say_with(bench, 401, FAILURE("TIMESTAMP_STALE"), "Retry-After", "3");
-    assert_int_equal(webhook_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_WAIT);
+    assert_int_equal(webhook_provider.ask(bench->exchange, &bench->moment, &bench->asked),
+                     ASK_WAIT);
     assert_int_equal(bench->asked.wait_ms, 3000);
     bench->moment.unix_ms += 3000;
-    webhook_provider.hear(bench->talk, &bench->moment, &(struct heard){.kind = ASK_WAIT});
+    webhook_provider.hear(bench->exchange, &bench->moment, &(struct heard){.kind = ASK_WAIT});
     expect_request(bench, "POST", "http://dns.example.com/records");
     assert_string_equal(header_of(bench, "X-DNS-Timestamp"), "2025-12-30T10:00:03Z");
     say_with(bench, 401, FAILURE("TIMESTAMP_STALE"), "Retry-After", "3");
@@ -690,7 +693,7 @@ static void stale_with_retry_after_waits_once_and_signs_anew(void **state)
 static void stale_is_not_waited_out_without_or_beyond_reason(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "test-secret", NULL);
+    open_session(bench, PLAIN, "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     say(bench, 401, FAILURE("TIMESTAMP_STALE"));
@@ -705,7 +708,7 @@ static void stale_is_not_waited_out_without_or_beyond_reason(void **state)
 static void previous_key_is_tried_once_while_it_is_good(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "new", "old");
+    open_session(bench, PLAIN, "new", "old");
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     check_signature(bench, "new", "/records");
@@ -735,7 +738,7 @@ static void check_learned(const struct bench *bench, const char *wanted)
 static void other_form_of_the_path_is_tried_and_learned(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "test-secret", NULL);
+    open_session(bench, PREFIXED, "test-secret", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "https://dns.example.com/api/records");
     check_signature(bench, "test-secret", "/api/records");
@@ -775,7 +778,7 @@ static void only_an_accepted_change_proves_a_form(void **state)
                 {404, "", "{}"},
                 {503, "", "{}"}};
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "k", NULL);
+    open_session(bench, PREFIXED, "k", NULL);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         begin(bench, CHANGE_REMOVE, www());
         expect_request(bench, "DELETE", "https://dns.example.com/api/records/A/example.com/www");
@@ -783,7 +786,7 @@ static void only_an_accepted_change_proves_a_form(void **state)
         expect_done(bench);
         check_learned(bench, rows[i].learned);
     }
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
     say(bench, 200, SUCCESS);
@@ -797,7 +800,7 @@ static void paths_and_keys_are_tried_together(void **state)
     } tries[] = {
         {"new", "/api/records"}, {"new", "/records"}, {"old", "/api/records"}, {"old", "/records"}};
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "new", "old");
+    open_session(bench, PREFIXED, "new", "old");
     begin(bench, CHANGE_SET, www());
     for (size_t i = 0; i < COUNT_OF(tries); i++) {
         expect_request(bench, "POST", "https://dns.example.com/api/records");
@@ -810,7 +813,7 @@ static void paths_and_keys_are_tried_together(void **state)
 static void fixed_form_of_the_path_is_not_left(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, "{\"server\":\"http://a/api\",\"signedPath\":\"Relative\"}", "k", NULL);
+    open_session(bench, "{\"server\":\"http://a/api\",\"signedPath\":\"Relative\"}", "k", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://a/api/records");
     check_signature(bench, "k", "/records");
@@ -823,10 +826,10 @@ static void failed_transport_marks_the_job(void **state)
     struct bench *bench = *state;
     struct http_reply reply = {.failure = HTTP_TIMEOUT};
     const struct heard heard = {.kind = ASK_HTTP, .http = &reply};
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
-    webhook_provider.hear(bench->talk, &bench->moment, &heard);
+    webhook_provider.hear(bench->exchange, &bench->moment, &heard);
     expect_done(bench);
     assert_true(bench->job.is_transport_failure);
     begin(bench, CHANGE_SET, www());
@@ -838,7 +841,7 @@ static void failed_transport_marks_the_job(void **state)
 static void refused_numbers_suggest_inline(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     begin(bench, CHANGE_SET, mx());
     expect_request(bench, "POST", "http://dns.example.com/records");
     say(bench, 401, "");
@@ -853,15 +856,16 @@ static void refused_numbers_suggest_inline(void **state)
 
 static void ask_health(struct bench *bench, int status, const char *body)
 {
-    if (bench->talk)
-        webhook_provider.end(bench->talk);
+    if (bench->exchange)
+        webhook_provider.end(bench->exchange);
     bench->job.kind = JOB_HEALTH;
-    bench->talk = webhook_provider.begin(bench->seat, &bench->job);
+    bench->exchange = webhook_provider.begin(bench->session, &bench->job);
     bench->asked = (struct ask){0};
-    assert_int_equal(webhook_provider.ask(bench->talk, &bench->moment, &bench->asked), ASK_HTTP);
+    assert_int_equal(webhook_provider.ask(bench->exchange, &bench->moment, &bench->asked),
+                     ASK_HTTP);
     say(bench, status, body);
     expect_done(bench);
-    webhook_provider.end(steal(bench->talk));
+    webhook_provider.end(steal(bench->exchange));
     bench->job.kind = JOB_CHANGES;
 }
 
@@ -887,7 +891,7 @@ static void health_is_read_from_status_and_body(void **state)
         {301, "", "ServerError", "redirects"},
     };
     struct bench *bench = *state;
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         ask_health(bench, rows[i].status, rows[i].body);
         const struct outcome *health = &bench->job.health;
@@ -903,7 +907,7 @@ static void health_is_read_from_status_and_body(void **state)
 static void health_is_asked_at_its_path_and_answered_whole(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "k", NULL);
+    open_session(bench, PREFIXED, "k", NULL);
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{\"get\":true}}");
     assert_true(value_bool_at(bench->job.answer, "capabilities.get", false));
     check_learned(bench, "{\"capabilities\":{\"get\":true}}");
@@ -916,9 +920,9 @@ static void health_is_asked_at_its_path_and_answered_whole(void **state)
 static void health_that_refuses_one_form_tells_which_to_try_first(void **state)
 {
     struct bench *bench = *state;
-    open_seat(bench, PREFIXED, "k", NULL);
+    open_session(bench, PREFIXED, "k", NULL);
     bench->job.kind = JOB_HEALTH;
-    bench->talk = webhook_provider.begin(bench->seat, &bench->job);
+    bench->exchange = webhook_provider.begin(bench->session, &bench->job);
     expect_request(bench, "GET", "https://dns.example.com/api/health");
     check_signature(bench, "k", "/api/health");
     say(bench, 401, "");
@@ -939,11 +943,11 @@ static void server_without_metadata_gets_numbers_inline(void **state)
     uint8_t before[FINGERPRINT_OCTETS], after[FINGERPRINT_OCTETS];
     struct bench *bench = *state;
     const struct record_set set = mx();
-    open_seat(bench, PLAIN, "k", NULL);
-    webhook_provider.fingerprint(bench->seat, &set, before);
+    open_session(bench, PLAIN, "k", NULL);
+    webhook_provider.fingerprint(bench->session, &set, before);
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{\"metadata\":false}}");
     open_knowing(bench, PLAIN, "k", NULL, bench->job.learned);
-    webhook_provider.fingerprint(bench->seat, &set, after);
+    webhook_provider.fingerprint(bench->session, &set, after);
     assert_memory_not_equal(before, after, 8);
     begin(bench, CHANGE_SET, mx());
     expect_request(bench, "POST", "http://dns.example.com/records");
@@ -951,7 +955,7 @@ static void server_without_metadata_gets_numbers_inline(void **state)
     assert_null(strstr(bench->asked.http.body.at, "metadata"));
     ask_health(bench, 200, "{\"status\":\"healthy\",\"capabilities\":{}}");
     open_knowing(bench, PLAIN, "k", NULL, bench->job.learned);
-    webhook_provider.fingerprint(bench->seat, &set, after);
+    webhook_provider.fingerprint(bench->session, &set, after);
     assert_memory_equal(before, after, 8);
 }
 
@@ -975,12 +979,12 @@ static void fingerprint_takes_values_as_a_set(void **state)
     struct bench *bench = *state;
     uint8_t prints[COUNT_OF(orders)][FINGERPRINT_OCTETS];
     struct record_set set = www();
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     set.type = RECORD_AAAA;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         set.values = orders[i];
         set.value_count = 2;
-        webhook_provider.fingerprint(bench->seat, &set, prints[i]);
+        webhook_provider.fingerprint(bench->session, &set, prints[i]);
     }
     assert_memory_equal(prints[0], prints[1], FINGERPRINT_OCTETS);
     assert_memory_not_equal(prints[0], prints[2], FINGERPRINT_OCTETS);
@@ -991,7 +995,7 @@ static void reply_of_256_long_values_is_read(void **state)
     enum { VALUES = 256, OCTETS = 4096 };
     struct bench *bench = *state;
     AUTO_BUFFER body = {0};
-    open_seat(bench, PLAIN, "k", NULL);
+    open_session(bench, PLAIN, "k", NULL);
     begin(bench, CHANGE_READ, www());
     expect_request(bench, "GET", "http://dns.example.com/records/A/example.com/www");
     assert_int_equal(bench->asked.http.max_body_octets, 4 << 20);
@@ -1011,19 +1015,19 @@ static void fingerprint_is_of_body_and_server(void **state)
     struct record_set set = www();
     uint8_t first[FINGERPRINT_OCTETS], other_server[FINGERPRINT_OCTETS],
         other_body[FINGERPRINT_OCTETS], other_key[FINGERPRINT_OCTETS], full[DIGEST_MAX];
-    open_seat(bench, PLAIN, "k", NULL);
-    webhook_provider.fingerprint(bench->seat, &set, first);
+    open_session(bench, PLAIN, "k", NULL);
+    webhook_provider.fingerprint(bench->session, &set, first);
     digest_of(DIGEST_SHA256, TEXT(BODY_P1 "\nhttp://dns.example.com"), full);
     assert_memory_equal(first, full, 8);
     set.ttl_s++;
-    webhook_provider.fingerprint(bench->seat, &set, other_body);
+    webhook_provider.fingerprint(bench->session, &set, other_body);
     set.ttl_s--;
-    webhook_provider.close(steal(bench->seat));
-    open_seat(bench, "{\"server\":\"HTTP://dns.example.com:80\"}", "another", NULL);
-    webhook_provider.fingerprint(bench->seat, &set, other_key);
-    webhook_provider.close(steal(bench->seat));
-    open_seat(bench, PREFIXED, "k", NULL);
-    webhook_provider.fingerprint(bench->seat, &set, other_server);
+    webhook_provider.close(steal(bench->session));
+    open_session(bench, "{\"server\":\"HTTP://dns.example.com:80\"}", "another", NULL);
+    webhook_provider.fingerprint(bench->session, &set, other_key);
+    webhook_provider.close(steal(bench->session));
+    open_session(bench, PREFIXED, "k", NULL);
+    webhook_provider.fingerprint(bench->session, &set, other_server);
     assert_memory_equal(first, other_key, 8);
     assert_memory_not_equal(first, other_body, 8);
     assert_memory_not_equal(first, other_server, 8);
@@ -1046,9 +1050,10 @@ static void unusable_configuration_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct error err = {0};
         CLEANUP(secret) struct secret *secret = secret_of(rows[i].key);
-        const struct seat_setup setup = {.config = json(bench, rows[i].config), .secret = secret};
-        assert_false(webhook_provider.open(&setup, &bench->seat, &err));
-        assert_null(bench->seat);
+        const struct session_setup setup = {.config = json(bench, rows[i].config),
+                                            .secret = secret};
+        assert_false(webhook_provider.open(&setup, &bench->session, &err));
+        assert_null(bench->session);
         assert_int_equal(err.fault, FAULT_SPEC);
         assert_string_equal(err.reason, "InvalidConfiguration");
         if (!strstr(err.text, rows[i].part))
@@ -1058,11 +1063,11 @@ static void unusable_configuration_is_refused(void **state)
 
 static int64_t timeout_of(struct bench *bench, const char *config)
 {
-    open_seat(bench, config, NULL, NULL);
+    open_session(bench, config, NULL, NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://a/records");
-    webhook_provider.end(steal(bench->talk));
-    webhook_provider.close(steal(bench->seat));
+    webhook_provider.end(steal(bench->exchange));
+    webhook_provider.close(steal(bench->session));
     assert_true(bench->asked.http.connect_timeout_ms <= bench->asked.http.timeout_ms);
     return bench->asked.http.timeout_ms;
 }

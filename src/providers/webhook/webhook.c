@@ -1,4 +1,4 @@
-#include "providers/webhook/seat.h"
+#include "providers/webhook/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@ enum { TIMEOUT_DEFAULT_S = 30, TIMEOUT_MAX_S = 300 };
 
 static void webhook_close(void *at)
 {
-    struct webhook_seat *seat = at;
-    hmac_key_free(seat->key);
-    hmac_key_free(seat->previous);
-    free(seat->base);
-    free(seat->ca_pem);
-    free(seat->server_name);
-    free(seat);
+    struct webhook_session *session = at;
+    hmac_key_free(session->key);
+    hmac_key_free(session->previous);
+    free(session->base);
+    free(session->ca_pem);
+    free(session->server_name);
+    free(session);
 }
 
 static int64_t timeout_of(const struct value *config)
@@ -27,52 +27,54 @@ static int64_t timeout_of(const struct value *config)
     return 1000 * (timeout_s < TIMEOUT_MAX_S ? timeout_s : TIMEOUT_MAX_S);
 }
 
-static bool take_server(struct webhook_seat *seat, const struct value *config, struct error *err)
+static bool take_server(struct webhook_session *session, const struct value *config,
+                        struct error *err)
 {
     struct buffer out = {0};
-    if (!url_parse(&seat->url, value_text_at(config, "server"), err))
+    if (!url_parse(&session->url, value_text_at(config, "server"), err))
         return provider_refuse_key(err, "spec.server");
-    url_write(&out, &seat->url);
-    seat->base = buffer_steal(&out);
-    seat->timeout_ms = timeout_of(config);
+    url_write(&out, &session->url);
+    session->base = buffer_steal(&out);
+    session->timeout_ms = timeout_of(config);
     return true;
 }
 
-static bool take_keys(struct webhook_seat *seat, const struct seat_setup *setup, struct error *err)
+static bool take_keys(struct webhook_session *session, const struct session_setup *setup,
+                      struct error *err)
 {
     if (setup->secret && !secret_len(setup->secret))
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "the secret of spec.hmacAuth is empty: requests are never sent unsigned");
     bool is_long = text_is(value_text_at(setup->config, "algorithm"), "SHA512");
-    seat->algorithm = is_long ? DIGEST_SHA512 : DIGEST_SHA256;
+    session->algorithm = is_long ? DIGEST_SHA512 : DIGEST_SHA256;
     if (setup->secret)
-        seat->key = hmac_key_new(seat->algorithm, setup->secret);
+        session->key = hmac_key_new(session->algorithm, setup->secret);
     if (setup->secret && setup->previous && secret_len(setup->previous)) {
-        seat->previous = hmac_key_new(seat->algorithm, setup->previous);
-        seat->previous_until_ms = setup->previous_until_ms;
+        session->previous = hmac_key_new(session->algorithm, setup->previous);
+        session->previous_until_ms = setup->previous_until_ms;
     }
     return true;
 }
 
-static void take_path_form(struct webhook_seat *seat, const struct seat_setup *setup)
+static void take_path_form(struct webhook_session *session, const struct session_setup *setup)
 {
     struct text wanted = value_text_at(setup->config, "signedPath");
     struct text known = value_text_at(setup->known, KNOWN_PATH);
     bool is_auto = !text_is(wanted, "Relative") && !text_is(wanted, "Full");
     if (!known.at)
         known = value_text_at(setup->known, KNOWN_TRIED);
-    seat->is_path_fixed = !is_auto || !*seat->url.path || !seat->key;
-    seat->path_form = text_is(is_auto ? known : wanted, "Relative") ? PATH_RELATIVE : PATH_FULL;
+    session->is_path_fixed = !is_auto || !*session->url.path || !session->key;
+    session->path_form = text_is(is_auto ? known : wanted, "Relative") ? PATH_RELATIVE : PATH_FULL;
 }
 
-static void take_style(struct webhook_seat *seat, const struct seat_setup *setup)
+static void take_style(struct webhook_session *session, const struct session_setup *setup)
 {
     const struct value *capabilities = value_find(setup->known, KNOWN_CAPABILITIES);
-    seat->is_inline = text_is(value_text_at(setup->config, "metadataStyle"), "Inline") ||
-                      !value_bool_at(capabilities, "metadata", true);
+    session->is_inline = text_is(value_text_at(setup->config, "metadataStyle"), "Inline") ||
+                         !value_bool_at(capabilities, "metadata", true);
 }
 
-static bool take_tls(struct webhook_seat *seat, const struct value *config, struct error *err)
+static bool take_tls(struct webhook_session *session, const struct value *config, struct error *err)
 {
     struct text bundle = value_text_at(config, "caBundle");
     struct text name = value_text_at(config, "serverName");
@@ -83,27 +85,27 @@ static bool take_tls(struct webhook_seat *seat, const struct value *config, stru
         if (!pem.at || !strstr(pem.at, "-----BEGIN CERTIFICATE-----"))
             return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                              "spec.tls.caBundle: no PEM certificate in it");
-        seat->ca_pem = buffer_steal(&pem);
+        session->ca_pem = buffer_steal(&pem);
     }
     if (name.at) {
         struct buffer out = {0};
         buffer_add(&out, name.at, name.len);
-        seat->server_name = buffer_steal(&out);
+        session->server_name = buffer_steal(&out);
     }
     return true;
 }
 
-static bool webhook_open(const struct seat_setup *setup, void **out, struct error *err)
+static bool webhook_open(const struct session_setup *setup, void **out, struct error *err)
 {
-    struct webhook_seat *seat = mem_new_of(struct webhook_seat);
-    if (!take_server(seat, setup->config, err) || !take_tls(seat, setup->config, err) ||
-        !take_keys(seat, setup, err)) {
-        webhook_close(seat);
+    struct webhook_session *session = mem_new_of(struct webhook_session);
+    if (!take_server(session, setup->config, err) || !take_tls(session, setup->config, err) ||
+        !take_keys(session, setup, err)) {
+        webhook_close(session);
         return false;
     }
-    take_path_form(seat, setup);
-    take_style(seat, setup);
-    *out = seat;
+    take_path_form(session, setup);
+    take_style(session, setup);
+    *out = session;
     return true;
 }
 
@@ -128,14 +130,14 @@ static struct record_set canonical_set(struct arena *arena, const struct record_
 static void webhook_fingerprint(const void *at, const struct record_set *set,
                                 uint8_t out[FINGERPRINT_OCTETS])
 {
-    const struct webhook_seat *seat = at;
+    const struct webhook_session *session = at;
     uint8_t full[DIGEST_MAX];
     AUTO_BUFFER body = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct record_set canonical = canonical_set(arena, set);
-    body_write_upsert(&body, &canonical, seat->is_inline);
+    body_write_upsert(&body, &canonical, session->is_inline);
     buffer_add_char(&body, '\n');
-    buffer_add_text(&body, seat->base);
+    buffer_add_text(&body, session->base);
     digest_of(DIGEST_SHA256, buffer_text(&body), full);
     memcpy(out, full, FINGERPRINT_OCTETS);
 }

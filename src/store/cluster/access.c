@@ -12,7 +12,7 @@ enum {
     CALL_MS = 10 * 1000,
 };
 
-enum verdict { NOT_ASKED, ALLOWED, MISSING };
+enum result { NOT_ASKED, ALLOWED, MISSING };
 
 // May we do this there?
 struct question {
@@ -20,7 +20,7 @@ struct question {
     const char *verb;
     const char *namespace_; // "": everywhere, or it has none
     const char *name;       // "": any
-    enum verdict verdict;
+    enum result result;
 };
 
 struct access {
@@ -137,7 +137,7 @@ static bool is_sister(const struct question *a, const struct question *b)
 static bool was_told(const struct access *access, const struct question *question)
 {
     for (size_t i = 0; i < access->count; i++)
-        if (access->questions[i].verdict == MISSING && is_sister(&access->questions[i], question))
+        if (access->questions[i].result == MISSING && is_sister(&access->questions[i], question))
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ static bool is_told_by_watch(const struct access *access, const struct question 
         return false;
     for (size_t i = 0; i < access->count; i++) {
         const struct question *other = &access->questions[i];
-        if (other->right == question->right && other->verdict == MISSING && is_to_read(other->verb))
+        if (other->right == question->right && other->result == MISSING && is_to_read(other->verb))
             return true;
     }
     return false;
@@ -163,8 +163,8 @@ static bool is_told_by_watch(const struct access *access, const struct question 
 static void judge(struct access *access, struct question *question, bool is_allowed)
 {
     bool is_news = !is_allowed && !was_told(access, question);
-    bool was_missing = question->verdict == MISSING;
-    question->verdict = is_allowed ? ALLOWED : MISSING;
+    bool was_missing = question->result == MISSING;
+    question->result = is_allowed ? ALLOWED : MISSING;
     if (is_news && !is_told_by_watch(access, question))
         log_missing(access, question);
     if (is_allowed && was_missing)
@@ -225,14 +225,14 @@ static void ask(struct access *access)
 static bool is_any_missing(const struct access *access)
 {
     for (size_t i = 0; i < access->count; i++)
-        if (access->questions[i].verdict == MISSING)
+        if (access->questions[i].result == MISSING)
             return true;
     return false;
 }
 
 static void go_on(struct access *access)
 {
-    while (access->next < access->count && access->questions[access->next].verdict == ALLOWED)
+    while (access->next < access->count && access->questions[access->next].result == ALLOWED)
         access->next++;
     if (access->next < access->count) {
         ask(access);
@@ -249,7 +249,7 @@ static bool is_passing(const struct api_reply *reply)
            reply->status == 401;
 }
 
-static void hear_verdict(struct access *access, const struct api_reply *reply)
+static void hear_result(struct access *access, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *tree = value_read_json(arena, reply->body, &value_reply_limits, NULL);
@@ -283,7 +283,7 @@ static void hear(void *context, const struct api_reply *reply)
     struct access *access = context;
     access->call = NULL;
     if (reply->is_ok)
-        hear_verdict(access, reply);
+        hear_result(access, reply);
     else if (is_passing(reply))
         loop_timer_set(access->world.loop, &access->timer,
                        reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);
@@ -301,7 +301,7 @@ bool access_is_over(const struct access *access)
     if (access_fault(access))
         return true;
     for (size_t i = 0; i < access->count; i++)
-        if (access->questions[i].verdict == NOT_ASKED)
+        if (access->questions[i].result == NOT_ASKED)
             return false;
     return true;
 }
@@ -369,7 +369,7 @@ size_t access_checks(struct access *access, struct store_check *out, size_t capa
     arena_reset(access->texts);
     for (size_t i = 0; i < access->count && count < capacity; i++) {
         const struct question *question = &access->questions[i];
-        if (question->verdict != MISSING || (last && is_sister(last, question)))
+        if (question->result != MISSING || (last && is_sister(last, question)))
             continue;
         out[count++] = check_of(access, question);
         last = question;

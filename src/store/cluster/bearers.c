@@ -54,7 +54,7 @@ struct entry {
     uint8_t source[16]; // of who brought it first
     bool is_known;
     int64_t allowed_ms; // when it was last
-    enum bearer_verdict verdict;
+    enum bearer_result result;
     int64_t until_ms; // 0: nothing is known
     struct api_call *call;
     struct waiter *waiters;
@@ -132,26 +132,26 @@ static void forget_oldest(struct bearers *bearers)
         oldest->is_known = false;
 }
 
-static void know(struct entry *entry, enum bearer_verdict verdict)
+static void know(struct entry *entry, enum bearer_result result)
 {
-    entry->is_known = verdict == BEARER_ALLOWED || (entry->is_known && verdict == BEARER_UNSURE);
-    if (verdict != BEARER_ALLOWED)
+    entry->is_known = result == BEARER_ALLOWED || (entry->is_known && result == BEARER_UNSURE);
+    if (result != BEARER_ALLOWED)
         return;
     entry->allowed_ms = loop_mono_ms(entry->bearers->loop);
     forget_oldest(entry->bearers);
 }
 
-static void settle(struct entry *entry, enum bearer_verdict verdict)
+static void settle(struct entry *entry, enum bearer_result result)
 {
-    bool is_sure = verdict != BEARER_UNSURE;
-    entry->verdict = verdict;
-    know(entry, verdict);
+    bool is_sure = result != BEARER_UNSURE;
+    entry->result = result;
+    know(entry, result);
     entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
     struct waiter *waiter = entry->waiters;
     entry->waiters = NULL;
     while (waiter) {
         struct waiter *next = waiter->next;
-        waiter->judged(waiter->asker, verdict);
+        waiter->judged(waiter->asker, result);
         free(waiter);
         waiter = next;
     }
@@ -297,7 +297,7 @@ void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_ju
     digest_of(DIGEST_SHA256, token, hash);
     struct entry *entry = find(bearers, hash);
     if (entry && !entry->call && loop_mono_ms(bearers->loop) < entry->until_ms) {
-        judged(asker, entry->verdict);
+        judged(asker, entry->result);
         return;
     }
     bool is_asked = entry && entry->call;

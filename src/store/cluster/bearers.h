@@ -17,7 +17,7 @@
 
 extern const struct kube_right bearers_rights[];
 
-enum bearer_verdict {
+enum bearer_result {
     BEARER_ALLOWED,
     BEARER_UNKNOWN,   // no token of this cluster
     BEARER_FORBIDDEN, // known, and may not
@@ -27,7 +27,7 @@ struct bearer {
     struct text token;
     uint8_t source[16]; // its address; IPv4 mapped
 };
-typedef void bearer_judged(void *asker, enum bearer_verdict verdict);
+typedef void bearer_judged(void *asker, enum bearer_result result);
 
 struct bearers;
 struct bearers *bearers_new(const struct world *world, struct api *api, const char *path);

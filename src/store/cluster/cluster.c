@@ -150,16 +150,16 @@ static void cluster_put(struct store *store, const struct store_put *put, store_
     writes_put(of(store), put, done, context);
 }
 
-static void cluster_put_child(struct store *store, const struct store_child *child,
-                              store_done *done, void *context)
+static void cluster_put_owned_object(struct store *store, const struct store_owned_object *child,
+                                     store_done *done, void *context)
 {
-    writes_put_child(of(store), child, done, context);
+    writes_put_owned_object(of(store), child, done, context);
 }
 
-static void cluster_drop_child(struct store *store, const struct object *seen, store_done *done,
-                               void *context)
+static void cluster_drop_owned_object(struct store *store, const struct object *seen,
+                                      store_done *done, void *context)
 {
-    writes_drop_child(of(store), seen, done, context);
+    writes_drop_owned_object(of(store), seen, done, context);
 }
 
 static void cluster_read_pages(struct store *store, const char *label, const char *prefix,
@@ -409,8 +409,8 @@ static const struct store_ops cluster_ops = {
     .patch_status = cluster_patch_status,
     .remove_finalizer = cluster_remove_finalizer,
     .put = cluster_put,
-    .put_child = cluster_put_child,
-    .drop_child = cluster_drop_child,
+    .put_owned_object = cluster_put_owned_object,
+    .drop_owned_object = cluster_drop_owned_object,
     .read_pages = cluster_read_pages,
     .put_page = cluster_put_page,
     .drop_page = cluster_drop_page,

@@ -13,7 +13,7 @@
 //     write.c, write_window.c, write_body.c, write_exchange.c   apply, remove_finalizer,
 //                 patch_status, put, children, get: a queue and a window
 //     pages.c     pages of ledgers: reading them, and what a write of one sends
-//     api.c, watch.c, lease.c, notes.c   the talks, each without the store
+//     api.c, watch.c, lease.c, notes.c   the exchanges, each without the store
 
 // One list and watch whose objects go to the cache.
 struct feed {
@@ -55,8 +55,8 @@ struct write_line {
     bool is_full;
 };
 
-// What a zone's servers wait for goes before what a talk with a provider waits for, and that before
-// what only tells.
+// What a zone's servers wait for goes before what an exchange with a provider waits for, and that
+// before what only tells.
 enum write_rank { RANK_URGENT, RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
 
 struct writes {
@@ -150,10 +150,10 @@ void writes_remove_finalizer(struct cluster *cluster, const struct object *objec
                              void *context);
 void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
                 void *context);
-void writes_put_child(struct cluster *cluster, const struct store_child *child, store_done *done,
-                      void *context);
-void writes_drop_child(struct cluster *cluster, const struct object *seen, store_done *done,
-                       void *context);
+void writes_put_owned_object(struct cluster *cluster, const struct store_owned_object *child,
+                             store_done *done, void *context);
+void writes_drop_owned_object(struct cluster *cluster, const struct object *seen, store_done *done,
+                              void *context);
 void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
                 void *context);
 void writes_put_page(struct cluster *cluster, const struct store_page_put *put, store_done *done,

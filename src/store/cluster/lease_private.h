@@ -11,7 +11,7 @@
 #include "store/cluster/watch.h"
 #include "store/owner.h"
 
-// Private to the lease: lease.c tells what holds and drives, lease_talk.c sends and hears,
+// Private to the lease: lease.c tells what holds and drives, lease_exchange.c sends and hears,
 // lease_owner.c finds the owner id, lease_alone.c stands in for an election.
 
 enum lease_errand { ERRAND_READ, ERRAND_WRITE, ERRAND_RELEASE, ERRAND_NAMESPACE };

@@ -50,7 +50,7 @@ struct bench {
     const char *refused[4]; // parts of attributes
     int status;
     bool is_nobody; // there is no credential to ask with
-    bool is_mute;   // answers hold no verdict
+    bool is_mute;   // answers hold no result
     char lines[8192];
 };
 
@@ -280,7 +280,7 @@ static void a_server_in_trouble_is_asked_again(void **state)
     assert_int_equal(bench->count, 7);
 }
 
-static void an_answer_without_verdict_allows(void **state)
+static void an_answer_without_result_allows(void **state)
 {
     struct bench *bench = *state;
     struct store_check checks[CHECKS_MAX];
@@ -346,7 +346,7 @@ int main(void)
         UNIT(what_is_dispensable_and_can_be_read_is_told_like_the_rest),
         UNIT(a_right_that_is_given_later_is_noticed),
         UNIT(a_server_in_trouble_is_asked_again),
-        UNIT(an_answer_without_verdict_allows),
+        UNIT(an_answer_without_result_allows),
         UNIT(without_a_credential_it_is_asked_again),
         UNIT(a_right_that_is_given_is_noticed_though_questions_were_refused),
         UNIT(a_server_that_answers_no_such_question_allows_all),

@@ -98,11 +98,11 @@ static int tear_down(void **state)
     return timers ? -1 : 0;
 }
 
-static void judged(void *asker, enum bearer_verdict verdict)
+static void judged(void *asker, enum bearer_result result)
 {
     int *answer = asker;
     assert_int_equal(*answer, NONE);
-    *answer = (int)verdict;
+    *answer = (int)result;
 }
 
 static void ask_from(struct bench *bench, uint8_t source, size_t asker, const char *token)
@@ -122,7 +122,7 @@ static void pass(struct bench *bench, int64_t ms)
     virtual_loop_run_until(bench->loop, loop_mono_ms(bench->loop) + ms);
 }
 
-static int verdict_of(struct bench *bench, const char *token)
+static int result_of(struct bench *bench, const char *token)
 {
     ask_from(bench, 1, 0, token);
     pass(bench, 500); // two a second for one source
@@ -132,10 +132,10 @@ static int verdict_of(struct bench *bench, const char *token)
 static void who_may_is_allowed_and_others_are_told_apart(void **state)
 {
     struct bench *bench = *state;
-    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
-    assert_int_equal(verdict_of(bench, "poor"), BEARER_FORBIDDEN);
-    assert_int_equal(verdict_of(bench, "strange"), BEARER_UNKNOWN);
-    assert_int_equal(verdict_of(bench, ""), BEARER_UNKNOWN);
+    assert_int_equal(result_of(bench, "good"), BEARER_ALLOWED);
+    assert_int_equal(result_of(bench, "poor"), BEARER_FORBIDDEN);
+    assert_int_equal(result_of(bench, "strange"), BEARER_UNKNOWN);
+    assert_int_equal(result_of(bench, ""), BEARER_UNKNOWN);
     assert_int_equal(bench->token_reviews, 3);
     assert_int_equal(bench->access_reviews, 2);
 }
@@ -143,7 +143,7 @@ static void who_may_is_allowed_and_others_are_told_apart(void **state)
 static void all_that_is_known_of_the_user_decides(void **state)
 {
     struct bench *bench = *state;
-    verdict_of(bench, "good");
+    result_of(bench, "good");
     assert_string_equal(bench->access,
                         "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":"
                         "\"SubjectAccessReview\",\"spec\":{\"user\":\"good\",\"uid\":\"u1\","
@@ -154,8 +154,8 @@ static void all_that_is_known_of_the_user_decides(void **state)
 static void an_answer_is_good_for_a_minute(void **state)
 {
     struct bench *bench = *state;
-    verdict_of(bench, "good");
-    verdict_of(bench, "strange");
+    result_of(bench, "good");
+    result_of(bench, "strange");
     pass(bench, 59000);
     ask(bench, 1, "good");
     ask(bench, 2, "strange");
@@ -163,7 +163,7 @@ static void an_answer_is_good_for_a_minute(void **state)
     assert_int_equal(bench->answers[2], BEARER_UNKNOWN);
     assert_int_equal(bench->api.count, 3);
     pass(bench, 1000);
-    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
+    assert_int_equal(result_of(bench, "good"), BEARER_ALLOWED);
     assert_int_equal(bench->api.count, 5);
 }
 
@@ -182,9 +182,9 @@ static void without_the_api_server_nobody_is_let_in_and_nothing_is_kept(void **s
 {
     struct bench *bench = *state;
     bench->status = 503;
-    assert_int_equal(verdict_of(bench, "good"), BEARER_UNSURE);
+    assert_int_equal(result_of(bench, "good"), BEARER_UNSURE);
     bench->status = 0;
-    assert_int_equal(verdict_of(bench, "good"), BEARER_ALLOWED);
+    assert_int_equal(result_of(bench, "good"), BEARER_ALLOWED);
 }
 
 static void strangers_hold_eight_questions_at_most(void **state)
@@ -262,10 +262,10 @@ static void a_known_token_waits_for_no_stranger(void **state)
 static void a_known_token_that_is_refused_is_a_stranger(void **state)
 {
     struct bench *bench = *state;
-    verdict_of(bench, "good");
+    result_of(bench, "good");
     bench->is_poor = true;
     pass(bench, 61000);
-    assert_int_equal(verdict_of(bench, "good"), BEARER_FORBIDDEN);
+    assert_int_equal(result_of(bench, "good"), BEARER_FORBIDDEN);
     pass(bench, 61000);
     for (size_t i = 1; i <= 8; i++) {
         char token[16];

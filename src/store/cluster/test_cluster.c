@@ -513,23 +513,24 @@ static void who_may_not_make_an_object_hears_which(void **state)
 
 // ---- children -----------------------------------------------------------------------------------
 
-static void put_child(struct bench *bench, const char *name, const char *text,
-                      const struct object *seen)
+static void put_owned_object(struct bench *bench, const char *name, const char *text,
+                             const struct object *seen)
 {
     const char *json = arena_printf(
         bench->arena, "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"text\":\"%s\"}}", text);
-    store_put_child(bench->store,
-                    &(struct store_child){.key = key_of(&note_kind, name),
-                                          .tree = value_read_json(bench->arena, text_of(json),
-                                                                  &value_reply_limits, NULL),
-                                          .seen = seen},
-                    on_reply, bench);
+    store_put_owned_object(
+        bench->store,
+        &(struct store_owned_object){
+            .key = key_of(&note_kind, name),
+            .tree = value_read_json(bench->arena, text_of(json), &value_reply_limits, NULL),
+            .seen = seen},
+        on_reply, bench);
     pass(bench, SECOND);
 }
 
-static void drop_child(struct bench *bench, const struct object *seen)
+static void drop_owned_object(struct bench *bench, const struct object *seen)
 {
-    store_drop_child(bench->store, seen, on_reply, bench);
+    store_drop_owned_object(bench->store, seen, on_reply, bench);
     pass(bench, SECOND);
 }
 
@@ -537,21 +538,21 @@ static void a_child_is_made_changed_and_dropped_as_it_was_seen(void **state)
 {
     struct bench *bench = *state;
     start(bench);
-    put_child(bench, "a", "1", NULL);
+    put_owned_object(bench, "a", "1", NULL);
     expect_replies(bench, "ok:gone ");
     expect_told(bench, "+a ");
     assert_string_equal(stored(bench, "a", "metadata.labels"), "{\"a\":\"b\"}");
     const struct object *first = object_ref(note(bench, "a"));
-    put_child(bench, "a", "2", first);
+    put_owned_object(bench, "a", "2", first);
     expect_replies(bench, "ok:gone ");
     expect_told(bench, "~a ");
     assert_string_equal(stored(bench, "a", "spec.text"), "\"2\"");
-    put_child(bench, "a", "3", first);
-    drop_child(bench, first);
+    put_owned_object(bench, "a", "3", first);
+    drop_owned_object(bench, first);
     expect_replies(bench, "Conflict:409 Conflict:409 ");
     const struct object *second = object_ref(note(bench, "a"));
-    drop_child(bench, second);
-    drop_child(bench, second);
+    drop_owned_object(bench, second);
+    drop_owned_object(bench, second);
     expect_replies(bench, "ok:gone ok:gone ");
     expect_told(bench, "-a ");
     object_unref(first);
@@ -564,7 +565,7 @@ static void a_child_is_not_made_over_what_others_have_made(void **state)
     start(bench);
     model_server_set_delays(bench->server, 1, 2 * SECOND);
     write_text(bench, "a", "theirs");
-    put_child(bench, "a", "ours", NULL);
+    put_owned_object(bench, "a", "ours", NULL);
     expect_replies(bench, "Conflict:409 ");
     assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
 }
@@ -573,12 +574,12 @@ static void a_child_that_was_made_again_by_others_is_not_dropped(void **state)
 {
     struct bench *bench = *state;
     start(bench);
-    put_child(bench, "a", "1", NULL);
+    put_owned_object(bench, "a", "1", NULL);
     const struct object *seen = object_ref(note(bench, "a"));
     const struct object_ref_key key = key_of(&note_kind, "a");
     model_server_delete(bench->server, &key);
     write_text(bench, "a", "theirs");
-    drop_child(bench, seen);
+    drop_owned_object(bench, seen);
     expect_replies(bench, "ok:gone Conflict:409 ");
     assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
     object_unref(seen);
@@ -815,7 +816,7 @@ static void queue_both(struct bench *bench, int statuses, int applies)
     pass(bench, MINUTE);
 }
 
-static void what_a_talk_waits_for_goes_before_what_tells_of_one(void **state)
+static void what_an_exchange_waits_for_goes_before_what_tells_of_one(void **state)
 {
     struct bench *bench = *state;
     queue_both(bench, 3, 4);
@@ -1181,7 +1182,7 @@ int main(void)
         TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
         TEST(a_standby_sends_no_write_however_many_wait),
         TEST(a_full_queue_tells_when_there_is_room),
-        TEST(what_a_talk_waits_for_goes_before_what_tells_of_one),
+        TEST(what_an_exchange_waits_for_goes_before_what_tells_of_one),
         TEST(what_waits_behind_has_a_turn_now_and_then),
         TEST(what_is_written_ahead_goes_before_all_others),
         TEST(what_is_written_ahead_lets_others_through),

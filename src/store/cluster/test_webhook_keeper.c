@@ -42,7 +42,7 @@ struct api_call {
 
 struct replica {
     struct webhook_keeper *keeper;
-    char *certificate; // that its door serves
+    char *certificate; // that its frontend serves
     unsigned uses;
 };
 
@@ -414,7 +414,7 @@ static void two_that_lead_at_once_end_with_one_secret(void **state)
     assert_int_equal(bench.call_count, calls);
 }
 
-static void a_rotation_never_leaves_a_door_that_is_not_trusted(void **state)
+static void a_rotation_never_leaves_a_frontend_that_is_not_trusted(void **state)
 {
     (void)state;
     start(0, true);
@@ -536,7 +536,7 @@ int main(void)
         TEST(the_leader_makes_what_all_replicas_serve),
         TEST(a_standby_writes_nothing_until_it_leads),
         TEST(two_that_lead_at_once_end_with_one_secret),
-        TEST(a_rotation_never_leaves_a_door_that_is_not_trusted),
+        TEST(a_rotation_never_leaves_a_frontend_that_is_not_trusted),
         TEST(another_leader_ends_a_rotation_that_was_begun),
         TEST(a_secret_of_somebody_else_stays_as_it_is),
         TEST(failures_rest_longer_each_time),

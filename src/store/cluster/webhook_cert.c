@@ -289,13 +289,13 @@ static bool make_ca(struct making *making, struct x509_pair *out)
 static bool make_leaf(struct making *making, const struct x509_pair *ca)
 {
     const struct webhook_now *now = making->now;
-    const struct x509_leaf wish = {.common_name = "signpost-webhook",
-                                   .hosts = now->hosts,
-                                   .host_count = now->host_count,
-                                   .from_s = now->now_s - WEBHOOK_BACKDATED_S,
-                                   .until_s = now->now_s + WEBHOOK_LEAF_S};
+    const struct x509_leaf options = {.common_name = "signpost-webhook",
+                                      .hosts = now->hosts,
+                                      .host_count = now->host_count,
+                                      .from_s = now->now_s - WEBHOOK_BACKDATED_S,
+                                      .until_s = now->now_s + WEBHOOK_LEAF_S};
     x509_pair_done(&making->keys.leaf);
-    return x509_make_leaf(&making->keys.leaf, making->random, ca, &wish, making->err);
+    return x509_make_leaf(&making->keys.leaf, making->random, ca, &options, making->err);
 }
 
 static void heed_rotation(struct making *making)

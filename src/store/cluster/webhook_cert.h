@@ -10,8 +10,8 @@
 #include "io/random.h"
 #include "io/x509.h"
 
-// What to do next about the certificates of the admission door, from what lies in the Secret and in
-// the webhook configuration alone: so a restart, or another replica, goes on where it was. Pure.
+// What to do next about the certificates of the admission webhook, from what lies in the Secret and
+// in the webhook configuration alone: so a restart, or another replica, goes on where it was. Pure.
 //
 //     no Secret, or a broken one     make all of it
 //     steady: ca, leaf by ca         caBundle is ca
@@ -83,5 +83,5 @@ void webhook_plan(struct arena *arena, const struct webhook_now *now, struct web
 // The Secret's content after a step that writes it. `out` is the caller's.
 bool webhook_keys_make(const struct webhook_now *now, enum webhook_step step, struct random *random,
                        struct webhook_keys *out, struct error *err);
-// Is there a leaf with its key that a door can serve?
+// Is there a leaf with its key that a frontend can serve?
 bool webhook_keys_serve(const struct webhook_keys *keys);

@@ -73,7 +73,7 @@ struct webhook_keeper {
     bool is_waiting; // the watch has not shown the last write yet, or a failure rests
     int64_t retry_ms;
     struct loop_timer timer;
-    bool is_used; // the door has a pair
+    bool is_used; // the frontend has a pair
     struct error fault;
 };
 
@@ -98,11 +98,11 @@ static void serve(struct webhook_keeper *keeper)
         return;
     if (!keeper->options.use(keeper->options.context, text_of(leaf->certificate_pem), leaf->key_pem,
                              &err)) {
-        fail(keeper, "certificate of the admission door is left aside", &err);
+        fail(keeper, "certificate of the admission webhook is left aside", &err);
         return;
     }
     keeper->is_used = true;
-    log_line(keeper->options.log, LOG_INFO, "certificate of the admission door is in use",
+    log_line(keeper->options.log, LOG_INFO, "certificate of the admission webhook is in use",
              LOG_TEXT("secret", keeper->secret_name), LOG_END);
 }
 
@@ -123,7 +123,7 @@ static void tell_stranger(struct webhook_keeper *keeper)
         "Secret %s/%s is somebody else's and stays as it is: rename or remove it, or give its "
         "certificate with --webhook-cert-dir",
         keeper->namespace_, keeper->secret_name);
-    fail(keeper, "certificates of the admission door cannot be kept", &err);
+    fail(keeper, "certificates of the admission webhook cannot be kept", &err);
 }
 
 static void take_secret(struct webhook_keeper *keeper, const struct value *tree)
@@ -234,7 +234,7 @@ static void written(void *context, const struct api_reply *reply)
         keeper->retry_ms = keeper->retry_ms ? 2 * keeper->retry_ms : RETRY_MIN_MS;
         if (keeper->retry_ms > RETRY_MAX_MS)
             keeper->retry_ms = RETRY_MAX_MS;
-        fail(keeper, "certificates of the admission door could not be written", &reply->error);
+        fail(keeper, "certificates of the admission webhook could not be written", &reply->error);
     }
     // The watch may have shown it before the reply came.
     if (keeper->is_waiting)
@@ -278,7 +278,7 @@ static void write_keys(struct webhook_keeper *keeper, const struct webhook_now *
     struct error err = {0};
     struct webhook_keys keys;
     if (!webhook_keys_make(now, keeper->step, keeper->options.world->random, &keys, &err)) {
-        fail(keeper, "certificates of the admission door could not be made", &err);
+        fail(keeper, "certificates of the admission webhook could not be made", &err);
         wait_ms(keeper, RETRY_MAX_MS);
         return;
     }
@@ -329,7 +329,7 @@ static void act(struct webhook_keeper *keeper, const struct webhook_now *now,
 {
     keeper->step = plan->step;
     log_line(keeper->options.log, plan->step == WEBHOOK_REPAIR_BUNDLE ? LOG_WARN : LOG_INFO,
-             "certificates of the admission door", LOG_TEXT("why", plan->why), LOG_END);
+             "certificates of the admission webhook", LOG_TEXT("why", plan->why), LOG_END);
     if (plan->bundle && (plan->step == WEBHOOK_SET_BUNDLE || plan->step == WEBHOOK_REPAIR_BUNDLE))
         write_bundle(keeper, plan->bundle);
     else

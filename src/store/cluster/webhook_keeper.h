@@ -10,11 +10,11 @@
 #include "store/cluster/watch.h"
 #include "store/store.h"
 
-// Keeps the certificates of the admission door that we make ourselves: watches the Secret and the
-// webhook configuration by name, hands each new pair to the door, on every replica, and, where it
-// leads, carries out what webhook_plan says, a write at a time. A Secret is made if absent, else
-// patched at the version that was seen; caBundle is patched if it is what was seen. Who comes too
-// late waits for the watch.
+// Keeps the certificates of the admission webhook that we make ourselves: watches the Secret and
+// the webhook configuration by name, hands each new pair to the frontend, on every replica, and,
+// where it leads, carries out what webhook_plan says, a write at a time. A Secret is made if
+// absent, else patched at the version that was seen; caBundle is patched if it is what was seen.
+// Who comes too late waits for the watch.
 
 struct webhook_keeper;
 struct webhook_keeper_options {

@@ -4,7 +4,7 @@
 #include "base/value.h"
 #include "store/cluster/webhook_cert.h"
 
-// The two API objects around the certificates of the admission door: the Secret and the
+// The two API objects around the certificates of the admission webhook: the Secret and the
 // ValidatingWebhookConfiguration, read from and written as JSON.
 
 // A field that is missing or no base64 is left out: the plan mends it. `out` is the caller's.
@@ -18,7 +18,8 @@ void webhook_keys_write_new(struct buffer *out, const char *namespace_, const ch
 void webhook_keys_write_patch(struct buffer *out, const char *version,
                               const struct webhook_keys *keys);
 
-// Where our door is reached. A webhook of a configuration that leads elsewhere is somebody else's.
+// Where our frontend is reached. A webhook of a configuration that leads elsewhere is somebody
+// else's.
 struct webhook_hosts {
     const char *const *items; // "signpost.dns.svc"
     size_t count;

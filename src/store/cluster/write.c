@@ -120,8 +120,8 @@ void writes_put(struct cluster *cluster, const struct store_put *put, store_done
     writes_enqueue(write);
 }
 
-static void create_child(struct cluster *cluster, const struct store_child *child, store_done *done,
-                         void *context)
+static void create_child(struct cluster *cluster, const struct store_owned_object *child,
+                         store_done *done, void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_CREATE, &child->key, done, context);
@@ -130,8 +130,8 @@ static void create_child(struct cluster *cluster, const struct store_child *chil
     writes_enqueue(write);
 }
 
-void writes_put_child(struct cluster *cluster, const struct store_child *child, store_done *done,
-                      void *context)
+void writes_put_owned_object(struct cluster *cluster, const struct store_owned_object *child,
+                             store_done *done, void *context)
 {
     if (!child->seen) {
         create_child(cluster, child, done, context);
@@ -142,8 +142,8 @@ void writes_put_child(struct cluster *cluster, const struct store_child *child, 
     writes_enqueue(write);
 }
 
-void writes_drop_child(struct cluster *cluster, const struct object *seen, store_done *done,
-                       void *context)
+void writes_drop_owned_object(struct cluster *cluster, const struct object *seen, store_done *done,
+                              void *context)
 {
     struct write *write = write_to(cluster, WRITE_DROP, seen, done, context);
     write->body = write_body_drop(seen);

@@ -88,16 +88,16 @@ static void folder_put(struct store *store, const struct store_put *put, store_d
     write_put(of(store), put, done, context);
 }
 
-static void folder_put_child(struct store *store, const struct store_child *child, store_done *done,
-                             void *context)
+static void folder_put_owned_object(struct store *store, const struct store_owned_object *child,
+                                    store_done *done, void *context)
 {
-    write_put_child(of(store), child, done, context);
+    write_put_owned_object(of(store), child, done, context);
 }
 
-static void folder_drop_child(struct store *store, const struct object *seen, store_done *done,
-                              void *context)
+static void folder_drop_owned_object(struct store *store, const struct object *seen,
+                                     store_done *done, void *context)
 {
-    write_drop_child(of(store), seen, done, context);
+    write_drop_owned_object(of(store), seen, done, context);
 }
 
 static void folder_read_pages(struct store *store, const char *label, const char *prefix,
@@ -222,8 +222,8 @@ static const struct store_ops folder_ops = {
     .patch_status = folder_patch_status,
     .remove_finalizer = folder_remove_finalizer,
     .put = folder_put,
-    .put_child = folder_put_child,
-    .drop_child = folder_drop_child,
+    .put_owned_object = folder_put_owned_object,
+    .drop_owned_object = folder_drop_owned_object,
     .read_pages = folder_read_pages,
     .put_page = folder_put_page,
     .drop_page = folder_drop_page,

@@ -186,7 +186,7 @@ static bool read_all(struct reading *reading, struct error *err)
 {
     struct folder *folder = reading->folder;
     struct pass *pass = &folder->pass;
-    if (!settle_gather(folder))
+    if (!settle_collect(folder))
         return error_set(err, FAULT_AGAIN, "SystemError", "%s", trouble_text(folder));
     tell_folders(reading);
     pass_sort(folder);

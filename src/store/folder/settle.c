@@ -228,7 +228,7 @@ static void start_work(struct folder *folder)
     loop_timer_set(folder->world.loop, &folder->work_timer, 0);
 }
 
-bool settle_gather(struct folder *folder)
+bool settle_collect(struct folder *folder)
 {
     pass_begin(folder, true);
     for (const struct stage *stage = load_stages; stage->run != pass_read; stage++)

@@ -17,7 +17,7 @@ void settle_again(struct folder *folder, uint32_t file, int64_t delay_ms);
 void settle_retry(struct folder *folder, int64_t delay_ms);
 // Without a start and at once: finds all manifests (queued for the pass) and what earlier runs
 // left.
-bool settle_gather(struct folder *folder);
+bool settle_collect(struct folder *folder);
 // All that is known is to be read again: what lies on the disk became ours to write.
 void settle_reload(struct folder *folder);
 // Looks at everything again.

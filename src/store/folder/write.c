@@ -253,8 +253,8 @@ static bool is_busy(const struct folder *folder, const struct request *request)
 }
 
 // Makes requests ready until the batch is full. How many it took.
-static size_t gather(struct folder *folder, struct request *requests, size_t count,
-                     struct buffer *lines)
+static size_t input(struct folder *folder, struct request *requests, size_t count,
+                    struct buffer *lines)
 {
     size_t taken = 0;
     for (; taken < count && taken < BATCH_REQUESTS && lines->len < BATCH_OCTETS; taken++) {
@@ -393,7 +393,7 @@ static void write_fired(void *context)
     AUTO_BUFFER lines = {0};
     lead_look(folder);
     size_t count = folder->request_count - folder->request_next;
-    size_t taken = gather(folder, folder->requests + folder->request_next, count, &lines);
+    size_t taken = input(folder, folder->requests + folder->request_next, count, &lines);
     // Answers may bring in new requests, which may move the others in memory.
     autofree struct request *batch =
         mem_copy(folder->requests + folder->request_next, taken * sizeof *batch);
@@ -593,8 +593,8 @@ static void answer_child(struct folder *folder, bool is_ok, const struct error *
     add_request(folder, request);
 }
 
-void write_put_child(struct folder *folder, const struct store_child *child, store_done *done,
-                     void *context)
+void write_put_owned_object(struct folder *folder, const struct store_owned_object *child,
+                            store_done *done, void *context)
 {
     struct error err = {0};
     const struct store_put put = {.key = child->key, .tree = child->tree};
@@ -604,8 +604,8 @@ void write_put_child(struct folder *folder, const struct store_child *child, sto
     answer_child(folder, is_ok, &err, done, context);
 }
 
-void write_drop_child(struct folder *folder, const struct object *seen, store_done *done,
-                      void *context)
+void write_drop_owned_object(struct folder *folder, const struct object *seen, store_done *done,
+                             void *context)
 {
     struct error err = {0};
     const struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};

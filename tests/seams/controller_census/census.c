@@ -37,13 +37,13 @@ static const struct receipt *receipt_of(const struct snapshot *snapshot, const c
     return snapshot_receipt(snapshot, SERVER, RECORD_TXT, TEXT(DOMAIN), text_of(subdomain));
 }
 
-static struct claim_want *claim_add(const struct snapshot *snapshot, struct verdict *out,
+static struct claim_want *claim_add(const struct snapshot *snapshot, struct decision *out,
                                     enum claim_intent intent, const char *subdomain)
 {
-    struct claim_want *want = verdict_add_claim(out, snapshot->arena);
+    struct claim_want *want = decision_add_claim(out, snapshot->arena);
     *want = (struct claim_want){
-        .lane = arena_printf(snapshot->arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
-        .book = SERVER,
+        .backend = arena_printf(snapshot->arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
+        .registry = SERVER,
         .intent = intent,
         .set = {.type = RECORD_TXT,
                 .domain = TEXT(DOMAIN),
@@ -56,7 +56,7 @@ static struct claim_want *claim_add(const struct snapshot *snapshot, struct verd
     return want;
 }
 
-static void claim_count(const struct snapshot *snapshot, struct verdict *out, int type,
+static void claim_count(const struct snapshot *snapshot, struct decision *out, int type,
                         size_t count)
 {
     const char *subdomain = subdomain_of(snapshot, type);
@@ -68,7 +68,7 @@ static void claim_count(const struct snapshot *snapshot, struct verdict *out, in
 }
 
 // What was claimed once goes, and is forgotten when it is gone.
-static void claim_nothing(const struct snapshot *snapshot, struct verdict *out, int type)
+static void claim_nothing(const struct snapshot *snapshot, struct decision *out, int type)
 {
     const char *subdomain = subdomain_of(snapshot, type);
     const struct receipt *receipt = receipt_of(snapshot, subdomain);
@@ -77,17 +77,17 @@ static void claim_nothing(const struct snapshot *snapshot, struct verdict *out, 
     claim_add(snapshot, out, CLAIM_REMOVE, subdomain);
 }
 
-static void open_lane(const struct snapshot *snapshot, struct verdict *out)
+static void open_backend(const struct snapshot *snapshot, struct decision *out)
 {
     struct arena *arena = snapshot->arena;
     struct value *config = value_make(arena, VALUE_MAP);
-    struct lane_want *lane = arena_new_of(arena, struct lane_want);
+    struct backend_want *backend = arena_new_of(arena, struct backend_want);
     struct question *question = arena_new_of(arena, struct question);
     value_set(config, TEXT("server"), value_make_text(arena, TEXT(SERVER)));
-    *lane = (struct lane_want){
+    *backend = (struct backend_want){
         .name = arena_printf(arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
         .provider = "ledger",
-        .book = SERVER,
+        .registry = SERVER,
         .config = config,
         .max_in_flight = 1,
         .retry_base_ms = SECOND_MS,
@@ -98,26 +98,26 @@ static void open_lane(const struct snapshot *snapshot, struct verdict *out)
         .learn_ms = SECOND_MS,
     };
     *question = (struct question){.name = "health", .good_for_ms = 10 * MINUTE_MS};
-    out->lane = lane;
+    out->backend = backend;
     out->question = question;
 }
 
-static void decide_gone(const struct snapshot *snapshot, struct verdict *out)
+static void decide_gone(const struct snapshot *snapshot, struct decision *out)
 {
     for (int type = 0; type <= RECORD_TYPES; type++)
         claim_nothing(snapshot, out, type);
     if (out->claim_count)
-        open_lane(snapshot, out);
+        open_backend(snapshot, out);
 }
 
-static void decide(const struct snapshot *snapshot, void *model, struct verdict *out)
+static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
     (void)model;
     if (!snapshot->subject || snapshot->subject->deleted_s) {
         decide_gone(snapshot, out);
         return;
     }
-    const struct gathered *records = &snapshot->gathers[0];
+    const struct input_objects *records = &snapshot->inputs[0];
     size_t sums[RECORD_TYPES + 1] = {0};
     size_t count = 0;
     for (size_t i = 0; i < records->count; i++) {
@@ -126,7 +126,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct verdict 
         sums[type_of(snapshot->arena, records->objects[i])]++;
         count++;
     }
-    open_lane(snapshot, out);
+    open_backend(snapshot, out);
     claim_count(snapshot, out, RECORD_TYPES, count);
     for (int type = 0; type < RECORD_TYPES; type++)
         if (sums[type])
@@ -162,15 +162,15 @@ static void want_prefix(const struct object *namespace_, struct strings *out)
                 prefix.len ? "-" : "");
 }
 
-static const struct gather gathers[] = {
-    {.kind = &dnsrecord_kind, .offers = offer_prefixes, .wants = want_prefix},
+static const struct input inputs[] = {
+    {.kind = &dnsrecord_kind, .index_keys = offer_prefixes, .lookup_keys = want_prefix},
 };
 
 extern const struct controller census_controller;
 const struct controller census_controller = {
     .name = "census",
     .kind = &namespace_kind,
-    .gathers = gathers,
-    .gather_count = COUNT_OF(gathers),
+    .inputs = inputs,
+    .input_count = COUNT_OF(inputs),
     .decide = decide,
 };

@@ -47,7 +47,7 @@ static struct {
 // ---- the ledger, watched ------------------------------------------------------------------------
 
 struct watched {
-    void *talk;
+    void *exchange;
     struct job *job;
 };
 
@@ -56,10 +56,10 @@ static const struct provider *ledger(void)
     return provider_find("ledger");
 }
 
-static void *spy_begin(void *seat, struct job *job)
+static void *spy_begin(void *session, struct job *job)
 {
     struct watched *watched = mem_new_of(struct watched);
-    *watched = (struct watched){ledger()->begin(seat, job), job};
+    *watched = (struct watched){ledger()->begin(session, job), job};
     return watched;
 }
 
@@ -81,7 +81,7 @@ static void log_job(const struct job *job)
 static enum ask_kind spy_ask(void *at, const struct moment *moment, struct ask *out)
 {
     const struct watched *watched = at;
-    enum ask_kind kind = ledger()->ask(watched->talk, moment, out);
+    enum ask_kind kind = ledger()->ask(watched->exchange, moment, out);
     if (kind == ASK_DONE)
         log_job(watched->job);
     return kind;
@@ -90,13 +90,13 @@ static enum ask_kind spy_ask(void *at, const struct moment *moment, struct ask *
 static void spy_hear(void *at, const struct moment *moment, const struct heard *heard)
 {
     const struct watched *watched = at;
-    ledger()->hear(watched->talk, moment, heard);
+    ledger()->hear(watched->exchange, moment, heard);
 }
 
 static void spy_end(void *at)
 {
     struct watched *watched = at;
-    ledger()->end(watched->talk);
+    ledger()->end(watched->exchange);
     free(watched);
 }
 

@@ -7,20 +7,20 @@
 
 enum { CHANGES_MAX = 8, LINES_OCTETS_MAX = 64 * 1024, SERIES_MAX = 16, TIMEOUT_MS = 10000 };
 
-struct ledger_seat {
+struct ledger_session {
     char *url; // of the series
     char series[SERIES_MAX + 1];
     struct buffer lines;
     uint64_t count;
 };
 
-struct ledger_talk {
-    struct ledger_seat *seat;
+struct ledger_exchange {
+    struct ledger_session *session;
     struct job *job;
     struct error error; // of the exchange
 };
 
-static bool ledger_open(const struct seat_setup *setup, void **out, struct error *err)
+static bool ledger_open(const struct session_setup *setup, void **out, struct error *err)
 {
     struct text server = value_text_at(setup->config, "server");
     if (!server.len)
@@ -28,18 +28,18 @@ static bool ledger_open(const struct seat_setup *setup, void **out, struct error
                          "a ledger needs the URL of its server: set server");
     AUTO_BUFFER url = {0};
     buffer_printf(&url, "%.*s/series", TEXT_ARGS(server));
-    struct ledger_seat *seat = mem_new_of(struct ledger_seat);
-    seat->url = buffer_steal(&url);
-    *out = seat;
+    struct ledger_session *session = mem_new_of(struct ledger_session);
+    session->url = buffer_steal(&url);
+    *out = session;
     return true;
 }
 
 static void ledger_close(void *at)
 {
-    struct ledger_seat *seat = at;
-    buffer_done(&seat->lines);
-    free(seat->url);
-    free(seat);
+    struct ledger_session *session = at;
+    buffer_done(&session->lines);
+    free(session->url);
+    free(session);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -76,10 +76,10 @@ static void lines_trim(struct buffer *lines)
     buffer_drop_front(lines, (size_t)(end + 1 - lines->at));
 }
 
-static void ledger_write(struct ledger_seat *seat, const struct change *change)
+static void ledger_write(struct ledger_session *session, const struct change *change)
 {
-    struct buffer *lines = &seat->lines;
-    buffer_printf(lines, "%s%llu %s %s ", seat->series, (unsigned long long)++seat->count,
+    struct buffer *lines = &session->lines;
+    buffer_printf(lines, "%s%llu %s %s ", session->series, (unsigned long long)++session->count,
                   change->op == CHANGE_SET ? "set" : "remove", record_type_name(change->set.type));
     line_add_name(lines, &change->set);
     if (change->op == CHANGE_SET)
@@ -91,10 +91,10 @@ static void ledger_write(struct ledger_seat *seat, const struct change *change)
 static void ledger_fingerprint(const void *at, const struct record_set *set,
                                uint8_t out[FINGERPRINT_OCTETS])
 {
-    const struct ledger_seat *seat = at;
+    const struct ledger_session *session = at;
     uint8_t full[DIGEST_MAX];
     AUTO_BUFFER content = {0};
-    buffer_add_text(&content, seat->series);
+    buffer_add_text(&content, session->series);
     line_add_content(&content, set);
     digest_of(DIGEST_SHA256, buffer_text(&content), full);
     memcpy(out, full, FINGERPRINT_OCTETS);
@@ -102,12 +102,12 @@ static void ledger_fingerprint(const void *at, const struct record_set *set,
 
 // ---- talk ---------------------------------------------------------------------------------------
 
-static void *ledger_begin(void *seat, struct job *job)
+static void *ledger_begin(void *session, struct job *job)
 {
-    struct ledger_talk *talk = mem_new_of(struct ledger_talk);
-    talk->seat = seat;
-    talk->job = job;
-    return talk;
+    struct ledger_exchange *exchange = mem_new_of(struct ledger_exchange);
+    exchange->session = session;
+    exchange->job = job;
+    return exchange;
 }
 
 static const struct error *job_error(struct job *job, const struct error *error)
@@ -125,76 +125,76 @@ static void job_fail(struct job *job, const struct error *error)
         job->changes[i].outcome.error = copy;
 }
 
-static void write_changes(struct ledger_talk *talk)
+static void write_changes(struct ledger_exchange *exchange)
 {
     struct error unread;
     error_set(&unread, FAULT_SPEC, "", "a ledger can't be read");
-    for (size_t i = 0; i < talk->job->change_count; i++) {
-        struct change *change = &talk->job->changes[i];
+    for (size_t i = 0; i < exchange->job->change_count; i++) {
+        struct change *change = &exchange->job->changes[i];
         change->outcome.is_done = change->op != CHANGE_READ;
         if (change->outcome.is_done)
-            ledger_write(talk->seat, change);
+            ledger_write(exchange->session, change);
         else
-            change->outcome.error = job_error(talk->job, &unread);
+            change->outcome.error = job_error(exchange->job, &unread);
     }
 }
 
-static void tell_health(struct ledger_talk *talk)
+static void tell_health(struct ledger_exchange *exchange)
 {
-    struct arena *arena = talk->job->arena;
-    const struct buffer *lines = &talk->seat->lines;
+    struct arena *arena = exchange->job->arena;
+    const struct buffer *lines = &exchange->session->lines;
     struct value *answer = value_make(arena, VALUE_MAP);
     const char *copy = arena_copy(arena, buffer_text(lines).at, lines->len);
     value_set(answer, TEXT("status"), value_make_text(arena, TEXT("healthy")));
     value_set(answer, TEXT("lines"), value_make_text(arena, text_of(copy)));
-    talk->job->health.is_done = true;
-    talk->job->answer = answer;
+    exchange->job->health.is_done = true;
+    exchange->job->answer = answer;
 }
 
 static enum ask_kind ledger_ask(void *at, const struct moment *moment, struct ask *out)
 {
-    struct ledger_talk *talk = at;
+    struct ledger_exchange *exchange = at;
     (void)moment;
-    if (talk->error.fault != FAULT_NONE)
+    if (exchange->error.fault != FAULT_NONE)
         return ASK_DONE;
-    if (!*talk->seat->series) {
+    if (!*exchange->session->series) {
         out->http = (struct http_request){
-            .method = "GET", .url = talk->seat->url, .timeout_ms = TIMEOUT_MS};
+            .method = "GET", .url = exchange->session->url, .timeout_ms = TIMEOUT_MS};
         return ASK_HTTP;
     }
-    if (talk->job->kind == JOB_HEALTH)
-        tell_health(talk);
+    if (exchange->job->kind == JOB_HEALTH)
+        tell_health(exchange);
     else
-        write_changes(talk);
+        write_changes(exchange);
     return ASK_DONE;
 }
 
-static bool learn_series(struct ledger_talk *talk, const struct http_reply *reply,
+static bool learn_series(struct ledger_exchange *exchange, const struct http_reply *reply,
                          struct error *err)
 {
     if (reply->failure != HTTP_OK) {
         *err = reply->error;
         return false;
     }
-    struct arena *arena = talk->job->arena;
+    struct arena *arena = exchange->job->arena;
     const struct value *body = value_read_json(arena, reply->body, &value_reply_limits, NULL);
     struct text series = value_text_at(body, "series");
     if (reply->status != 200 || !series.len || series.len > SERIES_MAX)
         return error_set(err, FAULT_AGAIN, "ServerError",
-                         "%s answered %d without a series of 1 to %d octets", talk->seat->url,
-                         reply->status, SERIES_MAX);
-    text_clean_into(talk->seat->series, sizeof talk->seat->series, series);
+                         "%s answered %d without a series of 1 to %d octets",
+                         exchange->session->url, reply->status, SERIES_MAX);
+    text_clean_into(exchange->session->series, sizeof exchange->session->series, series);
     return true;
 }
 
 static void ledger_hear(void *at, const struct moment *moment, const struct heard *heard)
 {
-    struct ledger_talk *talk = at;
+    struct ledger_exchange *exchange = at;
     (void)moment;
-    if (learn_series(talk, heard->http, &talk->error))
+    if (learn_series(exchange, heard->http, &exchange->error))
         return;
-    talk->job->is_transport_failure = heard->http->failure != HTTP_OK;
-    job_fail(talk->job, &talk->error);
+    exchange->job->is_transport_failure = heard->http->failure != HTTP_OK;
+    job_fail(exchange->job, &exchange->error);
 }
 
 extern const struct provider ledger_provider;

@@ -14,7 +14,7 @@
 #define URL "http://ledger.test"
 
 struct bench {
-    void *seat;
+    void *session;
     struct arena *arena;
     struct http_reply reply; // to whoever asks for the series
     size_t exchanges;
@@ -26,16 +26,16 @@ static int set_up(void **state)
     bench->arena = arena_new();
     struct value *config = value_make(bench->arena, VALUE_MAP);
     value_set(config, TEXT("server"), value_make_text(bench->arena, TEXT(URL)));
-    const struct seat_setup setup = {.config = config};
+    const struct session_setup setup = {.config = config};
     bench->reply = (struct http_reply){.status = 200, .body = TEXT("{\"series\":\"A\"}")};
     *state = bench;
-    return provider_find("ledger")->open(&setup, &bench->seat, NULL) ? 0 : -1;
+    return provider_find("ledger")->open(&setup, &bench->session, NULL) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    provider_find("ledger")->close(bench->seat);
+    provider_find("ledger")->close(bench->session);
     arena_free(bench->arena);
     free(bench);
     return 0;
@@ -47,14 +47,14 @@ static void run(struct bench *bench, struct job *job)
     const struct moment moment = {0};
     struct ask ask = {0};
     job->arena = bench->arena;
-    void *talk = ledger->begin(bench->seat, job);
-    while (ledger->ask(talk, &moment, &ask) != ASK_DONE) {
+    void *exchange = ledger->begin(bench->session, job);
+    while (ledger->ask(exchange, &moment, &ask) != ASK_DONE) {
         assert_string_equal(ask.http.method, "GET");
         assert_string_equal(ask.http.url, URL "/series");
         bench->exchanges++;
-        ledger->hear(talk, &moment, &(struct heard){.kind = ASK_HTTP, .http = &bench->reply});
+        ledger->hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &bench->reply});
     }
-    ledger->end(talk);
+    ledger->end(exchange);
 }
 
 static const char *lines(struct bench *bench)
@@ -167,12 +167,12 @@ static void the_fingerprint_has_content_and_series(void **state)
     uint8_t unlearned[FINGERPRINT_OCTETS], learned[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS],
         other[FINGERPRINT_OCTETS];
     struct record_set set = www();
-    provider_find("ledger")->fingerprint(bench->seat, &set, unlearned);
+    provider_find("ledger")->fingerprint(bench->session, &set, unlearned);
     lines(bench);
-    provider_find("ledger")->fingerprint(bench->seat, &set, learned);
-    provider_find("ledger")->fingerprint(bench->seat, &set, same);
+    provider_find("ledger")->fingerprint(bench->session, &set, learned);
+    provider_find("ledger")->fingerprint(bench->session, &set, same);
     set.ttl_s = 60;
-    provider_find("ledger")->fingerprint(bench->seat, &set, other);
+    provider_find("ledger")->fingerprint(bench->session, &set, other);
     assert_memory_not_equal(unlearned, learned, 8);
     assert_memory_equal(learned, same, 8);
     assert_memory_not_equal(learned, other, 8);
@@ -182,9 +182,9 @@ static void a_ledger_without_server_is_refused(void **state)
 {
     (void)state;
     struct error err;
-    void *seat = NULL;
-    const struct seat_setup setup = {0};
-    assert_false(provider_find("ledger")->open(&setup, &seat, &err));
+    void *session = NULL;
+    const struct session_setup setup = {0};
+    assert_false(provider_find("ledger")->open(&setup, &session, &err));
     assert_int_equal(err.fault, FAULT_SPEC);
     assert_string_equal(err.reason, "InvalidConfiguration");
 }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "commands/proposal.h"
+#include "commands/setup.h"
+
+// A dry run from beginning to end: reads the store, takes all turns, and gathers what would be
+// sent. Nothing is written, no lock or lease is taken, no backend is talked to unless that is
+// wanted.
+
+struct dry_run {
+    struct setup *setup;
+    int64_t timeout_ms; // until all is read
+    // In a cluster, controllers that may not read what they need are left out, and told so on
+    // stderr. Not set: then there is no dry run.
+    bool takes_part;
+    // The zones that would be served are part of it, with the zones configuration as it is here;
+    // NULL behind that: it is not known. NULL: they are not.
+    const struct zones_config *const *zones_config;
+    // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
+    // told.
+    void (*health)(void *context, const char *class_name, const struct outcome *outcome);
+    // All pages of ledgers of Pi-holes. May be NULL, as may the next.
+    void (*pages)(void *context, const struct store_page *pages, size_t count);
+    // Of all that was read, in the end.
+    void (*look)(void *context, const struct cache *cache);
+    void *context;
+    bool is_part;            // set: controllers were left out
+    const char *owner_id;    // set: as the store has it, or NULL
+    const char *owner_fault; // set: why it cannot be known, or NULL
+};
+// Fills the proposal and closes it. False: not all could be read; err says what and why.
+bool run_dry(struct dry_run *dry_run, struct proposal *out, struct error *err);
+// The same, with no look at any Pi-hole.
+bool run_dry_without_piholes(struct dry_run *dry_run, struct proposal *out, struct error *err);

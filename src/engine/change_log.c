@@ -1,0 +1,204 @@
+#include <string.h>
+
+#include "engine/state.h"
+
+enum { FAILURES_TOLD = 20 }; // of an exchange, each with a line of its own
+
+static const char *backend_word(const struct change_messages *words, const struct backend *backend)
+{
+    size_t len = strlen(words->prefix);
+    return strncmp(backend->name, words->prefix, len) ? backend->name : backend->name + len;
+}
+
+static const char *join_values(struct arena *arena, const struct record_set *set)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < set->value_count; i++)
+        buffer_printf(&out, "%s%.*s", i ? "," : "", TEXT_ARGS(set->values[i]));
+    return arena_copy_text(arena, buffer_text(&out).at);
+}
+
+static const char *name_of(struct arena *arena, const struct record_set *set)
+{
+    if (text_is(set->subdomain, "@"))
+        return arena_printf(arena, "%.*s", TEXT_ARGS(set->domain));
+    return arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(set->subdomain), TEXT_ARGS(set->domain));
+}
+
+static struct log_attr values_attr(struct arena *arena, const struct change_messages *words,
+                                   const char *prefix, const struct record_set *set)
+{
+    bool is_address = set->type == RECORD_A || set->type == RECORD_AAAA;
+    const char *key = is_address ? words->address : words->target;
+    return LOG_TEXT(arena_printf(arena, "%s%s", prefix, key), join_values(arena, set));
+}
+
+static const char *object_text(struct arena *arena, const struct object *object)
+{
+    if (!object)
+        return "";
+    struct text namespace_ = object_namespace(object);
+    struct text name = object_name(object);
+    return arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
+}
+
+// Somebody else's word counts: what was ours there has gone.
+static bool has_given_way(const struct change *change)
+{
+    const struct outcome *outcome = &change->outcome;
+    return change->op == CHANGE_SET && outcome->replaced && (outcome->is_foreign || outcome->error);
+}
+
+static const char *message_of(const struct change_messages *words, const struct change *change)
+{
+    if (change->op == CHANGE_REMOVE || has_given_way(change))
+        return words->deleted;
+    return change->outcome.replaced ? words->updated : words->created;
+}
+
+static bool is_quiet(const struct change *change)
+{
+    const struct outcome *outcome = &change->outcome;
+    return change->op == CHANGE_READ || outcome->is_unchanged ||
+           (outcome->is_foreign && !outcome->replaced) ||
+           (change->op == CHANGE_REMOVE && outcome->was_absent);
+}
+
+static void tell_done(const struct backend *backend, const struct change_messages *words,
+                      const struct object *object, const struct change *change)
+{
+    struct arena *arena = arena_new();
+    const struct record_set *set = &change->set;
+    const struct record_set *before = change->outcome.replaced;
+    bool is_set = change->op == CHANGE_SET && !has_given_way(change);
+    struct log_attr attrs[7];
+    size_t count = 0;
+    attrs[count++] = LOG_TEXT(words->object, object_text(arena, object));
+    attrs[count++] = LOG_TEXT(words->name, name_of(arena, set));
+    if (is_set && before)
+        attrs[count++] = values_attr(arena, words, words->before, before);
+    if (is_set)
+        attrs[count++] = values_attr(arena, words, before ? words->after : "", set);
+    attrs[count++] = LOG_TEXT(words->backend, backend_word(words, backend));
+    if (change->outcome.error)
+        attrs[count++] = LOG_TEXT("reason", change->outcome.error->reason);
+    attrs[count] = LOG_END;
+    log_attrs(backend->engine->log, LOG_INFO, message_of(words, change), attrs);
+    arena_free(arena);
+}
+
+static void tell_failed(const struct backend *backend, const struct change_messages *words,
+                        const struct object *object, const struct change *change)
+{
+    static const char *const operations[] = {
+        [CHANGE_SET] = "set", [CHANGE_REMOVE] = "remove", [CHANGE_READ] = "read"};
+    struct arena *arena = arena_new();
+    log_line(backend->engine->log, LOG_ERROR, words->failed,
+             LOG_TEXT(words->object, object_text(arena, object)),
+             LOG_TEXT(words->name, name_of(arena, &change->set)),
+             LOG_TEXT("operation", operations[change->op]),
+             LOG_TEXT("error", change->outcome.error->text),
+             LOG_TEXT(words->backend, backend_word(words, backend)), LOG_END);
+    arena_free(arena);
+}
+
+void change_log_change(const struct backend *backend, const struct controller *controller,
+                       const struct object *object, const struct change *change, size_t *failures)
+{
+    const struct change_messages *words = controller ? controller->words : NULL;
+    if (!words || is_quiet(change))
+        return;
+    if (change->outcome.is_done || has_given_way(change))
+        tell_done(backend, words, object, change);
+    else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT &&
+             (*failures)++ < FAILURES_TOLD)
+        tell_failed(backend, words, object, change);
+}
+
+void change_log_unread(const struct backend *backend, size_t count)
+{
+    log_line(backend->engine->log, LOG_WARN,
+             "records are kept although nothing wants them: what could want them may not be read",
+             LOG_TEXT("backend", backend->name), LOG_INT("kept", (int64_t)count), LOG_END);
+}
+
+static const struct change_messages *words_of(const struct backend *backend)
+{
+    if (backend->controller == NO_CONTROLLER)
+        return NULL;
+    return backend->engine->controllers[backend->controller].controller->words;
+}
+
+static struct log_attr backend_attr(const struct backend *backend)
+{
+    const struct change_messages *words = words_of(backend);
+    return words ? LOG_TEXT(words->backend, backend_word(words, backend))
+                 : LOG_TEXT("backend", backend->name);
+}
+
+// It concerns no object, but whoever runs us.
+static void note(const struct backend *backend, const char *reason, const char *text)
+{
+    AUTO_BUFFER whole = {0};
+    struct store *store = backend->engine->options.store;
+    if (!store || !backend->engine->is_leading)
+        return;
+    buffer_printf(&whole, "%s: %s", backend->name, text);
+    store_note(store, &(struct store_note){.is_warning = true,
+                                           .reason = reason,
+                                           .action = backend->name,
+                                           .text = whole.at});
+}
+
+void change_log_progress(const struct backend *backend, const struct job *job)
+{
+    log_line(backend->engine->log, LOG_INFO, "records are written one by one",
+             backend_attr(backend), LOG_INT("done", (int64_t)job->writes.done),
+             LOG_INT("open", (int64_t)job->writes.open), LOG_END);
+}
+
+void change_log_guarded(const struct backend *backend)
+{
+    log_line(backend->engine->log, LOG_WARN,
+             "records are kept although nothing wants them any more: they are too many to go at "
+             "once. signpost plan lists them, signpost plan approve lets them go",
+             LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("backend", backend->name),
+             LOG_INT("held", (int64_t)hold_count(backend->hold)),
+             LOG_INT("owned", (int64_t)backend->owned), LOG_END);
+    note(backend, event_reason_name(EVENT_GUARD_TRIPPED),
+         "records are kept although nothing wants them any more, as they are too many to go at "
+         "once; `signpost status` names the plan that asks whether they may");
+}
+
+void change_log_approved(const struct backend *backend)
+{
+    log_line(backend->engine->log, LOG_INFO, "records that were kept go: a person approved it",
+             backend_attr(backend), LOG_TEXT("checksum", backend->view.held), LOG_END);
+}
+
+void change_log_failures(const struct backend *backend, size_t failures)
+{
+    const struct change_messages *words = words_of(backend);
+    if (!words || failures <= FAILURES_TOLD)
+        return;
+    log_line(backend->engine->log, LOG_ERROR, words->failed, backend_attr(backend),
+             LOG_TEXT("error", "more records failed in the same exchange, not shown one by one"),
+             LOG_INT("count", (int64_t)failures - FAILURES_TOLD), LOG_END);
+}
+
+void change_log_stall(const struct backend *backend, const struct error *error)
+{
+    log_line(backend->engine->log, LOG_INFO, "the backend is waited for", backend_attr(backend),
+             LOG_TEXT("error", error->text), LOG_END);
+}
+
+void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
+                        bool is_news)
+{
+    const struct change_messages *words = words_of(backend);
+    log_line(backend->engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
+             backend_attr(backend), LOG_TEXT("error", error->text), LOG_INT("count", count),
+             LOG_END);
+    if (is_news)
+        note(backend, error->reason, error->text);
+}

@@ -1,0 +1,583 @@
+#include "engine/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/must.h"
+#include "store/cache.h"
+
+// ---- strings ------------------------------------------------------------------------------------
+
+void strings_add(struct strings *strings, const char *format, ...)
+{
+    va_list args;
+    char octets[600];
+    va_start(args, format);
+    vsnprintf(octets, sizeof octets, format, args);
+    va_end(args);
+    if (strings->count == strings->capacity) {
+        size_t capacity = strings->capacity ? 2 * strings->capacity : 4;
+        const char **items = arena_new_array(strings->arena, const char *, capacity);
+        if (strings->count)
+            memcpy(items, strings->items, strings->count * sizeof *items);
+        strings->items = items;
+        strings->capacity = capacity;
+    }
+    strings->items[strings->count++] = arena_copy_text(strings->arena, octets);
+}
+
+static bool strings_has(const struct strings *strings, const char *text)
+{
+    for (size_t i = 0; i < strings->count; i++)
+        if (!strcmp(strings->items[i], text))
+            return true;
+    return false;
+}
+
+// What an object offers in an input: by its index function, or its identity.
+static struct strings offers_of(struct engine *engine, const struct input *input,
+                                const struct object *object)
+{
+    struct strings out = {.arena = engine->arena};
+    struct text namespace_ = object_namespace(object);
+    if (input->index_keys)
+        input->index_keys(object, &out);
+    else if (namespace_.len)
+        strings_add(&out, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(object_name(object)));
+    else
+        strings_add(&out, "%.*s", TEXT_ARGS(object_name(object)));
+    return out;
+}
+
+static struct strings wants_of(struct arena *arena,
+                               void (*wants)(const struct object *, struct strings *),
+                               const struct object *object)
+{
+    struct strings out = {.arena = arena};
+    if (object)
+        wants(object, &out);
+    return out;
+}
+
+// ---- joins --------------------------------------------------------------------------------------
+
+static bool value_matches(const void *context, uint32_t id, const void *wanted)
+{
+    const struct join *join = context;
+    return !strcmp(join->values[id].text, wanted);
+}
+
+static uint64_t value_hash_of(const void *context, uint32_t id)
+{
+    const struct join *join = context;
+    return hash_octets(join->values[id].text, strlen(join->values[id].text));
+}
+
+static const struct table_ops join_table_ops = {value_matches, value_hash_of};
+
+static struct join_value *join_find(struct join *join, const char *text)
+{
+    join->by_text.ops = &join_table_ops;
+    join->by_text.context = join;
+    uint32_t id = table_find(&join->by_text, hash_octets(text, strlen(text)), text);
+    return id == TABLE_NONE ? NULL : &join->values[id];
+}
+
+static uint32_t value_slot(struct join *join)
+{
+    uint32_t id = join->first_free;
+    mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
+    must(join->values);
+    if (!id)
+        return (uint32_t)join->value_count++;
+    join->first_free = join->values[id - 1].next_free;
+    return id - 1;
+}
+
+static struct join_value *join_get(struct join *join, const char *text)
+{
+    struct join_value *found = join_find(join, text);
+    if (found)
+        return found;
+    uint32_t id = value_slot(join);
+    struct join_value *value = &join->values[id];
+    *value = (struct join_value){.text = mem_copy_text(text)};
+    table_add(&join->by_text, hash_octets(text, strlen(text)), id);
+    return value;
+}
+
+static void join_forget(struct join *join, struct join_value *value)
+{
+    uint32_t id = (uint32_t)(value - join->values);
+    must(!value->offer_count && !value->key_count);
+    table_remove(&join->by_text, value_hash_of(join, id), id);
+    free(value->offers);
+    free(value->keys);
+    free(value->text);
+    *value = (struct join_value){.next_free = join->first_free};
+    join->first_free = id + 1;
+}
+
+void join_done(struct join *join)
+{
+    for (size_t i = 0; i < join->value_count; i++) {
+        for (size_t j = 0; j < join->values[i].offer_count; j++)
+            object_unref(join->values[i].offers[j]);
+        free(join->values[i].offers);
+        free(join->values[i].keys);
+        free(join->values[i].text);
+    }
+    free(join->values);
+    table_done(&join->by_text);
+    *join = (struct join){0};
+}
+
+// What a string of an input by identity names.
+static struct object_ref_key identity_of(const struct kind *kind, const char *wanted)
+{
+    struct object_ref_key key = {.kind = kind, .namespace_ = TEXT(""), .name = text_of(wanted)};
+    if (kind->is_namespaced)
+        text_cut(&key.name, '/', &key.namespace_);
+    return key;
+}
+
+// By identity: the store is told of the first that wants an object, and of the last.
+static void tell_want(struct engine *engine, const struct input *input, const char *text,
+                      bool is_wanted)
+{
+    if (!input || input->index_keys)
+        return;
+    struct object_ref_key key = identity_of(input->kind, text);
+    if (key.name.at)
+        store_want(engine->options.store, &key, is_wanted);
+}
+
+typedef void wants_call(const struct object *subject, struct strings *out);
+
+// A key whose object is about to be replaced, by NULL: to go. NO_ID: none.
+struct changing {
+    uint32_t key;
+    const struct object *object;
+};
+
+static const struct changing nobody = {NO_ID, NULL};
+
+static const struct object *wanting(const struct engine *engine, uint32_t id,
+                                    const struct changing *changing)
+{
+    return id == changing->key ? changing->object : key_subject(&engine->keys[id]);
+}
+
+// Drops hints of keys that ceased to want this value, and doubles.
+static void join_sweep(struct engine *engine, struct join_value *value, size_t controller,
+                       wants_call *wants, const struct changing *changing)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < value->key_count; i++) {
+        const struct object *object = wanting(engine, value->keys[i], changing);
+        if (!object || engine->keys[value->keys[i]].controller != controller)
+            continue;
+        arena_reset(engine->scratch);
+        struct strings now = wants_of(engine->scratch, wants, object);
+        bool is_double = false;
+        for (size_t j = 0; j < kept && !is_double && kept < 64; j++)
+            is_double = value->keys[j] == value->keys[i];
+        if (!is_double && strings_has(&now, value->text))
+            value->keys[kept++] = value->keys[i];
+    }
+    value->key_count = kept;
+    value->live = kept;
+}
+
+// Where a string is wanted: an input of a controller, or its backends (input NULL).
+struct place {
+    struct join *join;
+    size_t controller;
+    const struct input *input;
+    wants_call *wants;
+};
+
+// A value that nobody seems to want or offer is looked at closely, and goes.
+static void join_tidy(struct engine *engine, const struct place *place, struct join_value *value,
+                      const struct changing *changing)
+{
+    if (value->live || value->offer_count)
+        return;
+    join_sweep(engine, value, place->controller, place->wants, changing);
+    if (value->key_count)
+        return;
+    tell_want(engine, place->input, value->text, false);
+    join_forget(place->join, value);
+}
+
+static void drop_wants(struct engine *engine, const struct place *place,
+                       const struct strings *before, const struct strings *after,
+                       const struct changing *changing)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        struct join_value *value = join_find(place->join, before->items[i]);
+        if (!value || strings_has(after, before->items[i]))
+            continue;
+        value->live -= value->live > 0;
+        if (value->key_count == 1 && value->keys[0] == changing->key)
+            value->key_count = 0;
+        join_tidy(engine, place, value, changing);
+    }
+}
+
+static void add_want(struct engine *engine, const struct place *place, const char *text,
+                     const struct changing *changing)
+{
+    bool is_first = !join_find(place->join, text);
+    struct join_value *value = join_get(place->join, text);
+    if (value->key_count > 2 * value->live + 16)
+        join_sweep(engine, value, place->controller, place->wants, changing);
+    mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
+    value->keys[value->key_count++] = changing->key;
+    value->live++;
+    if (is_first)
+        tell_want(engine, place->input, text, true);
+}
+
+static void join_index(struct engine *engine, const struct place *place, uint32_t id,
+                       const struct object *old, const struct object *new_)
+{
+    const struct changing changing = {id, new_};
+    struct strings before = wants_of(engine->arena, place->wants, old);
+    struct strings after = wants_of(engine->arena, place->wants, new_);
+    drop_wants(engine, place, &before, &after, &changing);
+    for (size_t i = 0; i < after.count; i++)
+        if (!strings_has(&before, after.items[i]))
+            add_want(engine, place, after.items[i], &changing);
+}
+
+void input_index_key(struct engine *engine, uint32_t id, const struct object *old,
+                     const struct object *new_)
+{
+    size_t at = engine->keys[id].controller;
+    struct controller_state *state = &engine->controllers[at];
+    const struct controller *controller = state->controller;
+    for (size_t i = 0; i < controller->input_count; i++) {
+        const struct input *input = &controller->inputs[i];
+        join_index(engine, &(struct place){&state->joins[i], at, input, input->lookup_keys}, id,
+                   old, new_);
+    }
+    if (controller->backends)
+        join_index(
+            engine,
+            &(struct place){&state->backend_join, at, NULL, controller->backends->lookup_keys}, id,
+            old, new_);
+}
+
+static void offer_remove(struct join_value *value, const struct object *object)
+{
+    for (size_t i = 0; i < value->offer_count; i++) {
+        if (value->offers[i] != object)
+            continue;
+        object_unref(object);
+        value->offers[i] = value->offers[--value->offer_count];
+        return;
+    }
+}
+
+static void join_index_key(struct engine *engine, const struct place *place,
+                           const struct object *old, const struct object *new_)
+{
+    struct strings before = {0};
+    struct strings after = {0};
+    if (old)
+        before = offers_of(engine, place->input, old);
+    if (new_)
+        after = offers_of(engine, place->input, new_);
+    for (size_t i = 0; i < after.count; i++) {
+        struct join_value *value = join_get(place->join, after.items[i]);
+        mem_reserve(&value->offers, &value->offer_capacity, value->offer_count + 1);
+        value->offers[value->offer_count++] = object_ref(new_);
+    }
+    for (size_t i = 0; i < before.count; i++) {
+        struct join_value *value = join_find(place->join, before.items[i]);
+        if (!value)
+            continue;
+        offer_remove(value, old);
+        join_tidy(engine, place, value, &nobody);
+    }
+}
+
+void input_index_object(struct engine *engine, const struct object *old, const struct object *new_)
+{
+    const struct kind *kind = old ? old->kind : new_->kind;
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->input_count; i++) {
+            const struct input *input = &state->controller->inputs[i];
+            if (input->kind == kind && input->index_keys)
+                join_index_key(engine,
+                               &(struct place){&state->joins[i], c, input, input->lookup_keys}, old,
+                               new_);
+        }
+    }
+}
+
+// ---- waking -------------------------------------------------------------------------------------
+
+static void join_wake(struct engine *engine, struct join *join, size_t controller,
+                      wants_call *wants, const char *text)
+{
+    struct join_value *value = join_find(join, text);
+    if (!value)
+        return;
+    join_sweep(engine, value, controller, wants, &nobody);
+    for (size_t i = 0; i < value->key_count; i++) {
+        engine->keys[value->keys[i]].is_told |= engine->is_batch_open;
+        key_wake(engine, value->keys[i], QUEUE_USER);
+    }
+}
+
+static void wake_state(struct engine *engine, const struct object *object, bool is_ours_alone)
+{
+    for (size_t c = 0; object && c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->input_count; i++) {
+            const struct input *input = &state->controller->inputs[i];
+            if (input->kind != object->kind || (is_ours_alone && !input->reads_ours))
+                continue;
+            struct strings offers = offers_of(engine, input, object);
+            for (size_t j = 0; j < offers.count; j++)
+                join_wake(engine, &state->joins[i], c, input->lookup_keys, offers.items[j]);
+        }
+    }
+}
+
+void input_wake(struct engine *engine, const struct object *old, const struct object *new_,
+                bool is_ours_alone)
+{
+    wake_state(engine, old, is_ours_alone);
+    wake_state(engine, new_, is_ours_alone);
+}
+
+void input_wake_identity(struct engine *engine, const struct object_ref_key *key)
+{
+    AUTO_BUFFER text = {0};
+    if (key->kind->is_namespaced)
+        buffer_printf(&text, "%.*s/", TEXT_ARGS(key->namespace_));
+    buffer_add(&text, key->name.at, key->name.len);
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        for (size_t i = 0; i < state->controller->input_count; i++) {
+            const struct input *input = &state->controller->inputs[i];
+            if (input->kind == key->kind && !input->index_keys)
+                join_wake(engine, &state->joins[i], c, input->lookup_keys, text.at);
+        }
+    }
+}
+
+// Of a backend that stands in settings: those whose claims wait for it.
+static void wake_claimants(struct engine *engine, const struct backend *backend)
+{
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->name && !claim->is_forgotten && claim->backend == backend->number &&
+            claim->state != RECEIPT_SETTLED)
+            key_wake(engine, claim->key, QUEUE_USER);
+    }
+}
+
+void input_wake_backend(const struct backend *backend)
+{
+    if (backend->controller != NO_CONTROLLER)
+        wake_claimants(backend->engine, backend);
+    input_wake_watchers(backend);
+}
+
+void input_wake_watchers(const struct backend *backend)
+{
+    struct engine *engine = backend->engine;
+    for (size_t c = 0; c < engine->options.controller_count; c++) {
+        struct controller_state *state = &engine->controllers[c];
+        if (state->controller->backends)
+            join_wake(engine, &state->backend_join, c, state->controller->backends->lookup_keys,
+                      backend->name);
+    }
+}
+
+// ---- filling a snapshot -------------------------------------------------------------------------
+
+static bool kind_is_synced(const struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return engine->kind_synced[i];
+    return false;
+}
+
+const char *input_why_unread(const struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return engine->kind_unread[i];
+    return NULL;
+}
+
+bool input_is_synced(const struct engine *engine, const struct controller *controller)
+{
+    if (!kind_is_synced(engine, controller->kind))
+        return false;
+    for (size_t i = 0; i < controller->input_count; i++)
+        if (!kind_is_synced(engine, controller->inputs[i].kind))
+            return false;
+    return !controller->shared_model || shared_model_is_synced(engine, controller->shared_model);
+}
+
+static bool is_told(const struct store *store, const struct object_ref_key *key)
+{
+    return store_knows(store, key) || store_unreadable(store, key);
+}
+
+static bool is_each_wanted(struct engine *engine, const struct controller *controller,
+                           const struct object *subject,
+                           bool (*is_so)(const struct store *store,
+                                         const struct object_ref_key *key))
+{
+    for (size_t i = 0; i < controller->input_count; i++) {
+        const struct input *input = &controller->inputs[i];
+        if (input->index_keys)
+            continue;
+        arena_reset(engine->scratch);
+        struct strings wants = wants_of(engine->scratch, input->lookup_keys, subject);
+        for (size_t j = 0; j < wants.count; j++) {
+            struct object_ref_key key = identity_of(input->kind, wants.items[j]);
+            if (key.name.at && !is_so(engine->options.store, &key))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool input_is_told(struct engine *engine, const struct controller *controller,
+                   const struct object *subject)
+{
+    return is_each_wanted(engine, controller, subject, is_told);
+}
+
+bool input_is_known(struct engine *engine, const struct controller *controller,
+                    const struct object *subject)
+{
+    return is_each_wanted(engine, controller, subject, store_knows);
+}
+
+static int compare_age(const void *a, const void *b)
+{
+    return object_compare_age(*(const struct object *const *)a, *(const struct object *const *)b);
+}
+
+struct found {
+    struct arena *arena;
+    const struct object **items;
+    size_t count;
+    size_t capacity;
+    const char *unreadable;
+};
+
+static void found_add(struct found *found, const struct object *object)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i] == object)
+            return;
+    if (found->count == found->capacity) {
+        size_t capacity = found->capacity ? 2 * found->capacity : 4;
+        const struct object **items = arena_alloc(found->arena, capacity, sizeof *items);
+        if (found->count)
+            memcpy(items, found->items, found->count * sizeof *items);
+        found->items = items;
+        found->capacity = capacity;
+    }
+    found->items[found->count++] = object;
+}
+
+static void find_by_identity(struct engine *engine, const struct kind *kind, const char *wanted,
+                             struct found *found)
+{
+    struct object_ref_key key = identity_of(kind, wanted);
+    if (!key.name.at)
+        return;
+    const struct object *object =
+        cache_find(engine->options.store->cache, kind, key.namespace_, key.name);
+    const char *why = object ? NULL : store_unreadable(engine->options.store, &key);
+    if (object)
+        found_add(found, object);
+    if (why)
+        found->unreadable = arena_copy_text(engine->arena, why);
+}
+
+static struct input_objects input_one(struct engine *engine, struct join *join,
+                                      const struct input *input, const struct object *subject)
+{
+    struct strings wants = wants_of(engine->arena, input->lookup_keys, subject);
+    const char *unread = input_why_unread(engine, input->kind);
+    struct found found = {.arena = engine->arena};
+    found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
+    for (size_t i = 0; i < wants.count; i++) {
+        if (!input->index_keys) {
+            find_by_identity(engine, input->kind, wants.items[i], &found);
+            continue;
+        }
+        const struct join_value *value = join_find(join, wants.items[i]);
+        for (size_t j = 0; value && j < value->offer_count; j++)
+            found_add(&found, value->offers[j]);
+    }
+    if (found.count > 1)
+        qsort(found.items, found.count, sizeof(const struct object *), compare_age);
+    return (struct input_objects){found.items, found.count,
+                                  !unread && kind_is_synced(engine, input->kind), found.unreadable};
+}
+
+static void fill_backends(struct engine *engine, const struct controller *controller,
+                          const struct object *subject, struct snapshot *snapshot)
+{
+    struct strings wants = wants_of(engine->arena, controller->backends->lookup_keys, subject);
+    const struct backend_view **views = arena_alloc(engine->arena, wants.count + 1, sizeof *views);
+    for (size_t i = 0; i < wants.count; i++) {
+        const struct backend *backend = backend_find(engine, wants.items[i]);
+        views[i] = backend ? &backend->view : NULL;
+    }
+    snapshot->backends = views;
+    snapshot->backend_names = wants.items;
+    snapshot->backend_count = wants.count;
+}
+
+// Those that stand in its settings, whatever the object.
+static void fill_opened(struct engine *engine, size_t controller, struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
+        count += backend->controller == controller;
+    const struct backend_view **views = arena_alloc(engine->arena, count + 1, sizeof *views);
+    const char **names = arena_new_array(engine->arena, const char *, count + 1);
+    snapshot->backends = views;
+    snapshot->backend_names = names;
+    snapshot->backend_count = count;
+    for (const struct backend *backend = engine->backends; backend; backend = backend->next) {
+        if (backend->controller != controller)
+            continue;
+        *views++ = &backend->view;
+        *names++ = backend->name;
+    }
+}
+
+void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
+{
+    struct controller_state *state = &engine->controllers[at];
+    const struct controller *controller = state->controller;
+    struct input_objects *input_objects =
+        arena_new_array(engine->arena, struct input_objects, controller->input_count + 1);
+    for (size_t i = 0; i < controller->input_count; i++)
+        input_objects[i] =
+            input_one(engine, &state->joins[i], &controller->inputs[i], snapshot->subject);
+    snapshot->inputs = input_objects;
+    if (controller->backends)
+        fill_backends(engine, controller, snapshot->subject, snapshot);
+    else if (engine->controllers[state->opener].controller->open)
+        fill_opened(engine, state->opener, snapshot);
+}

@@ -1,0 +1,104 @@
+#include "engine/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// One allocation for all of it: by the thousand such copies wait for their writes.
+
+static size_t attr_count(const struct log_attr *attrs)
+{
+    size_t count = 0;
+    while (attrs && attrs[count].type != LOG_ATTR_END)
+        count++;
+    return count;
+}
+
+struct room {
+    char *fixed; // structs
+    char *texts;
+};
+
+static size_t octets_of(const struct decision *decision, size_t *texts)
+{
+    size_t octets = sizeof(struct report) + decision->note_count * sizeof(struct decision_note) +
+                    decision->line_count * sizeof(struct decision_line);
+    *texts = 0;
+    for (size_t i = 0; i < decision->note_count; i++)
+        *texts += strlen(decision->notes[i].text) + 1;
+    for (size_t i = 0; i < decision->line_count; i++) {
+        const struct log_attr *attrs = decision->lines[i].attrs;
+        size_t count = attr_count(attrs);
+        octets += (count + 1) * sizeof(struct log_attr);
+        for (size_t k = 0; k < count; k++)
+            *texts += attrs[k].text.len + 1;
+    }
+    return octets;
+}
+
+static void *take(struct room *room, size_t octets)
+{
+    char *at = room->fixed;
+    room->fixed += octets;
+    return at;
+}
+
+static const char *put(struct room *room, struct text text)
+{
+    char *at = room->texts;
+    if (text.len)
+        memcpy(at, text.at, text.len);
+    at[text.len] = '\0';
+    room->texts += text.len + 1;
+    return at;
+}
+
+static const struct log_attr *copy_attrs(struct room *room, const struct log_attr *attrs)
+{
+    size_t count = attr_count(attrs);
+    struct log_attr *copy = take(room, (count + 1) * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = attrs[i];
+        if (attrs[i].text.at)
+            copy[i].text.at = put(room, attrs[i].text);
+    }
+    copy[count] = LOG_END;
+    return copy;
+}
+
+struct report *report_new(const struct decision *decision)
+{
+    size_t texts;
+    if (!decision->note_count && !decision->line_count)
+        return NULL;
+    size_t fixed = octets_of(decision, &texts);
+    struct report *report = mem_new(1, fixed + texts);
+    struct room room = {.fixed = (char *)(report + 1), .texts = (char *)report + fixed};
+    report->note_count = decision->note_count;
+    report->line_count = decision->line_count;
+    report->notes = take(&room, report->note_count * sizeof *report->notes);
+    report->lines = take(&room, report->line_count * sizeof *report->lines);
+    for (size_t i = 0; i < report->note_count; i++) {
+        report->notes[i] = decision->notes[i];
+        report->notes[i].text = put(&room, text_of(decision->notes[i].text));
+    }
+    for (size_t i = 0; i < report->line_count; i++) {
+        report->lines[i] = decision->lines[i];
+        report->lines[i].attrs = copy_attrs(&room, decision->lines[i].attrs);
+    }
+    return report;
+}
+
+void report_tell(struct engine *engine, const struct report *report, const struct object *object)
+{
+    for (size_t i = 0; report && i < report->note_count; i++) {
+        const struct store_note note = {.regarding = object,
+                                        .is_warning = report->notes[i].is_warning,
+                                        .reason = report->notes[i].reason,
+                                        .action = "Reconcile",
+                                        .text = report->notes[i].text};
+        store_note(engine->options.store, &note);
+    }
+    for (size_t i = 0; report && i < report->line_count; i++)
+        log_attrs(engine->log, report->lines[i].level, report->lines[i].message,
+                  report->lines[i].attrs);
+}
