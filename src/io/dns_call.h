@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "io/dnsnet.h"
@@ -13,8 +14,8 @@ enum { DNS_MAX_OCTETS = 65535, DNS_HEADER_OCTETS = 12 };
 
 // A TCP connection: owned by the call that uses it, or kept by the net between two calls.
 struct dns_stream {
+    struct link link; // of kept ones
     struct net *net;
-    struct dns_stream *next; // kept streams
     struct hostport server;
     struct dns_call *call; // NULL: kept
     int fd;
@@ -27,9 +28,8 @@ struct dns_stream {
 };
 
 struct dns_call {
+    struct link link;
     struct net *net;
-    struct dns_call *previous;
-    struct dns_call *next;
     struct hostport server;
     struct buffer octets;   // TCP: with the length in front
     struct text message;    // in octets
@@ -54,8 +54,8 @@ struct dns_call {
 struct net {
     struct dnsnet dnsnet;
     struct loop *loop;
-    struct dns_call *calls;
-    struct dns_stream *kept;
+    LIST_OF(struct dns_call) calls;
+    LIST_OF(struct dns_stream) kept;
     size_t kept_count;
     unsigned char *scratch; // DNS_MAX_OCTETS, for UDP
     bool is_reporting;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/list.h"
 #include "io/dns_server.h"
 #include "io/listen.h"
 #include "io/loop.h"
@@ -32,8 +33,8 @@ struct dns_unacked {
 };
 
 struct dns_connection {
+    struct link link;
     struct dns_server *server;
-    struct dns_connection *next;
     int fd;
     struct loop_fd *watch;
     unsigned interest;
@@ -61,7 +62,7 @@ struct dns_server {
     struct dns_server_options options;
     struct dns_listener listeners[DNS_SERVER_ADDRESSES_MAX];
     size_t listener_count;
-    struct dns_connection *connections;
+    LIST_OF(struct dns_connection) connections; // newest first
     size_t connection_count;
     struct loop_timer pause;  // of accepting
     struct loop_timer resume; // of those that wait

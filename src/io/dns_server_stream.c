@@ -91,10 +91,7 @@ static void wake_waiting(struct dns_server *server)
 static void close_connection(struct dns_connection *connection)
 {
     struct dns_server *server = connection->server;
-    struct dns_connection **at = &server->connections;
-    while (*at != connection)
-        at = &(*at)->next;
-    *at = connection->next;
+    list_remove(&server->connections, connection);
     server->connection_count--;
     end_answers(connection);
     wake_waiting(server);
@@ -108,8 +105,8 @@ static void close_connection(struct dns_connection *connection)
 
 void dns_stream_free_all(struct dns_server *server)
 {
-    while (server->connections)
-        close_connection(server->connections);
+    while (list_first(&server->connections))
+        close_connection(list_first(&server->connections));
 }
 
 // ---- requests -----------------------------------------------------------------------------------
@@ -140,7 +137,7 @@ static bool has_request(const struct dns_connection *connection)
 static bool has_turn(const struct dns_connection *connection)
 {
     unsigned busy = 0;
-    for (const struct dns_connection *at = connection->server->connections; at; at = at->next)
+    list_each (at, &connection->server->connections)
         busy += at->is_answering && is_of(at, connection->address);
     return busy < ANSWERS_OF_ONE;
 }
@@ -338,8 +335,7 @@ static void on_time(void *context)
 
 void dns_stream_resume(struct dns_server *server)
 {
-    for (struct dns_connection *at = server->connections, *next; at; at = next) {
-        next = at->next;
+    list_each (at, &server->connections) {
         if (at->is_waiting)
             go_on(at);
     }
@@ -368,7 +364,7 @@ static bool goes_before(const struct dns_connection *a, const struct dns_connect
 static bool make_room(struct dns_server *server, bool is_for_known, const uint8_t *address)
 {
     struct dns_connection *found = NULL;
-    for (struct dns_connection *at = server->connections; at; at = at->next) {
+    list_each (at, &server->connections) {
         if ((!address || is_of(at, address)) && is_weaker(at, is_for_known) &&
             (!found || goes_before(at, found)))
             found = at;
@@ -383,7 +379,7 @@ static bool has_room(struct dns_server *server, const uint8_t address[16], bool 
 {
     unsigned own = 0;
     unsigned strangers = 0;
-    for (const struct dns_connection *at = server->connections; at; at = at->next) {
+    list_each (at, &server->connections) {
         own += is_of(at, address);
         strangers += !at->is_known;
     }
@@ -407,14 +403,11 @@ static void adopt(struct dns_server *server, int fd, const struct sockaddr *peer
     }
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){KERNEL_OCTETS}, sizeof(int));
     struct dns_connection *connection = mem_new_of(struct dns_connection);
-    *connection = (struct dns_connection){.server = server,
-                                          .next = server->connections,
-                                          .fd = fd,
-                                          .port = port,
-                                          .is_known = is_known};
+    *connection =
+        (struct dns_connection){.server = server, .fd = fd, .port = port, .is_known = is_known};
     memcpy(connection->address, address, sizeof address);
     connection->timer = (struct loop_timer){.call = on_time, .context = connection};
-    server->connections = connection;
+    list_prepend(&server->connections, connection);
     server->connection_count++;
     note_progress(connection);
     watch(connection);

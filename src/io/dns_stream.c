@@ -42,10 +42,7 @@ static void watch_stream(struct dns_stream *stream, bool is_writing)
 
 static void drop_kept(struct dns_stream *stream)
 {
-    struct dns_stream **at = &stream->net->kept;
-    while (*at != stream)
-        at = &(*at)->next;
-    *at = stream->next;
+    list_remove(&stream->net->kept, stream);
     stream->net->kept_count--;
     dns_stream_free(stream);
 }
@@ -65,19 +62,17 @@ static void keep(struct dns_stream *stream)
     stream->call = NULL;
     stream->is_used = true;
     buffer_clear(&stream->input);
-    stream->next = net->kept;
-    net->kept = stream;
+    list_prepend(&net->kept, stream);
     net->kept_count++;
     loop_timer_set(net->loop, &stream->timer, KEEP_MS);
 }
 
 static struct dns_stream *take_kept(struct net *net, const struct hostport *server)
 {
-    for (struct dns_stream **at = &net->kept; *at; at = &(*at)->next) {
-        struct dns_stream *stream = *at;
+    list_each (stream, &net->kept) {
         if (stream->server.port != server->port || strcmp(stream->server.host, server->host) != 0)
             continue;
-        *at = stream->next;
+        list_remove(&net->kept, stream);
         net->kept_count--;
         loop_timer_cancel(net->loop, &stream->timer);
         return stream;

@@ -19,12 +19,7 @@
 static void call_free(struct dns_call *call)
 {
     struct net *net = call->net;
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        net->calls = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
+    list_remove(&net->calls, call);
     loop_timer_cancel(net->loop, &call->timer);
     loop_unwatch_fd(net->loop, call->watch);
     if (call->fd >= 0)
@@ -38,11 +33,8 @@ static void call_free(struct dns_call *call)
 
 static void net_destroy(struct net *net)
 {
-    while (net->kept) {
-        struct dns_stream *stream = net->kept;
-        net->kept = stream->next;
+    list_each (stream, &net->kept)
         dns_stream_free(stream);
-    }
     free(net->scratch);
     free(net);
 }
@@ -244,10 +236,7 @@ static struct dns_call *net_send(struct dnsnet *dnsnet, const struct dns_request
     call->done = done;
     call->context = context;
     call->timer = (struct loop_timer){.call = on_time, .context = call};
-    call->next = net->calls;
-    if (call->next)
-        call->next->previous = call;
-    net->calls = call;
+    list_prepend(&net->calls, call);
     copy_message(call, request->octets);
     loop_timer_set(net->loop, &call->timer, request->timeout_ms);
     if (call->is_tcp)
@@ -266,10 +255,8 @@ static void net_cancel(struct dnsnet *dnsnet, struct dns_call *call)
 static void net_free(struct dnsnet *dnsnet)
 {
     struct net *net = (struct net *)dnsnet;
-    for (struct dns_call *call = net->calls, *next; call; call = next) {
-        next = call->next;
+    list_each (call, &net->calls)
         call_free(call);
-    }
     net->is_freed = true;
     if (!net->is_reporting)
         net_destroy(net);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/list.h"
 #include "base/text.h"
 #include "io/curl_library.h"
 #include "io/http.h"
@@ -24,11 +25,10 @@ struct http_multi {
 };
 
 struct http_call {
+    struct link link;
     struct curl_http *owner;
     struct http_multi *multi;           // one of the owner's
     const struct curl_library *libcurl; // the owner's; NULL: it could not be loaded
-    struct http_call *previous;
-    struct http_call *next;
     CURL *easy;
     CURLU *url;
     struct curl_slist *headers;
@@ -72,8 +72,8 @@ struct curl_http {
     struct http_multi single; // one connection to each host and port
     char *user_agent;
     struct http_proxies proxies;
-    struct http_call *running;
-    struct http_call *spare;
+    LIST_OF(struct http_call) running;
+    LIST_OF(struct http_call) spare;
     size_t spare_count;
     bool is_reporting;
     bool is_in_libcurl; // which forbids calls to it from its own callbacks

@@ -42,29 +42,13 @@ static struct http_call *call_new(struct curl_http *curl)
 
 static struct http_call *take_spare(struct curl_http *curl)
 {
-    struct http_call *call = curl->spare;
-    if (call) {
-        curl->spare = call->next;
+    struct http_call *call = list_take_first(&curl->spare);
+    if (call)
         curl->spare_count--;
-    } else {
-        call = call_new(curl);
-    }
-    call->previous = NULL;
-    call->next = curl->running;
-    if (call->next)
-        call->next->previous = call;
-    curl->running = call;
-    return call;
-}
-
-static void unlink_running(struct http_call *call)
-{
-    if (call->previous)
-        call->previous->next = call->next;
     else
-        call->owner->running = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
+        call = call_new(curl);
+    list_prepend(&curl->running, call);
+    return call;
 }
 
 // Nobody should find it in our memory later.
@@ -112,15 +96,14 @@ static void give_back(struct http_call *call)
     call->is_unsent = false;
     call->has_whole_head = false;
     call->trouble[0] = '\0';
-    call->next = curl->spare;
-    curl->spare = call;
+    list_prepend(&curl->spare, call);
     curl->spare_count++;
 }
 
 static void finish(struct http_call *call, CURLcode code)
 {
     call->libcurl->multi_remove_handle(call->multi->handle, call->easy);
-    unlink_running(call);
+    list_remove(&call->owner->running, call);
     http_call_answer(call, code);
     give_back(call);
 }
@@ -135,7 +118,7 @@ static void discard(struct http_call *call)
 {
     if (call->libcurl)
         call->libcurl->multi_remove_handle(call->multi->handle, call->easy);
-    unlink_running(call);
+    list_remove(&call->owner->running, call);
     give_back(call);
 }
 
@@ -145,8 +128,7 @@ static void catch_up(struct curl_http *curl)
     if (!curl->has_late)
         return;
     curl->has_late = false;
-    for (struct http_call *call = curl->running, *next; call; call = next) {
-        next = call->next;
+    list_each (call, &curl->running) {
         if (call->is_cancelled)
             discard(call);
         else if (call->is_unsent)
@@ -191,7 +173,7 @@ static void on_early(void *context)
     error_set(&reply.error, FAULT_AGAIN, call->libcurl ? "InvalidRequest" : "ServerUnreachable",
               "%s", buffer_text(&call->lines).at);
     curl->is_reporting = true;
-    unlink_running(call);
+    list_remove(&call->owner->running, call);
     call->done(call->context, &reply);
     give_back(call);
     curl->is_reporting = false;
@@ -257,11 +239,8 @@ static void curl_cancel(struct http *http, struct http_call *call)
 
 static void destroy(struct curl_http *curl)
 {
-    while (curl->spare) {
-        struct http_call *call = curl->spare;
-        curl->spare = call->next;
+    list_each (call, &curl->spare)
         call_free(call);
-    }
     http_multi_close(&curl->shared);
     http_multi_close(&curl->single);
     http_proxies_done(&curl->proxies);
@@ -272,10 +251,8 @@ static void destroy(struct curl_http *curl)
 static void curl_free_all(struct http *http)
 {
     struct curl_http *curl = (struct curl_http *)http;
-    for (struct http_call *call = curl->running, *next; call; call = next) {
-        next = call->next;
+    list_each (call, &curl->running)
         curl_cancel(http, call);
-    }
     curl->is_freed = true;
     if (!curl->is_reporting && !curl->is_in_libcurl)
         destroy(curl);

@@ -7,6 +7,7 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
+#include "base/list.h"
 #include "io/http_tls.h"
 #include "io/loop.h"
 
@@ -30,9 +31,8 @@ enum phase {
 
 // evhttp takes one request at a time from a connection, so both are one struct.
 struct http_exchange {
+    struct link link;
     struct http_server *server;
-    struct http_exchange *previous;
-    struct http_exchange *next;
     struct bufferevent *stream;
     SSL *tls;                             // the stream's own; NULL: plain
     struct evhttp_connection *connection; // NULL until adopted
@@ -60,8 +60,8 @@ struct http_server {
     struct event *shortage; // active when a connection could not be accepted
     struct loop_timer deadline;
     struct loop_timer pause;
-    int64_t armed_ms; // when `deadline` fires; 0: not set
-    struct http_exchange *exchanges;
+    int64_t armed_ms;                        // when `deadline` fires; 0: not set
+    LIST_OF(struct http_exchange) exchanges; // newest first
     size_t count;
     size_t held_octets; // of all exchanges
     struct http_exchange **by_fd;

@@ -23,7 +23,7 @@ void http_guard_set(struct http_exchange *exchange, int64_t now_ms, int64_t dela
 
 static struct http_exchange *find_expired(struct http_server *server, int64_t now_ms)
 {
-    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+    list_each (at, &server->exchanges) {
         if (at->connection && at->deadline_ms != 0 && at->deadline_ms <= now_ms)
             return at;
     }
@@ -40,7 +40,7 @@ void http_guard_on_time(void *context)
     // From the front each time: `gone` may end other connections.
     while ((expired = find_expired(server, now_ms)))
         http_exchange_cut(expired);
-    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+    list_each (at, &server->exchanges) {
         if (at->deadline_ms != 0 && (next_ms == 0 || at->deadline_ms < next_ms))
             next_ms = at->deadline_ms;
     }

@@ -23,24 +23,13 @@ enum {
 
 // ---- connections --------------------------------------------------------------------------------
 
-static void unlink_exchange(struct http_exchange *exchange)
-{
-    struct http_server *server = exchange->server;
-    if (exchange->previous)
-        exchange->previous->next = exchange->next;
-    else
-        server->exchanges = exchange->next;
-    if (exchange->next)
-        exchange->next->previous = exchange->previous;
-    server->count--;
-}
-
 static void on_closed(struct evhttp_connection *connection, void *context)
 {
     struct http_exchange *exchange = context;
     struct http_server *server = exchange->server;
     (void)connection;
-    unlink_exchange(exchange);
+    list_remove(&server->exchanges, exchange);
+    server->count--;
     server->by_fd[bufferevent_getfd(exchange->stream)] = NULL;
     http_guard_unwatch(exchange);
     http_guard_let_go(exchange);
@@ -66,10 +55,7 @@ static struct bufferevent *on_accepted(struct event_base *base, void *context)
     exchange->stream = stream;
     exchange->tls = server->tls ? bufferevent_openssl_get_ssl(stream) : NULL;
     exchange->phase = server->options.is_tls && !server->tls ? PHASE_LEFT : PHASE_IDLE;
-    exchange->next = server->exchanges;
-    if (exchange->next)
-        exchange->next->previous = exchange;
-    server->exchanges = exchange;
+    list_prepend(&server->exchanges, exchange);
     server->count++;
     event_active(server->tidy, EV_TIMEOUT, 1);
     return stream;
@@ -106,7 +92,7 @@ static bool waits_for_client(const struct http_exchange *exchange)
 static struct http_exchange *find_oldest_waiting(struct http_server *server)
 {
     struct http_exchange *oldest = NULL;
-    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+    list_each (at, &server->exchanges) {
         // Newer ones stand further ahead, so that the last of equals is the oldest.
         if (waits_for_client(at) && (!oldest || at->idle_since_ms <= oldest->idle_since_ms))
             oldest = at;
@@ -117,7 +103,7 @@ static struct http_exchange *find_oldest_waiting(struct http_server *server)
 static struct http_exchange *find_largest_waiting(struct http_server *server)
 {
     struct http_exchange *largest = NULL;
-    for (struct http_exchange *at = server->exchanges; at; at = at->next) {
+    list_each (at, &server->exchanges) {
         if (waits_for_client(at) && at->held_octets > (largest ? largest->held_octets : 0))
             largest = at;
     }
@@ -147,8 +133,7 @@ static void on_tidy(evutil_socket_t fd, short what, void *context)
 {
     struct http_server *server = context;
     (void)fd, (void)what;
-    for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
-        next = at->next;
+    list_each (at, &server->exchanges) {
         if (!at->connection)
             adopt(at);
         if (at->phase == PHASE_REFUSED)
@@ -298,10 +283,8 @@ void http_server_free(struct http_server *server)
         event_free(server->shortage);
     evhttp_free(server->evhttp);
     // Those accepted in this very turn, which evhttp closed without a word.
-    for (struct http_exchange *at = server->exchanges, *next; at; at = next) {
-        next = at->next;
+    list_each (at, &server->exchanges)
         free(at);
-    }
     loop_timer_cancel(server->loop, &server->deadline);
     loop_timer_cancel(server->loop, &server->pause);
     loop_timer_cancel(server->loop, &server->retry);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/table.h"
@@ -11,9 +12,8 @@
 
 // One write on its way to its reply.
 struct attempt {
+    struct link link;
     struct dry *dry;
-    struct attempt *next;
-    struct attempt *previous;
     struct arena *arena;
     struct loop_timer timer;     // where nothing has to be read for it
     const struct object *object; // NULL: it is one that we make
@@ -37,7 +37,7 @@ struct dry {
     struct store_sink sink;
     struct dry_waiter waiter;
     bool is_leading;
-    struct attempt *attempts;
+    LIST_OF(struct attempt) attempts;
     unsigned writes;
     struct arena *arena; // of the trees of what is made
     struct made *made;
@@ -67,21 +67,13 @@ static struct attempt *attempt_new(struct dry *dry, const struct object *object,
     struct attempt *attempt = mem_new_of(struct attempt);
     *attempt = (struct attempt){.dry = dry, .arena = arena_new(), .done = done, .context = context};
     attempt->object = object ? object_ref(object) : NULL;
-    attempt->next = dry->attempts;
-    if (attempt->next)
-        attempt->next->previous = attempt;
-    dry->attempts = attempt;
+    list_prepend(&dry->attempts, attempt);
     return attempt;
 }
 
 static void attempt_free(struct attempt *attempt)
 {
-    if (attempt->next)
-        attempt->next->previous = attempt->previous;
-    if (attempt->previous)
-        attempt->previous->next = attempt->next;
-    else
-        attempt->dry->attempts = attempt->next;
+    list_remove(&attempt->dry->attempts, attempt);
     loop_timer_cancel(attempt->dry->loop, &attempt->timer);
     object_unref(attempt->object);
     arena_free(attempt->arena);
@@ -527,10 +519,8 @@ static void dry_free(struct store *store)
     struct dry *dry = of(store);
     put_back(dry);
     store_free(dry->below);
-    for (struct attempt *attempt = dry->attempts, *next; attempt; attempt = next) {
-        next = attempt->next;
+    list_each (attempt, &dry->attempts)
         attempt_free(attempt);
-    }
     for (size_t i = 0; i < dry->made_count; i++)
         object_unref(dry->made[i].object);
     table_done(&dry->by_name);

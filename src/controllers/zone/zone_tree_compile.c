@@ -181,8 +181,7 @@ void compile_free(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
         return;
     take_from_due(zone_tree, tree_entry);
     for (size_t list = 0; list < LISTS; list++)
-        for (struct record_entry *record_entry = tree_entry->lists[list]; record_entry;
-             record_entry = record_entry->next)
+        list_each (record_entry, &tree_entry->lists[list])
             record_entry->entry = NULL;
     drop_summary(&tree_entry->summary);
     zone_compiler_free(steal(tree_entry->compiler));

@@ -235,8 +235,7 @@ static void alter(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 // Those that have another zone now.
 static void find_new_homes(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 {
-    for (struct record_entry *record_entry = tree_entry->lists[LIST_BELOW]; record_entry;
-         record_entry = record_entry->next)
+    list_each (record_entry, &tree_entry->lists[LIST_BELOW])
         if (!(record_entry->state & RECORD_ENTRY_IS_FRESH) &&
             record_entry_has_new_home(zone_tree, record_entry))
             record_entry_touch(zone_tree, record_entry, RECORD_ENTRY_IS_FRESH);

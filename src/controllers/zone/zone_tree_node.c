@@ -126,7 +126,8 @@ struct tree_entry *tree_entry_want(struct zone_tree *zone_tree, struct tree_entr
 static bool is_idle(const struct tree_entry *tree_entry)
 {
     return !tree_entry->object && !tree_entry->removed && !tree_entry->referrers &&
-           !tree_entry->lists[LIST_REFERRING] && !tree_entry->lists[LIST_BELOW];
+           !list_first(&tree_entry->lists[LIST_REFERRING]) &&
+           !list_first(&tree_entry->lists[LIST_BELOW]);
 }
 
 void tree_entry_forsake(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
@@ -179,8 +180,7 @@ void tree_entry_tell(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 void tree_entry_touch_record_entries(struct zone_tree *zone_tree, struct tree_entry *tree_entry,
                                      enum record_entry_list list)
 {
-    for (struct record_entry *record_entry = tree_entry->lists[list]; record_entry;
-         record_entry = record_entry->next)
+    list_each (record_entry, &tree_entry->lists[list])
         record_entry_touch(zone_tree, record_entry, RECORD_ENTRY_IS_FRESH);
 }
 
@@ -256,10 +256,7 @@ void record_entry_withdraw(struct zone_tree *zone_tree, struct record_entry *rec
 static void unhang(struct zone_tree *zone_tree, struct record_entry *record_entry)
 {
     struct tree_entry *home = record_entry->home;
-    *(record_entry->before ? &record_entry->before->next : &home->lists[record_entry->list]) =
-        record_entry->next;
-    if (record_entry->next)
-        record_entry->next->before = record_entry->before;
+    list_remove(&home->lists[record_entry->list], record_entry);
     record_entry->home = NULL;
     tree_entry_forsake(zone_tree, home);
 }
@@ -276,11 +273,7 @@ void record_entry_hang(struct zone_tree *zone_tree, struct record_entry *record_
         return;
     record_entry->home = home;
     record_entry->list = list;
-    record_entry->before = NULL;
-    record_entry->next = home->lists[list];
-    if (record_entry->next)
-        record_entry->next->before = record_entry;
-    home->lists[list] = record_entry;
+    list_prepend(&home->lists[list], record_entry);
 }
 
 void record_entry_touch(struct zone_tree *zone_tree, struct record_entry *record_entry,

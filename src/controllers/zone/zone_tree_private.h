@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/list.h"
 #include "base/slab.h"
 #include "base/table.h"
 #include "controllers/zone/zone_tree.h"
@@ -31,11 +32,10 @@ enum record_entry_state {
 enum record_entry_list { LIST_REFERRING, LIST_BELOW, LISTS };
 
 struct record_entry {
+    struct link link; // of its tree entry's list
     const struct object *object;
     struct zone_record *entry; // in the compiler of its home; NULL: not adopted
     struct tree_entry *home;   // NULL: its name is at fault
-    struct record_entry *next;
-    struct record_entry *before;
     uint32_t id;
     uint16_t reason; // enum reason
     uint8_t state;
@@ -72,7 +72,7 @@ struct tree_entry {
     bool is_fresh;        // to be read
     bool is_told;         // `changed` is due
     bool is_idle;         // it is in `idle`
-    struct record_entry *lists[LISTS];
+    LIST_OF(struct record_entry) lists[LISTS];
     size_t narrowed_count;
 
     // As read.

@@ -249,8 +249,7 @@ static void warn_of_narrowed(struct warnings *warnings, const struct teller *tel
     if (!tree_entry->narrowed_count)
         return;
     for (size_t list = 0; list < LISTS; list++)
-        for (const struct record_entry *record_entry = tree_entry->lists[list]; record_entry;
-             record_entry = record_entry->next)
+        list_each (record_entry, &tree_entry->lists[list])
             if (record_entry->state & RECORD_ENTRY_IS_NARROWED)
                 insert(first, &count, record_entry);
     buffer_add_text(&text, "only Kubizone's reading of the patterns would have adopted record");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/when.h"
 #include "io/x509.h"
 #include "store/cluster/api_count.h"
@@ -29,9 +30,8 @@ enum {
 #endif
 
 struct api_call {
+    struct link link;
     struct api *api;
-    struct api_call *previous;
-    struct api_call *next;
     struct loop_timer wake;
     struct http_call *http; // while it is under way
     api_done *done;
@@ -58,7 +58,7 @@ struct api {
     struct log *log;
     struct kube_access *access;
     struct identity *identity;
-    struct api_call *calls;
+    LIST_OF(struct api_call) calls;
     struct api_counts counts;
     struct api_warnings warnings;
     struct refusal refusal;
@@ -111,22 +111,9 @@ static void call_free(struct api_call *call)
     free(call);
 }
 
-static void link_call(struct api *api, struct api_call *call)
-{
-    call->next = api->calls;
-    if (call->next)
-        call->next->previous = call;
-    api->calls = call;
-}
-
 static void unlink_call(struct api_call *call)
 {
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        call->api->calls = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
+    list_remove(&call->api->calls, call);
     loop_timer_cancel(call->api->world->loop, &call->wake);
 }
 
@@ -398,7 +385,7 @@ static void resume(void *context)
 static void settled(void *context)
 {
     const struct api *api = context;
-    for (struct api_call *call = api->calls; call; call = call->next)
+    list_each (call, &api->calls)
         if (call->is_waiting)
             wake_soon(call);
 }
@@ -431,10 +418,8 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
-    for (struct api_call *call = api->calls, *next; call; call = next) {
-        next = call->next;
+    list_each (call, &api->calls)
         api_cancel(api, call);
-    }
     identity_free(api->identity);
     kube_access_free(api->access);
     api_counts_done(&api->counts);
@@ -456,7 +441,7 @@ struct api_call *api_send(struct api *api, const struct api_request *request, ap
     call->context = context;
     call->wake = (struct loop_timer){.call = resume, .context = call};
     own_request(&call->request, request);
-    link_call(api, call);
+    list_prepend(&api->calls, call);
     struct error err = {0};
     enum identity_state state = identity_prepare(api->identity, &err);
     if (state == IDENTITY_READY)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/secret.h"
@@ -41,9 +42,9 @@ const struct kube_right bearers_rights[] = {
 };
 
 struct waiter {
+    struct link link;
     bearer_judged *judged;
     void *asker;
-    struct waiter *next;
 };
 
 // What is known of one token; a call is under way while `call` is set. One that was allowed stays
@@ -57,7 +58,7 @@ struct entry {
     enum bearer_result result;
     int64_t until_ms; // 0: nothing is known
     struct api_call *call;
-    struct waiter *waiters;
+    LIST_OF(struct waiter) waiters;
 };
 
 struct bearers {
@@ -147,13 +148,9 @@ static void settle(struct entry *entry, enum bearer_result result)
     entry->result = result;
     know(entry, result);
     entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
-    struct waiter *waiter = entry->waiters;
-    entry->waiters = NULL;
-    while (waiter) {
-        struct waiter *next = waiter->next;
+    for (struct waiter *waiter; (waiter = list_take_first(&entry->waiters));) {
         waiter->judged(waiter->asker, result);
         free(waiter);
-        waiter = next;
     }
 }
 
@@ -269,10 +266,8 @@ void bearers_free(struct bearers *bearers)
         struct entry *entry = &bearers->entries[i];
         if (entry->call)
             api_cancel(bearers->api, entry->call);
-        for (struct waiter *next; entry->waiters; entry->waiters = next) {
-            next = entry->waiters->next;
-            free(entry->waiters);
-        }
+        list_each (waiter, &entry->waiters)
+            free(waiter);
     }
     free(bearers->path);
     free(bearers);
@@ -281,8 +276,8 @@ void bearers_free(struct bearers *bearers)
 static void wait_for(struct entry *entry, bearer_judged *judged, void *asker)
 {
     struct waiter *waiter = mem_new_of(struct waiter);
-    *waiter = (struct waiter){.judged = judged, .asker = asker, .next = entry->waiters};
-    entry->waiters = waiter;
+    *waiter = (struct waiter){.judged = judged, .asker = asker};
+    list_prepend(&entry->waiters, waiter);
 }
 
 void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_judged *judged,
@@ -317,11 +312,10 @@ void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_ju
 void bearers_forget(struct bearers *bearers, const void *asker)
 {
     for (size_t i = 0; i < ENTRIES_MAX; i++)
-        for (struct waiter **at = &bearers->entries[i].waiters; *at; at = &(*at)->next)
-            if ((*at)->asker == asker) {
-                struct waiter *gone = *at;
-                *at = gone->next;
-                free(gone);
+        list_each (waiter, &bearers->entries[i].waiters)
+            if (waiter->asker == asker) {
+                list_remove(&bearers->entries[i].waiters, waiter);
+                free(waiter);
                 return;
             }
 }

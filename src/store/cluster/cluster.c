@@ -290,8 +290,9 @@ static size_t cluster_checks(struct store *store, struct store_check *out, size_
         out[count++] = lease_check(cluster->lease);
     for (size_t i = 0; i < cluster->feed_count && count < capacity; i++)
         out[count++] = watch_check(cluster->feeds[i].watch);
-    for (struct held *held = cluster->held; held && count < capacity; held = held->next)
-        out[count++] = held_check(held);
+    list_each (held, &cluster->held)
+        if (count < capacity)
+            out[count++] = held_check(held);
     if (cluster->access)
         count += access_checks(cluster->access, out + count, capacity - count);
     return count;

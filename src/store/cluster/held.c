@@ -24,21 +24,12 @@ static bool is_of(const struct held *held, const struct object_ref_key *key)
            text_is(key->name, held->name);
 }
 
-static struct held **find(struct cluster *cluster, const struct object_ref_key *key)
+static struct held *find(const struct cluster *cluster, const struct object_ref_key *key)
 {
-    struct held **link = &cluster->held;
-    while (*link && !is_of(*link, key))
-        link = &(*link)->next;
-    return link;
-}
-
-static const struct held *find_const(const struct cluster *cluster,
-                                     const struct object_ref_key *key)
-{
-    const struct held *held = cluster->held;
-    while (held && !is_of(held, key))
-        held = held->next;
-    return held;
+    list_each (held, &cluster->held)
+        if (is_of(held, key))
+            return held;
+    return NULL;
 }
 
 static void become_known(struct held *held)
@@ -183,7 +174,7 @@ static void look(void *context)
 static size_t watch_count(const struct cluster *cluster)
 {
     size_t count = 0;
-    for (const struct held *held = cluster->held; held; held = held->next)
+    list_each (held, &cluster->held)
         count += held->watch != NULL;
     return count;
 }
@@ -208,15 +199,13 @@ static void held_free(struct held *held)
     free(held);
 }
 
-static void release(struct cluster *cluster, struct held **link)
+static void release(struct cluster *cluster, struct held *held)
 {
-    struct held *held = *link;
     if (--held->wants)
         return;
     // Its own watch may be what brought this about.
-    *link = held->next;
-    held->next = cluster->dropped;
-    cluster->dropped = held;
+    list_remove(&cluster->held, held);
+    list_prepend(&cluster->dropped, held);
     loop_timer_set(cluster->world.loop, &cluster->dropped_timer, 0);
 }
 
@@ -224,16 +213,14 @@ static void release(struct cluster *cluster, struct held **link)
 static void forget_object(struct held *held)
 {
     struct object_ref_key key = key_of(held);
-    if (!*find(held->cluster, &key))
+    if (!find(held->cluster, &key))
         object_unref(cache_take(held->cluster->store.cache, key.kind, key.namespace_, key.name));
 }
 
 void held_sweep(void *context)
 {
     struct cluster *cluster = context;
-    while (cluster->dropped) {
-        struct held *held = cluster->dropped;
-        cluster->dropped = held->next;
+    for (struct held *held; (held = list_take_first(&cluster->dropped));) {
         forget_object(held);
         held_free(held);
     }
@@ -244,21 +231,22 @@ void held_want(struct cluster *cluster, const struct object_ref_key *key, bool i
     const struct store_kind *type = cluster_type(cluster, key->kind);
     if (!type || !type->is_by_name)
         return;
-    struct held **link = find(cluster, key);
+    struct held *held = find(cluster, key);
     if (!is_wanted) {
-        if (*link)
-            release(cluster, link);
+        if (held)
+            release(cluster, held);
         return;
     }
-    if (!*link) {
-        *link = mem_new_of(struct held);
-        (*link)->cluster = cluster;
-        (*link)->type = type;
-        (*link)->namespace_ = text_dup(key->namespace_);
-        (*link)->name = text_dup(key->name);
-        begin(*link);
+    if (!held) {
+        held = mem_new_of(struct held);
+        held->cluster = cluster;
+        held->type = type;
+        held->namespace_ = text_dup(key->namespace_);
+        held->name = text_dup(key->name);
+        list_append(&cluster->held, held);
+        begin(held);
     }
-    (*link)->wants++;
+    held->wants++;
 }
 
 bool held_knows(const struct cluster *cluster, const struct object_ref_key *key)
@@ -266,13 +254,13 @@ bool held_knows(const struct cluster *cluster, const struct object_ref_key *key)
     const struct store_kind *type = cluster_type(cluster, key->kind);
     if (!type || !type->is_by_name)
         return true;
-    const struct held *held = find_const(cluster, key);
+    const struct held *held = find(cluster, key);
     return held && held->is_known;
 }
 
 const char *held_unreadable(const struct cluster *cluster, const struct object_ref_key *key)
 {
-    const struct held *held = find_const(cluster, key);
+    const struct held *held = find(cluster, key);
     if (!held || held->is_known)
         return NULL;
     if (held->watch)
@@ -293,7 +281,7 @@ struct store_check held_check(struct held *held)
 
 void held_start(struct cluster *cluster)
 {
-    for (struct held *held = cluster->held; held; held = held->next) {
+    list_each (held, &cluster->held) {
         if (held->watch)
             watch_start(held->watch);
         else
@@ -304,9 +292,6 @@ void held_start(struct cluster *cluster)
 void held_done(struct cluster *cluster)
 {
     held_sweep(cluster);
-    while (cluster->held) {
-        struct held *held = cluster->held;
-        cluster->held = held->next;
+    list_each (held, &cluster->held)
         held_free(held);
-    }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/list.h"
 #include "store/cache.h"
 #include "store/cluster/cluster.h"
 #include "store/cluster/notes.h"
@@ -28,8 +29,8 @@ struct feed {
 
 // An object that is held by name.
 struct held {
+    struct link link;
     struct cluster *cluster;
-    struct held *next;
     const struct store_kind *type;
     char *namespace_; // "" without
     char *name;
@@ -48,8 +49,7 @@ struct page_read;
 
 // Writes that wait, in order of arrival.
 struct write_line {
-    struct write *first;
-    struct write *last;
+    LIST_OF(struct write) list;
     size_t count;
     unsigned row; // sent since one from behind had its turn
     bool is_full;
@@ -61,7 +61,7 @@ enum write_rank { RANK_URGENT, RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
 
 struct writes {
     struct write_line waiting[RANK_COUNT];
-    struct write *in_flight;
+    LIST_OF(struct write) in_flight;
     size_t in_flight_count;
     unsigned window;    // at most so many in flight
     unsigned successes; // since the window grew
@@ -93,12 +93,12 @@ struct cluster {
     size_t kind_count;
     struct feed *feeds;
     size_t feed_count;
-    struct held *held;
-    struct held *dropped;
+    LIST_OF(struct held) held;
+    LIST_OF(struct held) dropped;
     struct loop_timer dropped_timer;
     struct loop_timer started_timer; // kinds that are held by name are synced from then on
     struct writes writes;
-    struct page_read *page_reads;
+    LIST_OF(struct page_read) page_reads;
     char *own_namespace;
     char *address;
     char *holder;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "base/metric.h"
 #include "base/must.h"
@@ -56,7 +57,7 @@ struct budget {
 
 // A request that waits: an Event to be made, or (rest NULL) the count of its series.
 struct item {
-    struct item *next;
+    struct link link;
     uint64_t series;
     char *regarded;
     char *namespace_;
@@ -75,8 +76,7 @@ struct notes {
     char *instance;
     struct recent *series;
     struct recent *budgets;
-    struct item *first;
-    struct item **last;
+    LIST_OF(struct item) queue;
     size_t waiting;
     int64_t unix_ns; // of the last name
     struct api_call *call;
@@ -164,19 +164,16 @@ static void count_drop(struct notes *notes, enum drop why)
     notes->drops[why]++;
 }
 
-static struct item *unqueue(struct notes *notes, struct item **at)
+static struct item *unqueue(struct notes *notes, struct item *item)
 {
-    struct item *item = *at;
-    *at = item->next;
-    if (!*at)
-        notes->last = at;
+    list_remove(&notes->queue, item);
     notes->waiting--;
     return item;
 }
 
-static void drop_at(struct notes *notes, struct item **at, enum drop why)
+static void drop_item(struct notes *notes, struct item *item, enum drop why)
 {
-    struct item *item = unqueue(notes, at);
+    unqueue(notes, item);
     count_drop(notes, why);
     forget(notes, item);
     item_free(item);
@@ -185,9 +182,9 @@ static void drop_at(struct notes *notes, struct item **at, enum drop why)
 // The first is perhaps under way.
 static bool push_out_normal(struct notes *notes)
 {
-    for (struct item **at = &notes->first->next; *at; at = &(*at)->next)
-        if (!(*at)->is_warning) {
-            drop_at(notes, at, DROP_QUEUE);
+    list_each (item, &notes->queue)
+        if (item != list_first(&notes->queue) && !item->is_warning) {
+            drop_item(notes, item, DROP_QUEUE);
             return true;
         }
     return false;
@@ -202,8 +199,7 @@ static void queue(struct notes *notes, struct item *item)
         item_free(item);
         return;
     }
-    *notes->last = item;
-    notes->last = &item->next;
+    list_append(&notes->queue, item);
     notes->waiting++;
 }
 
@@ -270,10 +266,12 @@ static void drive(struct notes *notes)
 {
     if (notes->call || notes->is_waiting)
         return;
-    while (notes->first && !notes->first->rest && !recent_find(notes->series, notes->first->series))
-        item_free(unqueue(notes, &notes->first));
-    if (notes->first)
-        send_item(notes, notes->first);
+    struct item *item;
+    while ((item = list_first(&notes->queue)) && !item->rest &&
+           !recent_find(notes->series, item->series))
+        item_free(unqueue(notes, item));
+    if (item)
+        send_item(notes, item);
     else if (notes->is_closing)
         flushed(notes);
 }
@@ -310,7 +308,7 @@ static void count_sent(struct notes *notes, const struct item *item)
 
 static void settle(struct notes *notes)
 {
-    struct item *item = unqueue(notes, &notes->first);
+    struct item *item = unqueue(notes, list_first(&notes->queue));
     notes->sent++;
     notes->is_in_trouble = false;
     if (item->rest)
@@ -325,8 +323,8 @@ static void switch_off(struct notes *notes)
     notes->is_off = true;
     log_line(notes->log, LOG_WARN, "the server has no events.k8s.io: no Events are written",
              LOG_END);
-    while (notes->first)
-        drop_at(notes, &notes->first, DROP_REFUSED);
+    while (list_first(&notes->queue))
+        drop_item(notes, list_first(&notes->queue), DROP_REFUSED);
 }
 
 static void log_trouble(struct notes *notes, const struct error *err)
@@ -374,12 +372,12 @@ static void fail(struct notes *notes, struct item *item, const struct api_reply 
         recent_remove(notes->series, item->series);
     else
         log_trouble(notes, &reply->error);
-    drop_at(notes, &notes->first, is_passing(&reply->error) ? DROP_FAILED : DROP_REFUSED);
+    drop_item(notes, item, is_passing(&reply->error) ? DROP_FAILED : DROP_REFUSED);
 }
 
 static void hear(struct notes *notes, const struct api_reply *reply)
 {
-    struct item *item = notes->first;
+    struct item *item = list_first(&notes->queue);
     bool is_clash = item->rest && reply->status == CONFLICT;
     if (reply->is_ok || (is_clash && item->may_be_there))
         settle(notes);
@@ -395,7 +393,7 @@ static void done(void *context, const struct api_reply *reply)
 {
     struct notes *notes = context;
     notes->call = NULL;
-    notes->first->may_be_there |= reply->is_fate_unknown;
+    list_first(&notes->queue)->may_be_there |= reply->is_fate_unknown;
     hear(notes, reply);
     drive(notes);
 }
@@ -526,7 +524,6 @@ struct notes *notes_new(const struct world *world, struct log *log, struct api *
     notes->instance = mem_copy_text(instance);
     notes->series = recent_new(SERIES_MAX, sizeof(struct series), series_gone);
     notes->budgets = recent_new(OBJECTS_MAX, sizeof(struct budget), NULL);
-    notes->last = &notes->first;
     notes->retry_timer = (struct loop_timer){.call = retry, .context = notes};
     notes->sweep_timer = (struct loop_timer){.call = sweep, .context = notes};
     notes->flush_timer = (struct loop_timer){.call = flush_late, .context = notes};
@@ -542,8 +539,8 @@ void notes_free(struct notes *notes)
     loop_timer_cancel(notes->world.loop, &notes->retry_timer);
     loop_timer_cancel(notes->world.loop, &notes->sweep_timer);
     loop_timer_cancel(notes->world.loop, &notes->flush_timer);
-    while (notes->first)
-        item_free(unqueue(notes, &notes->first));
+    list_each (item, &notes->queue)
+        item_free(item);
     recent_free(notes->series);
     recent_free(notes->budgets);
     free(notes->instance);

@@ -36,8 +36,8 @@ const struct kube_right page_rights[] = {
 
 // All pages of one ledger, list by list.
 struct page_read {
+    struct link link;
     struct cluster *cluster;
-    struct page_read *next;
     char *label;
     char *prefix;
     struct arena *arena; // what was read
@@ -81,10 +81,7 @@ static void read_free(struct page_read *read)
 
 static void answer(struct page_read *read, const struct store_reply *reply)
 {
-    struct page_read **link = &read->cluster->page_reads;
-    while (*link != read)
-        link = &(*link)->next;
-    *link = read->next;
+    list_remove(&read->cluster->page_reads, read);
     read->done(read->context, reply);
     read_free(read);
 }
@@ -177,21 +174,17 @@ void pages_read(struct cluster *cluster, const char *label, const char *prefix, 
 {
     struct page_read *read = mem_new_of(struct page_read);
     *read = (struct page_read){.cluster = cluster,
-                               .next = cluster->page_reads,
                                .label = label ? mem_copy_text(label) : NULL,
                                .prefix = mem_copy_text(prefix),
                                .arena = arena_new(),
                                .done = done,
                                .context = context};
-    cluster->page_reads = read;
+    list_prepend(&cluster->page_reads, read);
     send(read, TEXT(""));
 }
 
 void pages_done(struct cluster *cluster)
 {
-    for (struct page_read *read = cluster->page_reads, *next; read; read = next) {
-        next = read->next;
+    list_each (read, &cluster->page_reads)
         read_free(read);
-    }
-    cluster->page_reads = NULL;
 }

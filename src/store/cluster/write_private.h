@@ -34,9 +34,8 @@ enum write_step {
 };
 
 struct write {
+    struct link link; // of its line, then of those in flight
     struct cluster *cluster;
-    struct write *next;
-    struct write *previous; // in flight
     enum write_type type;
     enum write_rank rank;
     enum write_step first_step; // of each try: READ where others wrote there, too

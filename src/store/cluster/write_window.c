@@ -36,27 +36,10 @@ static void write_free(struct write *write)
     free(write);
 }
 
-static void link_in_flight(struct write *write)
+static void leave_flight(struct write *write)
 {
     struct writes *writes = &write->cluster->writes;
-    write->previous = NULL;
-    write->next = writes->in_flight;
-    if (write->next)
-        write->next->previous = write;
-    writes->in_flight = write;
-    writes->in_flight_count++;
-}
-
-static void unlink_in_flight(struct write *write)
-{
-    struct writes *writes = &write->cluster->writes;
-    if (write->previous)
-        write->previous->next = write->next;
-    else
-        writes->in_flight = write->next;
-    if (write->next)
-        write->next->previous = write->previous;
-    must(writes->in_flight != write);
+    list_remove(&writes->in_flight, write);
     writes->in_flight_count--;
 }
 
@@ -70,7 +53,7 @@ static void deliver(struct write *write, const struct store_reply *reply)
 void writes_answer(struct write *write, const struct store_reply *reply)
 {
     struct cluster *cluster = write->cluster;
-    unlink_in_flight(write);
+    leave_flight(write);
     deliver(write, reply);
     pump(cluster);
 }
@@ -117,7 +100,7 @@ static enum write_rank next_rank(const struct writes *writes)
 {
     enum write_rank best = RANK_COUNT;
     for (enum write_rank rank = RANK_BEHIND + 1; rank-- > RANK_URGENT;)
-        if (writes->waiting[rank].first &&
+        if (list_first(&writes->waiting[rank].list) &&
             (best == RANK_COUNT || writes->waiting[rank].row < ROW_MAX))
             best = rank;
     return best == RANK_COUNT ? RANK_BEHIND : best;
@@ -126,17 +109,14 @@ static enum write_rank next_rank(const struct writes *writes)
 // NULL: none.
 static struct write *next_waiting(const struct writes *writes)
 {
-    return writes->waiting[next_rank(writes)].first;
+    return list_first(&writes->waiting[next_rank(writes)].list);
 }
 
 static struct write *take_waiting(struct writes *writes)
 {
     enum write_rank rank = next_rank(writes);
     struct write_line *line = &writes->waiting[rank];
-    struct write *write = line->first;
-    line->first = write->next;
-    if (!line->first)
-        line->last = NULL;
+    struct write *write = list_take_first(&line->list);
     line->count--;
     line->row++;
     for (enum write_rank better = RANK_URGENT; better < rank; better++)
@@ -147,11 +127,7 @@ static struct write *take_waiting(struct writes *writes)
 static void add_waiting(struct writes *writes, struct write *write)
 {
     struct write_line *line = &writes->waiting[write->rank];
-    if (line->last)
-        line->last->next = write;
-    else
-        line->first = write;
-    line->last = write;
+    list_append(&line->list, write);
     line->is_full |= ++line->count >= limits[write->rank].full;
 }
 
@@ -221,7 +197,8 @@ static void send_waiting(struct cluster *cluster)
             return;
         }
         struct write *write = take_waiting(writes);
-        link_in_flight(write);
+        list_prepend(&writes->in_flight, write);
+        writes->in_flight_count++;
         if (write->type == WRITE_GET || cluster_may_write_now(cluster))
             write_send(write);
         else
@@ -259,26 +236,17 @@ void writes_enqueue(struct write *write)
 
 // ---- the end ------------------------------------------------------------------------------------
 
-// Those that write, out of their list.
-static struct write *take_in_flight(struct writes *writes)
-{
-    struct write *taken = NULL;
-    for (struct write *write = writes->in_flight, *next; write; write = next) {
-        next = write->next;
-        if (write->type == WRITE_GET)
-            continue;
-        unlink_in_flight(write);
-        write->next = taken;
-        taken = write;
-    }
-    return taken;
-}
-
 void writes_fence(struct cluster *cluster)
 {
-    for (struct write *write = take_in_flight(&cluster->writes), *next; write; write = next) {
+    struct writes *writes = &cluster->writes;
+    LIST_OF(struct write) fenced = {0};
+    list_each (write, &writes->in_flight)
+        if (write->type != WRITE_GET) {
+            leave_flight(write);
+            list_prepend(&fenced, write);
+        }
+    for (struct write *write; (write = list_take_first(&fenced));) {
         struct store_reply reply = {0};
-        next = write->next;
         if (write->call)
             api_cancel(cluster->api, write->call);
         standby_error(&reply.error);
@@ -293,13 +261,10 @@ void writes_done(struct cluster *cluster)
     struct writes *writes = &cluster->writes;
     while (next_waiting(writes))
         write_free(take_waiting(writes));
-    for (struct write *write = writes->in_flight, *next; write; write = next) {
-        next = write->next;
+    list_each (write, &writes->in_flight) {
         if (write->call)
             api_cancel(cluster->api, write->call);
         write_free(write);
     }
-    writes->in_flight = NULL;
-    writes->in_flight_count = 0;
     loop_timer_cancel(cluster->world.loop, &writes->timer);
 }

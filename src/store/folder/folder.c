@@ -141,8 +141,7 @@ static const char *describe_faults(struct folder *folder)
         return "";
     buffer_printf(text, "%zu refused: ", folder->fault_count);
     size_t shown = 0;
-    for (const struct file_faults *faults = folder->faults; faults && shown < SHOWN_FAULTS;
-         faults = faults->next)
+    list_each (faults, &folder->faults)
         for (size_t i = 0; i < faults->count && shown < SHOWN_FAULTS; i++)
             buffer_printf(text, "%s%s", shown++ ? " | " : "", faults->lines[i].text);
     if (folder->fault_count > shown)

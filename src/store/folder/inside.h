@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "io/world.h"
 #include "store/cache.h"
@@ -115,8 +116,7 @@ struct fault_line {
 
 // Those of one file. Of many there are lines only of the first.
 struct file_faults {
-    struct file_faults *next; // of all that have any
-    struct file_faults *previous;
+    struct link link;
     struct fault_line *lines;
     size_t count;
     size_t capacity;
@@ -223,8 +223,7 @@ struct folder {
     bool is_checkpointing;
     struct loop_timer checkpoint_timer;
 
-    struct file_faults *faults;
-    struct file_faults *last_faults;
+    LIST_OF(struct file_faults) faults;
     struct file_faults *folder_faults; // those of folders; NULL: none
     size_t fault_count;                // of all files, as of their last reading
     char *troubles[TROUBLES];

@@ -61,12 +61,7 @@ static struct file_faults *faults_need(struct folder *folder, uint32_t file)
     if (faults)
         return faults;
     faults = mem_new_of(struct file_faults);
-    faults->previous = folder->last_faults;
-    if (faults->previous)
-        faults->previous->next = faults;
-    else
-        folder->faults = faults;
-    folder->last_faults = faults;
+    list_append(&folder->faults, faults);
     *faults_of(folder, file) = faults;
     return faults;
 }
@@ -82,14 +77,7 @@ static void faults_free(struct file_faults *faults)
 static void faults_drop(struct folder *folder, uint32_t file)
 {
     struct file_faults *faults = *faults_of(folder, file);
-    if (faults->next)
-        faults->next->previous = faults->previous;
-    else
-        folder->last_faults = faults->previous;
-    if (faults->previous)
-        faults->previous->next = faults->next;
-    else
-        folder->faults = faults->next;
+    list_remove(&folder->faults, faults);
     *faults_of(folder, file) = NULL;
     faults_free(faults);
 }
@@ -243,10 +231,8 @@ void trouble_unknown_kind(struct folder *folder, const struct document *document
 
 void trouble_done(struct folder *folder)
 {
-    for (struct file_faults *faults = folder->faults, *next; faults; faults = next) {
-        next = faults->next;
+    list_each (faults, &folder->faults)
         faults_free(faults);
-    }
     for (size_t i = 0; i < folder->unknown_kind_count; i++)
         free(folder->unknown_kinds[i]);
     for (size_t i = 0; i < TROUBLES; i++)
