@@ -185,10 +185,11 @@ void ledger_free(struct ledger *ledger)
 {
     if (!ledger)
         return;
-    for (uint32_t id = 0; id < ledger->item_used; id++)
+    for (uint32_t id = 0; id < ledger->slots.end; id++)
         if (ledger->items[id].octets)
             slab_give(ledger->items[id].octets, octets_of(&ledger->items[id]));
     slab_free(ledger->slab);
+    slots_done(&ledger->slots);
     table_done(&ledger->by_key);
     ledger_clear_facts(ledger);
     ledger_shards_free(ledger);
@@ -274,7 +275,7 @@ bool ledger_find(const struct ledger *ledger, enum record_type type, struct text
 
 bool ledger_next(const struct ledger *ledger, size_t *cursor, struct ledger_entry *out)
 {
-    while (*cursor < ledger->item_used) {
+    while (*cursor < ledger->slots.end) {
         const struct ledger_item *item = &ledger->items[(*cursor)++];
         if (!item->octets)
             continue;
@@ -286,10 +287,8 @@ bool ledger_next(const struct ledger *ledger, size_t *cursor, struct ledger_entr
 
 static void add_item(struct ledger *ledger, struct ledger_item item)
 {
-    uint32_t id = ledger->first_free ? ledger->first_free - 1 : ledger->item_used++;
-    mem_reserve(&ledger->items, &ledger->item_capacity, (size_t)ledger->item_used);
-    if (ledger->first_free)
-        ledger->first_free = ledger->items[id].next_free;
+    uint32_t id = slots_take(&ledger->slots);
+    mem_reserve(&ledger->items, &ledger->item_capacity, ledger->slots.end);
     ledger->items[id] = item;
     table_add(&ledger->by_key, item_hash(ledger, id), id);
     ledger_shard_count(ledger, &ledger->items[id], true);
@@ -306,8 +305,8 @@ static void remove_item(struct ledger *ledger, uint32_t id)
     ledger_shard_count(ledger, item, false);
     table_remove(&ledger->by_key, item_hash(ledger, id), id);
     slab_give(item->octets, octets_of(item));
-    *item = (struct ledger_item){.next_free = ledger->first_free};
-    ledger->first_free = id + 1;
+    *item = (struct ledger_item){0};
+    slots_give(&ledger->slots, id);
 }
 
 static bool is_same(const struct ledger_entry *a, const struct ledger_entry *b)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/slab.h"
+#include "base/slots.h"
 #include "base/table.h"
 #include "dns/ledger.h"
 
@@ -24,7 +25,6 @@ struct ledger_item {
     int64_t since_s;
     uint8_t hash[8];
     uint32_t prefix; // of its name's SHA-256, first bit first
-    uint32_t next_free;
     uint32_t stored_len;
     uint16_t owner_len;
     uint8_t name_len;
@@ -61,8 +61,7 @@ struct ledger {
     struct slab *slab;
     struct ledger_item *items;
     size_t item_capacity;
-    uint32_t item_used;
-    uint32_t first_free; // number + 1
+    struct slots slots;
     struct table by_key;
     struct ledger_shard *shards;
     size_t shard_count;

@@ -153,7 +153,7 @@ static void doom(struct ledger_shard *shard)
 
 static void count_anew(struct ledger *ledger, struct ledger_bits bits)
 {
-    for (uint32_t id = 0; id < ledger->item_used; id++) {
+    for (uint32_t id = 0; id < ledger->slots.end; id++) {
         const struct ledger_item *item = &ledger->items[id];
         if (item->octets && ledger_bits_cover(bits, item->prefix))
             ledger_shard_count(ledger, item, true);

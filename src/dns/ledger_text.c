@@ -128,7 +128,7 @@ void ledger_write_page(const struct ledger *ledger, uint32_t shard, struct buffe
     struct ledger_entry *entries =
         arena_new_array(arena, struct ledger_entry, ledger->shards[shard].count + 1);
     size_t count = 0;
-    for (uint32_t id = 0; id < ledger->item_used; id++) {
+    for (uint32_t id = 0; id < ledger->slots.end; id++) {
         const struct ledger_item *item = &ledger->items[id];
         if (item->octets && ledger_bits_cover(bits, item->prefix) &&
             ledger_shard_of(ledger, item->prefix) == shard)

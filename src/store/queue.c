@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/slots.h"
 #include "base/table.h"
 #include "store/backlog.h"
 
@@ -16,7 +17,7 @@ enum { RISE_MS = 60000, SHRINK_FROM = 4096, LINES = QUEUE_BACKGROUND };
 // An id that people wait for or that has a timer. The others cost nothing: after a flood the slots
 // go back. Background work comes in floods and stands in a backlog.
 struct entry {
-    uint32_t id; // NO_ID: a free slot, chained through next
+    uint32_t id; // NO_ID: a free slot
     uint32_t next;
     uint32_t previous;
     uint32_t added_ms; // wraps around
@@ -40,9 +41,7 @@ struct alarm {
 struct queue {
     struct entry *entries;
     size_t capacity;
-    uint32_t used; // slots that were handed out
-    uint32_t live;
-    uint32_t free;
+    struct slots slots;
     struct table by_id;
     struct line lines[LINES]; // by level
     uint32_t line_depth;
@@ -76,7 +75,6 @@ static const struct table_ops slot_ops = {slot_matches, slot_hash};
 struct queue *queue_new(void)
 {
     struct queue *queue = mem_new_of(struct queue);
-    queue->free = NO_ID;
     queue->by_id.ops = &slot_ops;
     queue->by_id.context = queue;
     for (size_t i = 0; i < LINES; i++)
@@ -90,6 +88,7 @@ void queue_free(struct queue *queue)
         return;
     table_done(&queue->by_id);
     backlog_done(&queue->background);
+    slots_done(&queue->slots);
     free(queue->entries);
     free(queue->alarms);
     free(queue);
@@ -106,13 +105,8 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
     must(id != NO_ID);
     if (slot != TABLE_NONE)
         return slot;
-    slot = queue->free;
-    if (slot != NO_ID) {
-        queue->free = queue->entries[slot].next;
-    } else {
-        mem_reserve(&queue->entries, &queue->capacity, (size_t)queue->used + 1);
-        slot = queue->used++;
-    }
+    slot = slots_take(&queue->slots);
+    mem_reserve(&queue->entries, &queue->capacity, queue->slots.end);
     queue->entries[slot] = (struct entry){.id = id,
                                           .next = NO_ID,
                                           .previous = NO_ID,
@@ -120,7 +114,6 @@ static uint32_t slot_get(struct queue *queue, uint32_t id)
                                           .level = QUEUE_USER,
                                           .timer_level = QUEUE_BACKGROUND};
     table_add(&queue->by_id, id_hash(id), slot);
-    queue->live++;
     return slot;
 }
 
@@ -130,10 +123,8 @@ static void slot_put_back(struct queue *queue, uint32_t slot)
     if (entry->is_due || entry->timer_ms != NO_TIME)
         return;
     table_remove(&queue->by_id, id_hash(entry->id), slot);
-    *entry =
-        (struct entry){.id = NO_ID, .next = queue->free, .previous = NO_ID, .timer_ms = NO_TIME};
-    queue->free = slot;
-    queue->live--;
+    entry->id = NO_ID;
+    slots_give(&queue->slots, slot);
 }
 
 static void line_remove(struct queue *queue, uint32_t slot)
@@ -311,19 +302,20 @@ static void alarms_ring(struct queue *queue, int64_t now_ms)
 // Only timers are left: they move to slots of their own number.
 static void shrink(struct queue *queue)
 {
-    if (queue->capacity < SHRINK_FROM || queue->live > queue->capacity / 8)
+    size_t live = slots_taken(&queue->slots);
+    if (queue->capacity < SHRINK_FROM || live > queue->capacity / 8)
         return;
-    struct entry *kept = mem_new_array(struct entry, (size_t)queue->live + 1);
+    struct entry *kept = mem_new_array(struct entry, live + 1);
     uint32_t count = 0;
-    for (uint32_t slot = 0; slot < queue->used; slot++)
+    for (uint32_t slot = 0; slot < queue->slots.end; slot++)
         if (queue->entries[slot].id != NO_ID)
             kept[count++] = queue->entries[slot];
     table_done(&queue->by_id);
     free(queue->entries);
     queue->entries = kept;
     queue->capacity = (size_t)count + 1;
-    queue->used = count;
-    queue->free = NO_ID;
+    slots_done(&queue->slots);
+    queue->slots.end = count;
     for (uint32_t slot = 0; slot < count; slot++)
         table_add(&queue->by_id, id_hash(kept[slot].id), slot);
 }

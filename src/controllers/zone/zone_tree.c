@@ -122,7 +122,7 @@ struct zone_tree *zone_tree_new(const struct zone_tree_settings *settings)
 
 static void free_tree_entries(struct zone_tree *zone_tree)
 {
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             tree_entry_free(zone_tree, zone_tree->tree_entries[id]);
     for (size_t i = 0; i < zone_tree->gone_count; i++) {
@@ -132,7 +132,7 @@ static void free_tree_entries(struct zone_tree *zone_tree)
     table_done(&zone_tree->tree_entry_table);
     table_done(&zone_tree->live);
     free(zone_tree->tree_entries);
-    free(zone_tree->free_tree_entries);
+    slots_done(&zone_tree->tree_entry_slots);
     free(zone_tree->idle);
     free(zone_tree->told);
     free(zone_tree->gone);
@@ -140,7 +140,7 @@ static void free_tree_entries(struct zone_tree *zone_tree)
 
 static void free_record_entries(struct zone_tree *zone_tree)
 {
-    for (uint32_t id = 0; id < zone_tree->record_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->record_entry_slots.end; id++)
         if (zone_tree->record_entries[id])
             record_entry_free(zone_tree, zone_tree->record_entries[id]);
     for (size_t i = 0; i < zone_tree->touched_count; i++)
@@ -149,7 +149,7 @@ static void free_record_entries(struct zone_tree *zone_tree)
     free(zone_tree->record_entries);
     free(zone_tree->record_entry_hashes);
     free(zone_tree->crossings);
-    free(zone_tree->free_record_entries);
+    slots_done(&zone_tree->record_entry_slots);
     free(zone_tree->touched);
 }
 
@@ -158,7 +158,7 @@ void zone_tree_free(struct zone_tree *zone_tree)
     if (!zone_tree)
         return;
     // Records that are in no zone any more need not be taken out of it.
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             compile_free(zone_tree, zone_tree->tree_entries[id]);
     free_record_entries(zone_tree);
@@ -226,7 +226,7 @@ void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_
     rules_free(zone_tree->claims);
     zone_tree->claims =
         settings->claims ? rules_of_claims(settings->claims, settings->claim_count) : NULL;
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             zone_tree->tree_entries[id]->is_fresh = true;
     zone_tree->has_new_tree_entries = true;

@@ -63,9 +63,9 @@ static int compare(const void *left, const void *right)
 
 static struct candidate *candidates_new(const struct zone_tree *zone_tree, size_t *count)
 {
-    struct candidate *all = mem_new_array(struct candidate, zone_tree->tree_entry_end + 1u);
+    struct candidate *all = mem_new_array(struct candidate, zone_tree->tree_entry_slots.end + 1u);
     *count = 0;
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++) {
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++) {
         struct tree_entry *tree_entry = zone_tree->tree_entries[id];
         if (tree_entry && tree_entry_has_name(tree_entry))
             all[(*count)++] =
@@ -292,19 +292,19 @@ static void settle_all(struct zone_tree *zone_tree)
 
 void live_settle(struct zone_tree *zone_tree)
 {
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             forget_rules(zone_tree->tree_entries[id]);
     settle_all(zone_tree);
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             alter(zone_tree, zone_tree->tree_entries[id]);
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id] && zone_tree->tree_entries[id]->has_new_below)
             find_new_homes(zone_tree, zone_tree->tree_entries[id]);
     if (zone_tree->nowhere.has_new_below)
         find_new_homes(zone_tree, &zone_tree->nowhere);
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             end_tree_entry(zone_tree, zone_tree->tree_entries[id]);
 }

@@ -32,7 +32,7 @@ static void note(struct zone_tree *zone_tree, struct record_entry *record_entry)
 
 static void note_all(struct zone_tree *zone_tree, bool has_new_tree_entries)
 {
-    for (uint32_t id = 0; has_new_tree_entries && id < zone_tree->record_entry_end; id++)
+    for (uint32_t id = 0; has_new_tree_entries && id < zone_tree->record_entry_slots.end; id++)
         if (zone_tree->record_entries[id])
             note(zone_tree, zone_tree->record_entries[id]);
     for (size_t i = 0; !has_new_tree_entries && i < zone_tree->touched_count; i++)

@@ -146,10 +146,10 @@ static void walk(struct tree_entry *tree_entry)
 void names_settle(struct zone_tree *zone_tree)
 {
     // Reading may make tree entries.
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id] && zone_tree->tree_entries[id]->is_fresh)
             read_tree_entry(zone_tree, zone_tree->tree_entries[id]);
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++) {
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++) {
         struct tree_entry *tree_entry = zone_tree->tree_entries[id];
         if (!tree_entry)
             continue;
@@ -157,7 +157,7 @@ void names_settle(struct zone_tree *zone_tree)
         tree_entry->was = tree_entry->now;
         tree_entry->now = (struct tree_entry_state){.octets = NULL};
     }
-    for (uint32_t id = 0; id < zone_tree->tree_entry_end; id++)
+    for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             walk(zone_tree->tree_entries[id]);
 }

@@ -79,15 +79,6 @@ struct tree_entry *tree_entry_find(const struct zone_tree *zone_tree, struct tre
     return id == TABLE_NONE ? NULL : zone_tree->tree_entries[id];
 }
 
-static uint32_t new_tree_entry_id(struct zone_tree *zone_tree)
-{
-    if (zone_tree->free_tree_entry_count)
-        return zone_tree->free_tree_entries[--zone_tree->free_tree_entry_count];
-    mem_reserve(&zone_tree->tree_entries, &zone_tree->tree_entry_capacity,
-                zone_tree->tree_entry_end + 1u);
-    return zone_tree->tree_entry_end++;
-}
-
 static struct tree_entry_key copy_of(struct tree_entry_key key)
 {
     char *namespace_ = mem_new(1, key.namespace_.len + key.name.len + 1);
@@ -117,7 +108,9 @@ struct tree_entry *tree_entry_want(struct zone_tree *zone_tree, struct tree_entr
     zone_tree->tree_entry_table.context = zone_tree;
     tree_entry = mem_new_of(struct tree_entry);
     tree_entry->key = copy_of(key);
-    tree_entry->id = new_tree_entry_id(zone_tree);
+    tree_entry->id = slots_take(&zone_tree->tree_entry_slots);
+    mem_reserve(&zone_tree->tree_entries, &zone_tree->tree_entry_capacity,
+                zone_tree->tree_entry_slots.end);
     zone_tree->tree_entries[tree_entry->id] = tree_entry;
     table_add(&zone_tree->tree_entry_table, hash_of(&key), tree_entry->id);
     return tree_entry;
@@ -155,9 +148,7 @@ void tree_entry_free(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 {
     table_remove(&zone_tree->tree_entry_table, hash_of(&tree_entry->key), tree_entry->id);
     zone_tree->tree_entries[tree_entry->id] = NULL;
-    mem_reserve(&zone_tree->free_tree_entries, &zone_tree->free_tree_entry_capacity,
-                zone_tree->free_tree_entry_count + 1);
-    zone_tree->free_tree_entries[zone_tree->free_tree_entry_count++] = tree_entry->id;
+    slots_give(&zone_tree->tree_entry_slots, tree_entry->id);
     compile_free(zone_tree, tree_entry);
     rules_free(tree_entry->rules);
     object_unref(tree_entry->object);
@@ -193,22 +184,15 @@ struct record_entry *record_entry_find(const struct zone_tree *zone_tree, struct
     return id == TABLE_NONE ? NULL : zone_tree->record_entries[id];
 }
 
-static uint32_t new_record_entry_id(struct zone_tree *zone_tree)
-{
-    if (zone_tree->free_record_entry_count)
-        return zone_tree->free_record_entries[--zone_tree->free_record_entry_count];
-    mem_reserve(&zone_tree->record_entries, &zone_tree->record_entry_capacity,
-                zone_tree->record_entry_end + 1u);
-    mem_reserve(&zone_tree->record_entry_hashes, &zone_tree->record_entry_hash_capacity,
-                zone_tree->record_entry_end + 1u);
-    return zone_tree->record_entry_end++;
-}
-
 struct record_entry *record_entry_new(struct zone_tree *zone_tree, const struct object *object)
 {
     struct record_entry *record_entry = slab_take(zone_tree->slab, sizeof *record_entry);
-    *record_entry =
-        (struct record_entry){.object = object_ref(object), .id = new_record_entry_id(zone_tree)};
+    *record_entry = (struct record_entry){.object = object_ref(object),
+                                          .id = slots_take(&zone_tree->record_entry_slots)};
+    mem_reserve(&zone_tree->record_entries, &zone_tree->record_entry_capacity,
+                zone_tree->record_entry_slots.end);
+    mem_reserve(&zone_tree->record_entry_hashes, &zone_tree->record_entry_hash_capacity,
+                zone_tree->record_entry_slots.end);
     zone_tree->record_entry_table.ops = &record_entry_ops;
     zone_tree->record_entry_table.context = zone_tree;
     zone_tree->record_entries[record_entry->id] = record_entry;
@@ -224,9 +208,7 @@ static void forget(struct zone_tree *zone_tree, struct record_entry *record_entr
     table_remove(&zone_tree->record_entry_table, record_entry_hash(zone_tree, record_entry->id),
                  record_entry->id);
     zone_tree->record_entries[record_entry->id] = NULL;
-    mem_reserve(&zone_tree->free_record_entries, &zone_tree->free_record_entry_capacity,
-                zone_tree->free_record_entry_count + 1);
-    zone_tree->free_record_entries[zone_tree->free_record_entry_count++] = record_entry->id;
+    slots_give(&zone_tree->record_entry_slots, record_entry->id);
     object_unref(record_entry->object);
     record_entry->object = NULL;
 }

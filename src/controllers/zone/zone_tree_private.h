@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/slab.h"
+#include "base/slots.h"
 #include "base/table.h"
 #include "controllers/zone/zone_tree.h"
 #include "controllers/zone/zone_tree_rules.h"
@@ -127,18 +128,12 @@ struct zone_tree {
     size_t record_entry_capacity;
     uint32_t *record_entry_hashes; // by id: most that are not meant are told by it
     size_t record_entry_hash_capacity;
-    uint32_t record_entry_end;
-    uint32_t *free_record_entries;
-    size_t free_record_entry_capacity;
-    size_t free_record_entry_count;
+    struct slots record_entry_slots;
     struct table record_entry_table;
 
     struct tree_entry **tree_entries;
     size_t tree_entry_capacity;
-    uint32_t tree_entry_end;
-    uint32_t *free_tree_entries;
-    size_t free_tree_entry_capacity;
-    size_t free_tree_entry_count;
+    struct slots tree_entry_slots;
     struct table tree_entry_table;
     struct table live;         // by name
     struct tree_entry nowhere; // of records that no zone has

@@ -5,6 +5,7 @@
 
 #include "base/metric.h"
 #include "base/must.h"
+#include "base/slots.h"
 #include "base/table.h"
 #include "controllers/zone/fallbacks.h"
 #include "controllers/zone/zone_text.h"
@@ -30,14 +31,13 @@ struct row {
 struct rows {
     struct row *items;
     size_t capacity;
-    uint32_t used;
-    uint32_t first_free; // chained through `life`
+    struct slots slots;
     struct table table;
 };
 struct lives {
     struct zone_life **items; // NULL: free
     size_t capacity;
-    uint32_t used;
+    struct slots slots;
     struct table table;
 };
 
@@ -105,17 +105,6 @@ static uint64_t life_hash(const void *context, uint32_t id)
 static const struct table_ops row_ops = {row_matches, row_hash};
 static const struct table_ops life_ops = {life_matches, life_hash};
 
-static uint32_t row_slot(struct rows *rows)
-{
-    uint32_t id = rows->first_free;
-    if (id != NO_ROW) {
-        rows->first_free = rows->items[id].life;
-        return id;
-    }
-    mem_reserve(&rows->items, &rows->capacity, (size_t)rows->used + 1);
-    return rows->used++;
-}
-
 static void row_put(struct rows *rows, const struct object *object)
 {
     uint32_t id = table_find(&rows->table, hash_of(object), object);
@@ -125,7 +114,8 @@ static void row_put(struct rows *rows, const struct object *object)
         object_unref(old);
         return;
     }
-    id = row_slot(rows);
+    id = slots_take(&rows->slots);
+    mem_reserve(&rows->items, &rows->capacity, rows->slots.end);
     rows->items[id] = (struct row){.object = object_ref(object), .life = NO_ROW};
     table_add(&rows->table, hash_of(object), id);
 }
@@ -137,23 +127,13 @@ static void row_remove(struct rows *rows, const struct object *object)
         return;
     table_remove(&rows->table, hash_of(object), id);
     object_unref(rows->items[id].object);
-    rows->items[id] = (struct row){.life = rows->first_free};
-    rows->first_free = id;
+    rows->items[id] = (struct row){0};
+    slots_give(&rows->slots, id);
 }
 
 static uint32_t life_find(const struct lives *lives, struct zone_ref ref)
 {
     return table_find(&lives->table, object_name_hash(ref.namespace_, ref.name), &ref);
-}
-
-static uint32_t life_slot(struct lives *lives)
-{
-    bool has_free = lives->table.count < lives->used;
-    for (uint32_t id = 0; has_free && id < lives->used; id++)
-        if (!lives->items[id])
-            return id;
-    mem_reserve(&lives->items, &lives->capacity, (size_t)lives->used + 1);
-    return lives->used++;
 }
 
 static void life_put(struct lives *lives, const struct object *object)
@@ -165,7 +145,8 @@ static void life_put(struct lives *lives, const struct object *object)
         object_unref(old);
         return;
     }
-    id = life_slot(lives);
+    id = slots_take(&lives->slots);
+    mem_reserve(&lives->items, &lives->capacity, lives->slots.end);
     lives->items[id] = mem_new_of(struct zone_life);
     lives->items[id]->object = object_ref(object);
     table_add(&lives->table, hash_of(object), id);
@@ -179,6 +160,7 @@ static void life_remove(struct lives *lives, const struct object *object)
     table_remove(&lives->table, hash_of(object), id);
     zone_life_free(lives->items[id]);
     lives->items[id] = NULL;
+    slots_give(&lives->slots, id);
 }
 
 // ---- making -------------------------------------------------------------------------------------
@@ -243,7 +225,6 @@ static void *make(const void *settings)
     struct error err;
     struct zones *zones = mem_new_of(struct zones);
     zones->settings = settings ? settings : &zone_defaults;
-    zones->rows.first_free = NO_ROW;
     zones->rows.table = (struct table){.ops = &row_ops, .context = &zones->rows};
     zones->lives.table = (struct table){.ops = &life_ops, .context = &zones->lives};
     zones->fallbacks = fallbacks_new(zones->settings->nameservers, &err);
@@ -268,12 +249,14 @@ static void zones_free(void *state)
     zone_tree_free(zones->zone_tree);
     fallbacks_free(zones->fallbacks);
     zonefiles_free(zones->files);
-    for (uint32_t id = 0; id < zones->rows.used; id++)
+    for (uint32_t id = 0; id < zones->rows.slots.end; id++)
         object_unref(zones->rows.items[id].object);
-    for (uint32_t id = 0; id < zones->lives.used; id++)
+    for (uint32_t id = 0; id < zones->lives.slots.end; id++)
         zone_life_free(zones->lives.items[id]);
     table_done(&zones->rows.table);
     table_done(&zones->lives.table);
+    slots_done(&zones->rows.slots);
+    slots_done(&zones->lives.slots);
     free(zones->rows.items);
     free(zones->lives.items);
     free(zones->claims);
@@ -494,7 +477,7 @@ static void move_rows(struct zones *zones, uint32_t id, int64_t now_ms)
     life->is_due = true;
     if (life->group)
         life->answered = 0;
-    for (uint32_t at = 0; at < zones->rows.used; at++) {
+    for (uint32_t at = 0; at < zones->rows.slots.end; at++) {
         struct row *row = &zones->rows.items[at];
         if (!row->object || row->life != id)
             continue;
@@ -579,7 +562,7 @@ static int64_t settle(void *state, int64_t now_ms, const struct shared_model_cal
         date_row(zones, zones->changed[i], now_ms);
     mem_relax(&zones->changed, &zones->changed_capacity);
     zonefiles_settle(zones->files, zones, calls);
-    for (uint32_t id = 0; id < zones->lives.used; id++) {
+    for (uint32_t id = 0; id < zones->lives.slots.end; id++) {
         struct zone_life *life = zones->lives.items[id];
         if (!life)
             continue;
@@ -635,16 +618,16 @@ static void write_excluded(const char *zone, const struct excluded *excluded, st
 static void write_metrics(const void *state, struct buffer *out)
 {
     const struct zones *zones = state;
-    autofree struct excluded *excluded = mem_new_array(struct excluded, zones->lives.used + 1);
+    autofree struct excluded *excluded = mem_new_array(struct excluded, zones->lives.slots.end + 1);
     CLEANUP(arena) struct arena *arena = arena_new();
-    for (uint32_t id = 0; id < zones->rows.used; id++) {
+    for (uint32_t id = 0; id < zones->rows.slots.end; id++) {
         const struct row *row = &zones->rows.items[id];
         if (row->object && row->life != NO_ROW)
             excluded[row->life].counts[zone_tree_excluded(zones->zone_tree, row->object)]++;
     }
     metric_write_head(out, "signpost_zone_excluded_records", "gauge",
                       "Records that are kept out of their zone, by reason.");
-    for (uint32_t id = 0; id < zones->lives.used; id++)
+    for (uint32_t id = 0; id < zones->lives.slots.end; id++)
         if (zones->lives.items[id])
             write_excluded(name_of(zones, arena, zones->lives.items[id]), &excluded[id], out);
 }

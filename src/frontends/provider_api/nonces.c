@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/slots.h"
 #include "base/table.h"
 
 enum { LIFE_S = 300, BUCKETS = 1024 };
@@ -12,15 +13,13 @@ enum { LIFE_S = 300, BUCKETS = 1024 };
 struct entry {
     int64_t stamp_s;
     uint8_t digest[16];
-    uint32_t next; // of its bucket, or of the free list
+    uint32_t next; // of its bucket
 };
 
 struct nonces {
     struct entry *entries;
     size_t capacity;
-    uint32_t used;
-    uint32_t free;
-    size_t count;
+    struct slots slots;
     size_t limit;
     struct table by_digest;
     uint32_t buckets[BUCKETS]; // by the second in which they expire
@@ -53,7 +52,6 @@ struct nonces *nonces_new(size_t limit)
 {
     struct nonces *nonces = mem_new_of(struct nonces);
     nonces->limit = limit;
-    nonces->free = TABLE_NONE;
     nonces->by_digest.ops = &entry_ops;
     nonces->by_digest.context = nonces;
     for (size_t i = 0; i < BUCKETS; i++)
@@ -66,6 +64,7 @@ void nonces_free(struct nonces *nonces)
     if (!nonces)
         return;
     free(nonces->entries);
+    slots_done(&nonces->slots);
     table_done(&nonces->by_digest);
     free(nonces);
 }
@@ -94,9 +93,7 @@ static void drop_expired(struct nonces *nonces, int64_t second, int64_t now_s)
         *link = entry->next;
         forget(nonces, entry->stamp_s);
         table_remove(&nonces->by_digest, digest_hash(entry->digest), id);
-        entry->next = nonces->free;
-        nonces->free = id;
-        nonces->count--;
+        slots_give(&nonces->slots, id);
     }
 }
 
@@ -119,20 +116,14 @@ void nonces_digest(struct text nonce, uint8_t out[16])
 
 static void add(struct nonces *nonces, const uint8_t digest[16], int64_t stamp_s)
 {
-    uint32_t id = nonces->free;
+    uint32_t id = slots_take(&nonces->slots);
     uint32_t *head = bucket_of(nonces, stamp_s + LIFE_S);
-    if (id != TABLE_NONE) {
-        nonces->free = nonces->entries[id].next;
-    } else {
-        mem_reserve(&nonces->entries, &nonces->capacity, (size_t)nonces->used + 1);
-        id = nonces->used++;
-    }
+    mem_reserve(&nonces->entries, &nonces->capacity, nonces->slots.end);
     struct entry *entry = &nonces->entries[id];
     *entry = (struct entry){.stamp_s = stamp_s, .next = *head};
     memcpy(entry->digest, digest, 16);
     *head = id;
     table_add(&nonces->by_digest, digest_hash(digest), id);
-    nonces->count++;
 }
 
 enum nonce_result nonces_use(struct nonces *nonces, struct text nonce, int64_t stamp_s,
@@ -145,7 +136,7 @@ enum nonce_result nonces_use(struct nonces *nonces, struct text nonce, int64_t s
         return NONCE_USED;
     if (spans_have(&nonces->forgotten, stamp_s))
         return NONCE_FORGOTTEN;
-    if (nonces->count >= nonces->limit)
+    if (slots_taken(&nonces->slots) >= nonces->limit)
         return NONCE_FULL;
     add(nonces, digest, stamp_s);
     return NONCE_NEW;
@@ -157,7 +148,7 @@ void nonces_restore(struct nonces *nonces, const uint8_t digest[16], int64_t sta
     if (table_find(&nonces->by_digest, digest_hash(digest), digest) != TABLE_NONE)
         return;
     bool is_live = stamp_s >= now_s - LIFE_S && stamp_s <= now_s + LIFE_S;
-    if (is_live && nonces->count < nonces->limit)
+    if (is_live && slots_taken(&nonces->slots) < nonces->limit)
         add(nonces, digest, stamp_s);
     else
         forget(nonces, stamp_s);
@@ -170,7 +161,7 @@ void nonces_restore_forgotten(struct nonces *nonces, struct span span)
 
 size_t nonces_count(const struct nonces *nonces)
 {
-    return nonces->count;
+    return slots_taken(&nonces->slots);
 }
 
 void nonces_each(const struct nonces *nonces,

@@ -2,22 +2,20 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/slots.h"
 #include "base/table.h"
 #include "providers/provider.h"
 
 // One record set in one allocation: texts behind the struct.
 struct held {
     struct record_set set;
-    bool is_used;
-    uint32_t next_free;
-    char *octets;
+    char *octets; // NULL: the slot is free
 };
 
 struct memory_session {
     struct held *items;
     size_t capacity;
-    uint32_t used;
-    uint32_t free;
+    struct slots slots;
     struct table by_key;
 };
 
@@ -45,7 +43,6 @@ static bool memory_open(const struct session_setup *setup, void **out, struct er
     (void)setup;
     (void)err;
     struct memory_session *session = mem_new_of(struct memory_session);
-    session->free = TABLE_NONE;
     session->by_key.ops = &held_ops;
     session->by_key.context = session;
     *out = session;
@@ -55,9 +52,10 @@ static bool memory_open(const struct session_setup *setup, void **out, struct er
 static void memory_close(void *at)
 {
     struct memory_session *session = at;
-    for (uint32_t i = 0; i < session->used; i++)
+    for (uint32_t i = 0; i < session->slots.end; i++)
         free(session->items[i].octets);
     free(session->items);
+    slots_done(&session->slots);
     table_done(&session->by_key);
     free(session);
 }
@@ -108,7 +106,6 @@ static void hold(struct held *held, const struct record_set *set)
     held->set.values = values;
     free(held->octets);
     held->octets = block;
-    held->is_used = true;
 }
 
 static void set_record(struct memory_session *session, struct change *change)
@@ -119,14 +116,9 @@ static void set_record(struct memory_session *session, struct change *change)
         hold(&session->items[id], &change->set);
         return;
     }
-    id = session->free;
-    if (id != TABLE_NONE) {
-        session->free = session->items[id].next_free;
-    } else {
-        mem_reserve(&session->items, &session->capacity, (size_t)session->used + 1);
-        id = session->used++;
-    }
-    session->items[id] = (struct held){.next_free = TABLE_NONE};
+    id = slots_take(&session->slots);
+    mem_reserve(&session->items, &session->capacity, session->slots.end);
+    session->items[id] = (struct held){0};
     hold(&session->items[id], &change->set);
     table_add(&session->by_key, record_set_key_hash(&change->set), id);
     change->outcome.was_created = true;
@@ -141,8 +133,8 @@ static void remove_record(struct memory_session *session, struct change *change)
         return;
     table_remove(&session->by_key, record_set_key_hash(&change->set), id);
     free(session->items[id].octets);
-    session->items[id] = (struct held){.next_free = session->free};
-    session->free = id;
+    session->items[id] = (struct held){0};
+    slots_give(&session->slots, id);
 }
 
 static void read_record(struct memory_session *session, struct job *job, struct change *change)

@@ -259,7 +259,7 @@ void behind_cover(struct folder *folder, uint32_t file)
 static void collect_covered(struct folder *folder)
 {
     struct entries *entries = &folder->entries;
-    for (uint32_t id = 0; id < entries->file_count; id++) {
+    for (uint32_t id = 0; id < entries->file_slots.end; id++) {
         if (!(entries->files[id].flags & FILE_IS_COVERED))
             continue;
         entries->files[id].flags &= ~(uint32_t)FILE_IS_COVERED;

@@ -148,7 +148,7 @@ void changes_tell_child(void *context, const char *path, bool is_there)
 static bool knows_below(const struct folder *folder, const char *path)
 {
     size_t len = strlen(path);
-    for (uint32_t id = 0; id < folder->entries.file_count; id++) {
+    for (uint32_t id = 0; id < folder->entries.file_slots.end; id++) {
         const struct file *file = &folder->entries.files[id];
         if (file->path && (file->flags & FILE_IS_PRESENT) && strncmp(file->path, path, len) == 0 &&
             file->path[len] == '/')

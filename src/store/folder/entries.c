@@ -61,8 +61,6 @@ static const struct table_ops file_ops = {.matches = file_matches, .hash = file_
 void entries_init(struct entries *entries)
 {
     *entries = (struct entries){
-        .free = ENTRY_NONE,
-        .file_free = FILE_NONE,
         .by_name = {.ops = &entry_ops, .context = entries},
         .by_path = {.ops = &file_ops, .context = entries},
     };
@@ -70,27 +68,17 @@ void entries_init(struct entries *entries)
 
 void entries_done(struct entries *entries)
 {
-    for (uint32_t id = 0; id < entries->file_count; id++)
+    for (uint32_t id = 0; id < entries->file_slots.end; id++)
         free(entries->files[id].path);
     table_done(&entries->by_name);
     table_done(&entries->by_path);
+    slots_done(&entries->slots);
+    slots_done(&entries->file_slots);
     free(entries->items);
     free(entries->files);
 }
 
 // ---- entries ------------------------------------------------------------------------------------
-
-static uint32_t take_slot(struct entries *entries)
-{
-    uint32_t id = entries->free;
-    if (id != ENTRY_NONE) {
-        entries->free = entries->items[id].next;
-        return id;
-    }
-    must(entries->count < ENTRY_NONE - 1);
-    mem_reserve(&entries->items, &entries->capacity, (size_t)entries->count + 1);
-    return entries->count++;
-}
 
 static void link_entry(struct entries *entries, uint32_t id, uint32_t file)
 {
@@ -122,11 +110,11 @@ uint32_t entries_find(const struct entries *entries, const struct object_ref_key
 
 uint32_t entries_add(struct entries *entries, const struct object *object, uint32_t file)
 {
-    uint32_t id = take_slot(entries);
+    uint32_t id = slots_take(&entries->slots);
+    mem_reserve(&entries->items, &entries->capacity, entries->slots.end);
     entries->items[id] = (struct entry){.object = object};
     link_entry(entries, id, file);
     table_add(&entries->by_name, hash_object(object), id);
-    entries->live++;
     return id;
 }
 
@@ -145,9 +133,8 @@ void entries_remove(struct entries *entries, uint32_t id)
 {
     unlink_entry(entries, id);
     table_remove(&entries->by_name, hash_object(entries->items[id].object), id);
-    entries->items[id] = (struct entry){.next = entries->free};
-    entries->free = id;
-    entries->live--;
+    entries->items[id] = (struct entry){0};
+    slots_give(&entries->slots, id);
 }
 
 // ---- files --------------------------------------------------------------------------------------
@@ -157,25 +144,14 @@ uint32_t files_find(const struct entries *entries, const char *path)
     return table_find(&entries->by_path, hash_path(path), path);
 }
 
-static uint32_t take_file_slot(struct entries *entries)
-{
-    uint32_t id = entries->file_free;
-    if (id != FILE_NONE) {
-        entries->file_free = entries->files[id].next_free;
-        return id;
-    }
-    must(entries->file_count < FILE_NONE - 1);
-    mem_reserve(&entries->files, &entries->file_capacity, (size_t)entries->file_count + 1);
-    return entries->file_count++;
-}
-
 uint32_t files_need(struct entries *entries, const char *path)
 {
     uint32_t id = files_find(entries, path);
     if (id != FILE_NONE)
         return id;
     must(name_is_path(text_of(path)));
-    id = take_file_slot(entries);
+    id = slots_take(&entries->file_slots);
+    mem_reserve(&entries->files, &entries->file_capacity, entries->file_slots.end);
     entries->files[id] = (struct file){.path = mem_copy_text(path), .first = ENTRY_NONE};
     table_add(&entries->by_path, hash_path(path), id);
     return id;
@@ -196,8 +172,8 @@ void files_forget(struct entries *entries, uint32_t id)
     files_set_documents(entries, id, 0);
     table_remove(&entries->by_path, hash_path(file->path), id);
     free(file->path);
-    *file = (struct file){.next_free = entries->file_free};
-    entries->file_free = id;
+    *file = (struct file){0};
+    slots_give(&entries->file_slots, id);
 }
 
 bool files_is_same(const struct file *file, const struct disk_stat *found)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/slots.h"
 #include "base/table.h"
 #include "io/disk.h"
 #include "store/object.h"
@@ -27,7 +28,7 @@ struct entry {
     const struct object *object; // borrowed from the cache; NULL: a free slot
     struct content_id body;      // of everything outside metadata and status
     uint32_t file;
-    uint32_t next; // of the same file, or of the free slots
+    uint32_t next; // of the same file
     uint32_t previous;
     uint32_t flags : 8;
     uint32_t pass : 24; // in which it was seen last
@@ -57,25 +58,21 @@ struct file {
     uint32_t first;     // entry
     uint32_t documents; // at the last reading
     uint32_t flags;
-    uint32_t scan;          // in which it was seen last
-    uint32_t status_scan;   // the same of its status file
-    uint32_t empty_since_s; // on the loop's clock, when it was found empty; 0: it was not
-    uint32_t next_free;
+    uint32_t scan;              // in which it was seen last
+    uint32_t status_scan;       // the same of its status file
+    uint32_t empty_since_s;     // on the loop's clock, when it was found empty; 0: it was not
     struct file_faults *faults; // refused documents; NULL: none
 };
 
 struct entries {
     struct entry *items;
-    uint32_t count; // slots
     size_t capacity;
-    uint32_t free;
-    uint32_t live;
+    struct slots slots;
     struct table by_name;
 
     struct file *files;
-    uint32_t file_count;
     size_t file_capacity;
-    uint32_t file_free;
+    struct slots file_slots;
     uint64_t documents; // of all files that users write
     struct table by_path;
 };

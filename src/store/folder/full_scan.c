@@ -172,7 +172,7 @@ enum step full_scan_judge(struct folder *folder, int64_t until_ms)
     const struct entries *entries = &folder->entries;
     (void)until_ms;
     faults_end(folder, FILE_NONE);
-    for (uint32_t id = 0; id < entries->file_count; id++) {
+    for (uint32_t id = 0; id < entries->file_slots.end; id++) {
         const struct file *file = &entries->files[id];
         if (file->path && (file->flags & FILE_IS_PRESENT) && folder->scan_error.fault == FAULT_NONE)
             judge_file(folder, id);

@@ -157,7 +157,7 @@ static bool is_doubtful(struct folder *folder)
 static size_t count_living(const struct folder *folder)
 {
     size_t living = 0;
-    for (uint32_t id = 0; id < folder->entries.count; id++) {
+    for (uint32_t id = 0; id < folder->entries.slots.end; id++) {
         const struct entry *entry = &folder->entries.items[id];
         living += entry->object && !entry->object->deleted_s &&
                   !name_is_child(folder->entries.files[entry->file].path);

@@ -214,7 +214,7 @@ static bool is_suspicious(struct folder *folder)
 static void drop_unseen(struct folder *folder)
 {
     const struct entries *entries = &folder->entries;
-    for (uint32_t id = 0; id < entries->count; id++)
+    for (uint32_t id = 0; id < entries->slots.end; id++)
         if (entries->items[id].object && entries->items[id].pass != folder->pass.number)
             folder_leave(folder, id);
 }

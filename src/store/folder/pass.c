@@ -37,7 +37,7 @@ void pass_queue_doubtful(struct folder *folder)
 {
     struct entries *entries = &folder->entries;
     bool has_changes = folder->pass.queue.count > 0;
-    for (uint32_t id = 0; id < entries->file_count; id++) {
+    for (uint32_t id = 0; id < entries->file_slots.end; id++) {
         uint32_t flags = entries->files[id].flags;
         if (!entries->files[id].path ||
             (!(flags & FILE_IS_UNSETTLED) && !(has_changes && (flags & FILE_HAS_DUPLICATES))))

@@ -139,7 +139,7 @@ static const struct stage *const stages_of[] = {
 static void forget_files(struct folder *folder)
 {
     struct entries *entries = &folder->entries;
-    for (uint32_t id = 0; id < entries->file_count; id++) {
+    for (uint32_t id = 0; id < entries->file_slots.end; id++) {
         const struct file *file = &entries->files[id];
         uint32_t held = FILE_IS_PRESENT | FILE_IS_QUEUED | FILE_IS_DUE | FILE_IS_COVERED |
                         FILE_HAS_BROKEN | FILE_IS_UNSETTLED;

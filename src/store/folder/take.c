@@ -331,7 +331,7 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
     struct error err = {0};
     draft_begin(folder, draft);
     draft->ours.last_good = ours_last_good(draft->arena, document->kind, document->tree);
-    if (folder->entries.live >= DOCUMENTS_MAX) {
+    if (slots_taken(&folder->entries.slots) >= DOCUMENTS_MAX) {
         take_broken(folder, draft->arena, document, "too many documents; at most 1000000");
         return;
     }
