@@ -28,6 +28,7 @@ struct disk_ops {
 };
 struct disk {
     const struct disk_ops *ops;
+    const char *vfs; // name of the file layer of databases (sqlite3_vfs); NULL: SQLite's own
 };
 struct disk *disk_system(void); // static
 

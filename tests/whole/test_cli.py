@@ -167,7 +167,8 @@ def test_version_is_the_first_line():
     lines = out.splitlines()
     assert status == 0
     assert lines[0].split()[0] == "signpost" and lines[0].count(".") == 2
-    for library in ("libevent", "libcurl", "OpenSSL", "libyaml", "ldns", "libidn2"):
+    for library in ("libevent", "libcurl", "OpenSSL", "libyaml", "ldns", "libidn2",
+                    "SQLite"):
         assert f"{library} " in lines[1]
     assert run("--version")[1] == out
 

@@ -10,7 +10,9 @@
 
 #include "base/memory.h"
 #include "frontends/provider_api/state_log.h"
+#include "io/database.h"
 #include "io/test_folder.h"
+#include "model/faulty_disk.h"
 
 enum { NOW_S = 1767088800, SETS_MAX = 8 };
 
@@ -18,8 +20,6 @@ struct bench {
     char top[TEST_FOLDER_MAX];
     char dir[TEST_FOLDER_MAX + 8];
     char file[TEST_FOLDER_MAX + 32];
-    struct disk_ops ops; // the system's, that do not wait for the device
-    struct disk quick;
     struct disk *disk;
     struct nonces *nonces;
     struct state_log *state;
@@ -29,24 +29,13 @@ struct bench {
     struct error err;
 };
 
-static bool replace_unsynced(struct disk *disk, const char *path, struct text content, mode_t mode,
-                             bool is_synced, struct error *err)
-{
-    (void)disk;
-    (void)is_synced;
-    return disk_replace(disk_system(), path, content, mode, false, err);
-}
-
 static int set_up(void **state)
 {
     struct bench *bench = mem_new_of(struct bench);
     test_folder_make(bench->top);
     snprintf(bench->dir, sizeof bench->dir, "%s/state", bench->top);
-    snprintf(bench->file, sizeof bench->file, "%s/provider.log", bench->dir);
-    bench->ops = *disk_system()->ops;
-    bench->ops.replace = replace_unsynced;
-    bench->quick.ops = &bench->ops;
-    bench->disk = &bench->quick;
+    snprintf(bench->file, sizeof bench->file, "%s/provider.db", bench->dir);
+    bench->disk = disk_system();
     bench->arena = arena_new();
     *state = bench;
     return 0;
@@ -130,16 +119,32 @@ static void use(struct bench *bench, const char *nonce, int64_t stamp_s, int64_t
     assert_true(state_log_nonce(bench->state, text_of(nonce), stamp_s, &bench->err));
 }
 
-static void read_file(const struct bench *bench, struct buffer *out)
+// Somebody else's hands: runs statements while the log is shut.
+static void tamper(struct bench *bench, const char *sql)
 {
-    assert_true(disk_read(out, bench->file, 1 << 30, NULL));
+    const struct database_options options = {
+        .path = bench->file, .schema = "", .version = 1, .is_exclusive = true};
+    shut(bench);
+    CLEANUP(database)
+    struct database *database = database_open(disk_system(), &options, NULL);
+    assert_non_null(database);
+    assert_true(database_do(database, &bench->err, sql, ""));
 }
 
-static void add_octets(const struct bench *bench, const char *octets)
+static int64_t count(struct bench *bench, const char *sql)
 {
-    struct disk_file *file = disk_append_open(bench->disk, bench->file, 0600, NULL);
-    assert_true(disk_append(bench->disk, file, text_of(octets), NULL));
-    disk_append_close(bench->disk, file);
+    int64_t found = -1;
+    const struct database_options options = {
+        .path = bench->file, .schema = "", .version = 1, .is_exclusive = true};
+    shut(bench);
+    CLEANUP(database)
+    struct database *database = database_open(disk_system(), &options, NULL);
+    assert_non_null(database);
+    struct rows rows = database_ask(database, sql, "");
+    while (rows_next(&rows))
+        found = rows_int(&rows, 0);
+    assert_true(rows_end(&rows, NULL));
+    return found;
 }
 
 static void folder_and_file_are_made_for_the_owner_alone(void **state)
@@ -169,13 +174,11 @@ static void used_nonces_survive_a_restart(void **state)
 static void expired_nonces_are_left_out_and_leave_the_file(void **state)
 {
     struct bench *bench = *state;
-    AUTO_BUFFER content = {0};
     start(bench);
     use(bench, "a", NOW_S, NOW_S);
     assert_true(start_at(bench, NOW_S + 301));
     assert_int_equal(nonces_count(bench->nonces), 0);
-    read_file(bench, &content);
-    assert_null(strstr(content.at, "nonce"));
+    assert_int_equal(count(bench, "SELECT count(*) FROM nonces"), 0);
 }
 
 static void nonce_stays_used_when_the_clock_jumps_ahead_and_back_over_restarts(void **state)
@@ -206,25 +209,22 @@ static void nonsense_in_place_of_seconds_is_left_out(void **state)
 {
     struct bench *bench = *state;
     start(bench);
-    shut(bench);
-    add_octets(bench, "{\"forgotten\":7}\n{\"forgotten\":{}}\n{\"forgotten\":{\"first\":1}}\n"
-                      "{\"forgotten\":{\"first\":-9223372036854775808,"
-                      "\"last\":9223372036854775807}}\n"
-                      "{\"nonce\":\"00000000000000000000000000000001\","
-                      "\"stamp\":9223372036854775807}\n");
+    tamper(bench, "INSERT INTO forgotten VALUES (NULL, NULL), ('x', 7), (9, 3),"
+                  " (-9223372036854775808, 9223372036854775807)");
+    tamper(bench, "INSERT INTO nonces VALUES (9223372036854775807, zeroblob(16)), (1, 'short')");
     start(bench);
-    use(bench, "a", NOW_S, NOW_S);
+    assert_int_equal(nonces_count(bench->nonces), 0);
 }
 
 static void nonces_are_kept_as_digests(void **state)
 {
     struct bench *bench = *state;
-    AUTO_BUFFER content = {0};
     start(bench);
     use(bench, "visible-nonce", NOW_S, NOW_S);
-    read_file(bench, &content);
-    assert_true(content.len > 0);
-    assert_null(strstr(content.at, "visible-nonce"));
+    assert_int_equal(count(bench, "SELECT count(*) FROM nonces WHERE length(digest) = 16"), 1);
+    assert_int_equal(count(bench, "SELECT count(*) FROM nonces"
+                                  " WHERE instr(digest, 'visible-nonce')"),
+                     0);
 }
 
 static void records_survive_in_the_order_of_their_creation(void **state)
@@ -291,31 +291,15 @@ static void last_word_on_a_name_counts_whatever_its_split(void **state)
     assert_int_equal(bench->set_count, 0);
 }
 
-static void torn_last_line_is_dropped(void **state)
+static void unreadable_records_are_left_out(void **state)
 {
     struct bench *bench = *state;
     start(bench);
     put(bench, set_of(RECORD_A, "www", 300));
-    shut(bench);
-    add_octets(bench, "{\"set\":{\"type\":\"A\",\"domain\":\"example.com\",\"subd");
+    tamper(bench, "INSERT INTO records (name, record) VALUES ('a', 'garbage'), ('b', '[]'),"
+                  " ('c', '{}'), ('d', NULL), ('e', x'00ff')");
     start(bench);
     assert_int_equal(bench->set_count, 1);
-    put(bench, set_of(RECORD_A, "b", 300));
-    start(bench);
-    assert_int_equal(bench->set_count, 2);
-}
-
-static void unreadable_lines_are_left_out(void **state)
-{
-    struct bench *bench = *state;
-    start(bench);
-    put(bench, set_of(RECORD_A, "www", 300));
-    shut(bench);
-    add_octets(bench, "garbage\n\n[]\n{}\n{\"nonce\":7}\n{\"nonce\":\"zz\",\"stamp\":1}\n"
-                      "{\"remove\":9}\n{\"remove\":\"/records/X/a/b\"}\n{\"set\":{}}\n");
-    start(bench);
-    assert_int_equal(bench->set_count, 1);
-    assert_int_equal(nonces_count(bench->nonces), 0);
 }
 
 static void biggest_record_survives(void **state)
@@ -340,104 +324,68 @@ static void biggest_record_survives(void **state)
     assert_true(record_set_equal(&bench->sets[0], &set));
 }
 
-static void log_is_compacted_at_the_start(void **state)
+static void file_does_not_grow_with_changes(void **state)
 {
     struct bench *bench = *state;
-    AUTO_BUFFER before = {0};
-    AUTO_BUFFER after = {0};
-    start(bench);
-    for (uint32_t i = 0; i < 100; i++)
-        put(bench, set_of(RECORD_A, "www", i));
-    read_file(bench, &before);
-    start(bench);
-    read_file(bench, &after);
-    assert_true(after.len < before.len / 50);
-    assert_int_equal(bench->sets[0].ttl_s, 99);
-}
-
-static void log_is_compacted_while_it_grows(void **state)
-{
-    enum { LINES = 120, VALUES = 256, OCTETS = 400 };
-    struct bench *bench = *state;
-    struct disk_stat status;
-    struct text *values = arena_new_array(bench->arena, struct text, VALUES);
-    struct record_set set = set_of(RECORD_TXT, "big", 60);
-    for (size_t i = 0; i < VALUES; i++)
-        values[i] = text_of(arena_printf(bench->arena, "%0*zu", OCTETS, i));
-    set.values = values;
-    set.value_count = VALUES;
+    struct disk_stat found;
     start(bench);
     use(bench, "kept", NOW_S, NOW_S);
-    put(bench, set_of(RECORD_A, "www", 300));
-    for (uint32_t i = 0; i < LINES; i++) { // 12 MB
-        set.ttl_s = i;
-        put(bench, set);
-    }
-    assert_true(disk_stat(bench->file, &status, NULL));
-    assert_true(status.size < 9 << 20);
+    for (uint32_t i = 0; i < 1000; i++)
+        put(bench, set_of(RECORD_A, "www", i));
+    shut(bench);
+    assert_true(disk_stat(bench->file, &found, NULL));
+    assert_true(found.size <= 64 * 1024);
     start(bench);
-    assert_int_equal(bench->set_count, 2);
-    assert_int_equal(bench->sets[1].ttl_s, LINES - 1);
+    assert_int_equal(bench->set_count, 1);
+    assert_int_equal(bench->sets[0].ttl_s, 999);
     assert_int_equal(nonces_use(bench->nonces, TEXT("kept"), NOW_S, NOW_S), NONCE_USED);
+}
+
+static void second_process_is_refused_the_folder(void **state)
+{
+    struct bench *bench = *state;
+    const struct state_log_reader reader = {restore, bench};
+    struct nonces *nonces = nonces_new(10);
+    start(bench);
+    assert_null(
+        state_log_open(disk_system(), bench->dir, nonces, &reader, NOW_S, NULL, &bench->err));
+    assert_int_equal(bench->err.fault, FAULT_WAIT);
+    assert_non_null(strstr(bench->err.text, "is used by another process; give each its own"));
+    nonces_free(nonces);
 }
 
 static void folder_that_cannot_be_made_fails_the_start(void **state)
 {
     struct bench *bench = *state;
-    assert_true(disk_replace(bench->disk, bench->dir, TEXT("a file"), 0600, false, NULL));
+    assert_true(disk_replace(disk_system(), bench->dir, TEXT("a file"), 0600, false, NULL));
     assert_false(start_at(bench, NOW_S));
     assert_true(bench->err.text[0]);
 }
 
 // ---- a disk that fails --------------------------------------------------------------------------
 
-// Appends half of what it is given and fails, once.
-struct torn_disk {
-    struct disk disk;
-    size_t opened;
-    bool fails_next;
-};
-
-static struct disk_file *torn_open(struct disk *disk, const char *path, mode_t mode,
-                                   struct error *err)
-{
-    ((struct torn_disk *)disk)->opened++;
-    return disk_append_open(disk_system(), path, mode, err);
-}
-
-static bool torn_append(struct disk *disk, struct disk_file *file, struct text content,
-                        struct error *err)
-{
-    struct torn_disk *torn = (struct torn_disk *)disk;
-    if (!torn->fails_next)
-        return disk_append(disk_system(), file, content, err);
-    torn->fails_next = false;
-    content.len /= 2;
-    assert_true(disk_append(disk_system(), file, content, NULL));
-    return error_set(err, FAULT_AGAIN, "", "no space left");
-}
-
-static void failed_line_takes_no_later_one_with_it(void **state)
+static void change_that_finds_no_room_is_refused_and_takes_no_other_with_it(void **state)
 {
     struct bench *bench = *state;
-    struct torn_disk torn = {.disk = {&bench->ops}};
-    struct record_set set = set_of(RECORD_A, "lost", 300);
-    bench->ops.append_open = torn_open;
-    bench->ops.append = torn_append;
-    bench->disk = &torn.disk;
+    struct disk *disk = faulty_disk_new(disk_system(), NULL);
+    bench->disk = disk;
     start(bench);
     put(bench, set_of(RECORD_A, "www", 300));
-    torn.fails_next = true;
-    assert_false(state_log_record(bench->state, &set, false, &bench->err));
-    assert_string_equal(bench->err.text, "no space left");
+    struct record_set lost = set_of(RECORD_A, "lost", 300);
+    faulty_disk_fill(disk, true);
+    assert_false(state_log_record(bench->state, &lost, false, &bench->err));
+    assert_non_null(strstr(bench->err.text, "No space left on device"));
+    assert_false(state_log_nonce(bench->state, TEXT("lost"), NOW_S, &bench->err));
+    faulty_disk_fill(disk, false);
     put(bench, set_of(RECORD_A, "b", 300));
     use(bench, "a", NOW_S, NOW_S);
-    assert_int_equal(torn.opened, 2);
     start(bench);
     assert_int_equal(bench->set_count, 2);
     assert_true(text_is(bench->sets[1].subdomain, "b"));
     assert_int_equal(nonces_count(bench->nonces), 1);
     shut(bench);
+    bench->disk = disk_system();
+    faulty_disk_free(disk);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -455,13 +403,12 @@ int main(void)
         TEST(records_survive_in_the_order_of_their_creation),
         TEST(removed_records_stay_away),
         TEST(last_word_on_a_name_counts_whatever_its_split),
-        TEST(torn_last_line_is_dropped),
-        TEST(unreadable_lines_are_left_out),
+        TEST(unreadable_records_are_left_out),
         TEST(biggest_record_survives),
-        TEST(log_is_compacted_at_the_start),
-        TEST(log_is_compacted_while_it_grows),
+        TEST(file_does_not_grow_with_changes),
+        TEST(second_process_is_refused_the_folder),
         TEST(folder_that_cannot_be_made_fails_the_start),
-        TEST(failed_line_takes_no_later_one_with_it),
+        TEST(change_that_finds_no_room_is_refused_and_takes_no_other_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
