@@ -20,7 +20,7 @@
 #include "io/loop.h"
 #include "io/random.h"
 
-enum { PATIENCE_MS = 10000, CLIENTS_MAX = 300, STEP_MS = 1, REQUEST_OCTETS = 18 };
+enum { PATIENCE_MS = 600 * 1000, CLIENTS_MAX = 300, STEP_MS = 1, REQUEST_OCTETS = 18 };
 
 // A request: 12 octets of any kind, then how many messages are wanted, and of how many octets.
 struct client {

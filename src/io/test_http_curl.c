@@ -20,7 +20,7 @@
 #include "io/listen.h"
 #include "io/loop.h"
 
-enum { PATIENCE_MS = 5000, MAX_SEEN = 8 };
+enum { PATIENCE_MS = 600 * 1000, MAX_SEEN = 8 };
 
 struct seen {
     enum http_failure failure;
@@ -173,8 +173,10 @@ static struct http_request request_to(struct story *story, const char *method, c
 {
     snprintf(story->url, sizeof(story->url), "http://127.0.0.1:%u%s",
              http_server_port(story->server), path);
-    return (struct http_request){
-        .method = method, .url = story->url, .timeout_ms = 2000, .connect_timeout_ms = 1000};
+    return (struct http_request){.method = method,
+                                 .url = story->url,
+                                 .timeout_ms = PATIENCE_MS,
+                                 .connect_timeout_ms = PATIENCE_MS};
 }
 
 static const struct seen *get(struct story *story, const struct http_request *request)

@@ -25,7 +25,7 @@
 // libevent's 200; here it is a value of enum http_failure.
 #undef HTTP_OK
 
-enum { PATIENCE_MS = 5000, DAY_S = 86400 };
+enum { PATIENCE_MS = 600 * 1000, DAY_S = 86400 };
 
 enum { CA, NEXT_CA, SERVER, NEXT_SERVER, ANNA, BERT, STRANGER, PAIRS };
 
@@ -169,8 +169,8 @@ static struct http_request request_by(struct story *story, int ca, int client)
     snprintf(story->url, sizeof(story->url), "https://127.0.0.1:%u/", story->port);
     struct http_request request = {.method = "GET",
                                    .url = story->url,
-                                   .timeout_ms = 2000,
-                                   .connect_timeout_ms = 1000,
+                                   .timeout_ms = PATIENCE_MS,
+                                   .connect_timeout_ms = PATIENCE_MS,
                                    .tls = {.ca_pem = story->pairs[ca].certificate_pem}};
     if (client < PAIRS) {
         request.tls.certificate_pem = story->pairs[client].certificate_pem;

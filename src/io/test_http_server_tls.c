@@ -23,7 +23,7 @@
 #include "io/loop_event.h"
 #include "io/x509.h"
 
-enum { PATIENCE_MS = 5000, SHORT_MS = 60, DAY_S = 86400, CLIENTS = 8 };
+enum { PATIENCE_MS = 600 * 1000, SHORT_MS = 60, DAY_S = 86400, CLIENTS = 8 };
 
 enum { OLD, NEW, PAIRS };
 

@@ -26,7 +26,7 @@
 // libevent's 200; here it is a value of enum http_failure.
 #undef HTTP_OK
 
-enum { PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 600 * 1000 };
 
 // A TLS server that shows the Host header, with a certificate of its own for signpost.test.
 struct story {
@@ -156,8 +156,8 @@ static struct http_request request_to(struct story *story)
     snprintf(story->url, sizeof(story->url), "https://127.0.0.1:%u/p?q", story->port);
     return (struct http_request){.method = "GET",
                                  .url = story->url,
-                                 .timeout_ms = 2000,
-                                 .connect_timeout_ms = 1000,
+                                 .timeout_ms = PATIENCE_MS,
+                                 .connect_timeout_ms = PATIENCE_MS,
                                  .tls = {.ca_pem = story->pem, .server_name = "signpost.test"}};
 }
 

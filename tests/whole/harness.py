@@ -54,8 +54,7 @@ def stalled_s():
 
 
 class Limit:
-    """Seconds of a machine that has time: those that others took do not count, up to BUSY_MAX times
-    as many."""
+    """Seconds of a machine that has time: those that others took do not count, until it hangs."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -65,7 +64,7 @@ class Limit:
     def is_over(self):
         spent_s = time.monotonic() - self.begin
         return (spent_s - (stalled_s() - self.stalled_s) > self.seconds or
-                spent_s > BUSY_MAX * self.seconds)
+                spent_s > max(HANG_S, BUSY_MAX * self.seconds))
 
 
 def wait_until(check, what, seconds=10, programs=()):
