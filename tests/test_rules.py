@@ -69,3 +69,32 @@ def test_only_what_belongs_into_the_root_lies_there(tmp_path, name, is_fine):
     (tmp_path / name).write_text("anything\n")
     status, lines = look(tmp_path, function(3))
     assert (status == 0) is is_fine, lines
+
+
+@pytest.mark.parametrize("line, say", [
+    ("struct lane *at;", "backend"), ("int open_lanes;", "backend"),
+    ("// The verdict of a key.", "decision"), ("int VERDICTS_MAX;", "decision"),
+    ("// Two wishes.", "change request"), ("int forest_new(void);", "zone tree"),
+    ("int tally_row;", "key metrics"), ("int zones_overview;", "shared model"),
+    ("int talk_done;", "exchange"), ("int begin_talk;", "exchange"), ("int gather_fill;", "input"),
+    ("int primary_door;", "frontend")])
+def test_word_that_the_glossary_replaced_is_a_breach(tmp_path, line, say):
+    status, lines = look(tmp_path, f"int a;\n{line}\n")
+    assert (status, len(lines)) == (1, 1), lines
+    assert lines[0].startswith("src/base/x.c:2: ") and f"say {say}" in lines[0]
+
+
+@pytest.mark.parametrize("line", [
+    "int plane;", "// It talks to a server that we gather from, out of doors.", "int explanes_max;",
+    "int a_server_that_does_not_talk_is_left_alone;"])
+def test_word_that_is_english_elsewhere_is_fine(tmp_path, line):
+    assert look(tmp_path, f"int a;\n{line}\n")[0] == 0
+
+
+def test_pages_and_names_of_files_are_looked_through(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text(
+        "All is well.\nA lane. [This](0015-overviews.md) is fine.\n")
+    status, lines = look(tmp_path, function(3), "src/base/lane.c")
+    assert status == 1
+    assert [line.partition(": ")[0] for line in lines] == ["docs/page.md:2", "src/base/lane.c:1"]

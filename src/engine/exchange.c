@@ -83,7 +83,7 @@ void busy_free(struct engine *engine)
     table_done(&engine->busy_names);
 }
 
-// ---- life of a flight ---------------------------------------------------------------------------
+// ---- life of an exchange ------------------------------------------------------------------------
 
 static void exchange_step(struct exchange *exchange);
 static void exchange_land(struct exchange *exchange);

@@ -17,7 +17,7 @@ static const struct value *annotations_of(const struct value *object)
     return value_find(value_find(object, "metadata"), "annotations");
 }
 
-// ---- wishes -------------------------------------------------------------------------------------
+// ---- annotations --------------------------------------------------------------------------------
 
 // The usual value of `register` is a bit of its own.
 enum { ANNOTATION_TRUE = 1 << PIHOLE_ANNOTATIONS };

@@ -16,12 +16,12 @@ class Table:
         self.rows = []
 
     def add(self, what, figure, target, is_reached, peer=""):
-        verdict = "reached" if is_reached else "SHORT"
-        self.rows.append((what, figure, target, peer, verdict))
-        print(f"  {what}: {figure} ({verdict})", file=sys.stderr)
+        result = "reached" if is_reached else "SHORT"
+        self.rows.append((what, figure, target, peer, result))
+        print(f"  {what}: {figure} ({result})", file=sys.stderr)
 
     def show(self):
-        head = ("what", "figure", "target", "peer in this run", "verdict")
+        head = ("what", "figure", "target", "peer in this run", "result")
         widths = [max(len(row[i]) for row in [head, *self.rows]) for i in range(len(head))]
         for row in [head, tuple("-" * width for width in widths), *self.rows]:
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())

@@ -21,7 +21,7 @@ from cluster_site import INFLIGHT, REGISTRY, Load, wait_calm, writes
 from harness import LOOPBACK, Programs, free_port, wait_until
 from measure import MB, QUICK, add_memory, memory_mb
 from operators import Operator
-from zone_servers import FOLLOWERS, ZONE, Asker, Nsd, ZonesConfig
+from zone_servers import SECONDARIES, ZONE, Asker, Nsd, ZonesConfig
 
 PROGRAM = pathlib.Path(harness.ROOT) / "build" / "gcc" / "tests" / "bench" / "bench_zones"
 
@@ -183,8 +183,8 @@ def bench_zones(table, folder, count):
     """One server after the other, so that none of them waits for the others' work."""
     folder = folder / f"zones-{count}"
     with zones_in(folder, count) as (zones, programs):
-        for follower in FOLLOWERS:
-            server = follower(programs, folder / follower.kind, zones.port, zones.config.secret)
+        for secondary in SECONDARIES:
+            server = secondary(programs, folder / secondary.kind, zones.port, zones.config.secret)
             zones.config.write(server)
             server.start()
             zones.ask("settle")

@@ -15,7 +15,7 @@ ZONE = "bench.example"
 KEY_NAME = "signpost."
 
 
-class Follower:
+class Secondary:
     """One that is started once the primary listens, and fetches the zone then."""
 
     def __init__(self, programs, folder, primary, secret):
@@ -44,7 +44,7 @@ class Follower:
         self.program.stop(20)
 
 
-class Named(Follower):
+class Named(Secondary):
     kind = "named"
 
     def configure(self):
@@ -75,7 +75,7 @@ zone "{ZONE}" {{
         return [named_binary(self.folder), "-g", "-n", "2", "-c", self.folder / "named.conf"]
 
 
-class Knotd(Follower):
+class Knotd(Secondary):
     kind = "knotd"
 
     def configure(self):
@@ -114,7 +114,7 @@ log:
         return ["knotd", "-c", self.folder / "knot.conf"]
 
 
-class Nsd(Follower):
+class Nsd(Secondary):
     """It would drop what is asked more than 200 times a second."""
 
     kind = "nsd"
@@ -151,7 +151,7 @@ zone:
         return ["nsd", "-d", "-c", self.folder / "nsd.conf"]
 
 
-FOLLOWERS = (Named, Knotd, Nsd)
+SECONDARIES = (Named, Knotd, Nsd)
 
 
 class ZonesConfig:

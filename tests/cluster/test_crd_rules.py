@@ -224,7 +224,7 @@ def apply(cluster, manifest, *words):
                            stdin=yaml.safe_dump(manifest))
 
 
-def verdicts(cluster, folder, manifests, *words):
+def results(cluster, folder, manifests, *words):
     """What one run of kubectl says of each: the error, or "" for one that is taken."""
     for number, manifest in enumerate(manifests):
         named = {**manifest, "metadata": {"name": f"case-{number}"}}
@@ -252,12 +252,12 @@ def judge(request, cluster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def refusals(judge, tmp_path_factory):
-    return verdicts(judge, tmp_path_factory.mktemp("bad"), [row[0] for row in REFUSED])
+    return results(judge, tmp_path_factory.mktemp("bad"), [row[0] for row in REFUSED])
 
 
 @pytest.fixture(scope="module")
 def approvals(judge, tmp_path_factory):
-    return verdicts(judge, tmp_path_factory.mktemp("good"), ACCEPTED, "--server-side")
+    return results(judge, tmp_path_factory.mktemp("good"), ACCEPTED, "--server-side")
 
 
 def case(row):

@@ -329,7 +329,7 @@ static void begin_anew(struct play *play)
     sit_down(play);
 }
 
-// ---- people, wishes and faults ------------------------------------------------------------------
+// ---- people, annotations and faults -------------------------------------------------------------
 
 static const char *person_entry(struct play *play, enum pihole_list *list)
 {

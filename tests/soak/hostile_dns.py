@@ -98,9 +98,9 @@ class DnsSoak(Soak):
     def start(self):
         rng = random.Random(self.seed)
         self.queries = queries()
-        self.follower = HostileServer(rng)
+        self.secondary = HostileServer(rng)
         self.server = HostileServer(rng)
-        self.closers += [self.follower.close, self.server.close]
+        self.closers += [self.secondary.close, self.server.close]
         self.start_primary()
         secret = self.folder / "tsig.key"
         secret.write_text(secondaries.make_secret())
@@ -116,7 +116,7 @@ class DnsSoak(Soak):
         config = self.folder / "zones.yaml"
         config.write_text(harness.flow({"groups": [{
             "name": "default", "transferFrom": ["127.0.1.0/24"],
-            "servers": [{"name": "ns1", "address": LOOPBACK, "port": self.follower.port}]}]}))
+            "servers": [{"name": "ns1", "address": LOOPBACK, "port": self.secondary.port}]}]}))
         self.site.write("zone.yaml", harness.flow({
             "apiVersion": GROUP, "kind": "Zone", "metadata": {"name": "shop"},
             "spec": {"domainName": ZONE, "delegations": [{"records": [{"pattern": "*"}]}],
@@ -148,7 +148,7 @@ class DnsSoak(Soak):
                    "the provider is alive", PATIENCE_S, programs)
 
     def calm(self):
-        self.follower.is_well = self.server.is_well = True
+        self.secondary.is_well = self.server.is_well = True
 
     # ---- bad ones
 

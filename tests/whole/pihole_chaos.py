@@ -49,7 +49,7 @@ def some_names(rng):
     return hosts, {"hosts": ", ".join(rng.sample(HOSTS, rng.choice([1, 2])))}
 
 
-def some_wish(rng):
+def some_desired(rng):
     """(hosts, annotations) of an Ingress."""
     hosts, annotations = some_names(rng)
     annotations.update(some_targets(rng))
@@ -60,20 +60,20 @@ def some_wish(rng):
     return hosts, annotations
 
 
-def is_mistaken(wish):
-    return any(mistake.items() <= wish[1].items() for mistake in MISTAKES)
+def is_mistaken(wanted):
+    return any(mistake.items() <= wanted[1].items() for mistake in MISTAKES)
 
 
-def names_of(wish):
-    hosts, annotations = wish
+def names_of(wanted):
+    hosts, annotations = wanted
     given = annotations.get("hosts")
     names = [name.strip() for name in given.split(",")] if given else hosts
     return [name for name in names if "*" not in name]
 
 
-def sets_of(wish):
+def sets_of(wanted):
     """{kind: content} of each of its names."""
-    annotations = wish[1]
+    annotations = wanted[1]
     if annotations.get("register") == "false":
         return {}
     if "target_cname" in annotations:
@@ -91,10 +91,10 @@ def excludes(kind, other):
 
 
 def settle(objects):
-    """{name: {kind: (content, owners)}} of (created, object, wish); the oldest first."""
+    """{name: {kind: (content, owners)}} of (created, object, wanted); the oldest first."""
     held = {}
-    for _, owner, wish in sorted(objects, key=lambda each: each[:2]):
-        for name, (kind, content) in itertools.product(names_of(wish), sets_of(wish).items()):
+    for _, owner, wanted in sorted(objects, key=lambda each: each[:2]):
+        for name, (kind, content) in itertools.product(names_of(wanted), sets_of(wanted).items()):
             there = held.setdefault(name, {})
             if not any(excludes(kind, other) and owner not in owners
                        for other, (_, owners) in there.items()):
@@ -133,8 +133,8 @@ class Wanted:
                     owned.setdefault(name, set()).update(owners)
         self.pairs.sort()
         self.aliases.sort()
-        self.managed = {each: [name for name in names_of(wish) if each in owned.get(name, ())]
-                        for _, each, wish in objects}
+        self.managed = {each: [name for name in names_of(wanted) if each in owned.get(name, ())]
+                        for _, each, wanted in objects}
 
     def add(self, name, kind, content):
         if kind == "CNAME":
@@ -172,7 +172,7 @@ class Chaos:
         self.seed = seed
         self.rng = random.Random(seed)
         self.people = random.Random(seed + 1)
-        self.wishes = {}
+        self.desired = {}
         self.numbers = itertools.count(1)
         self.lines = []
         self.events = self.allowed = 0
@@ -195,7 +195,7 @@ class Chaos:
         self.is_over.set()
         self.thread.join(60)
         assert self.events == self.allowed, f"{self.shown()}: people have died"
-        for name in [name for name, wish in self.wishes.items() if is_mistaken(wish)]:
+        for name in [name for name, wanted in self.desired.items() if is_mistaken(wanted)]:
             self.change(name, self.mend)
 
     # ---- people
@@ -215,7 +215,7 @@ class Chaos:
             self.write_by_hand()
             return
         name = self.people.choice(OBJECTS)
-        if name not in self.wishes:
+        if name not in self.desired:
             self.change(name, self.make)
         else:
             self.change(name, *self.people.choices(
@@ -227,23 +227,23 @@ class Chaos:
         wait_until(do, lambda: f"{name} is taken\n{self.shown()}", 60)
 
     def make(self, name):
-        return self.put(name, *some_wish(self.people))
+        return self.put(name, *some_desired(self.people))
 
     def unregister(self, name):
-        hosts, annotations = self.wishes[name]
+        hosts, annotations = self.desired[name]
         return self.put(name, hosts, {**annotations, "register": "false"})
 
     def mend(self, name):
-        hosts, annotations = self.wishes[name]
+        hosts, annotations = self.desired[name]
         return self.put(name, hosts, {key: value for key, value in annotations.items()
                                       if {key: value} not in MISTAKES})
 
     def put(self, name, hosts, annotations):
-        self.wishes[name] = (hosts, annotations)
+        self.desired[name] = (hosts, annotations)
         return lambda: self.place.put(name, hosts, annotations)
 
     def delete(self, name):
-        del self.wishes[name]
+        del self.desired[name]
         return lambda: self.place.delete(name)
 
     def write_by_hand(self):
@@ -288,14 +288,14 @@ class Chaos:
 
     def wanted(self):
         ages = self.place.ages()
-        objects = [(ages[name], name, wish) for name, wish in self.wishes.items() if name in ages]
+        objects = [(ages[name], name, wanted) for name, wanted in self.desired.items() if name in ages]
         return Wanted(objects, [*PEOPLE, SAME_LINE, *self.lines], ALIAS_LINES)
 
     def found(self):
         return Found(self.pihole, self.place.managed())
 
     def is_settled(self):
-        return set(self.place.ages()) == set(self.wishes) and self.found() == self.wanted()
+        return set(self.place.ages()) == set(self.desired) and self.found() == self.wanted()
 
     def shown(self):
         wanted, found = self.wanted(), self.found()
@@ -304,8 +304,8 @@ class Chaos:
             ("aliases", extra(wanted.aliases, found.aliases), extra(found.aliases, wanted.aliases)),
             ("managed", extra(wanted.managed.items(), found.managed.items()),
              extra(found.managed.items(), wanted.managed.items())),
-            ("objects", extra(self.wishes, self.place.ages()),
-             extra(self.place.ages(), self.wishes)))]
+            ("objects", extra(self.desired, self.place.ages()),
+             extra(self.place.ages(), self.desired)))]
         return "\n".join([f"CHAOS_SEED={self.seed}, {self.events} events", *gaps])
 
     def prove(self, programs, seconds=60):

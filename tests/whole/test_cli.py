@@ -15,8 +15,8 @@ MAN = ROOT / "docs" / "man"
 
 def commands():
     """Names from the shared model."""
-    _, overview, _ = run("help")
-    rows = overview.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    _, summary, _ = run("help")
+    rows = summary.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     return [row[2:].split("  ")[0] for row in rows]
 
 
@@ -127,7 +127,7 @@ def test_output_that_cannot_be_written_is_exit_1():
 
 # ---- help ---------------------------------------------------------------------------------------
 
-def test_overview_lists_commands_and_exit_codes():
+def test_summary_lists_commands_and_exit_codes():
     status, out, err = run("help")
     assert (status, err) == (0, "")
     assert {"run", "provider", "check", "status", "manifests", "version", "help"} <= set(commands())
@@ -136,7 +136,7 @@ def test_overview_lists_commands_and_exit_codes():
 
 
 @pytest.mark.parametrize("words", [("--help",), ("-h",)])
-def test_help_flag_alone_is_the_overview(words):
+def test_help_flag_alone_is_the_summary(words):
     assert run(*words) == run("help")
 
 

@@ -210,22 +210,22 @@ def test_right_answers_are_ok_and_exit_0(folder, answers):
     assert not any(is_recursive for *_, is_recursive in answers.seen)
 
 
-@pytest.mark.parametrize("given, verdict, text", [
+@pytest.mark.parametrize("given, result, text", [
     (("192.0.2.9",), "differs", "192.0.2.9"),
     (("192.0.2.1", "192.0.2.9"), "differs", "192.0.2.1, 192.0.2.9"),
     ("NXDOMAIN", "none", "NXDOMAIN"),
     ((), "none", "no data"),
     ("REFUSED", "failed", "REFUSED"),
 ])
-def test_wrong_answers_are_marked_and_exit_1(folder, answers, given, verdict, text):
+def test_wrong_answers_are_marked_and_exit_1(folder, answers, given, result, text):
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.start().settle(web="RecordCreated")
     answers.sets = {("www.example.test", "A"): given}
     status, out, _ = folder.status("--ask", answers.address)
     assert status == 1
-    assert f"  {verdict}: {text}  " in out
+    assert f"  {result}: {text}  " in out
     row = folder.rows("--ask", answers.address)["web"]
-    assert (row["answer"], row["answered"], row["right"]) == (verdict, text, False)
+    assert (row["answer"], row["answered"], row["right"]) == (result, text, False)
 
 
 def test_other_numbers_of_mx_differ(folder, answers):

@@ -33,13 +33,13 @@ def test_what_is_legal_is_taken_and_loads_everywhere(tmp_path, key, name):
     path = write(tmp_path / "z", text)
     before, after = limited(name)
     words = ask(path, key)
-    assert {tool for tool, word in words.items() if word.verdict != "silent"} == before, words
+    assert {tool for tool, word in words.items() if word.result != "silent"} == before, words
     assert check(path, "--strict") == (0, set(), [])
     printed = write(tmp_path / "printed", render(path))
     words = ask(printed, key, READERS)
-    assert {tool for tool, word in words.items() if word.verdict != "silent"} == after, words
+    assert {tool for tool, word in words.items() if word.result != "silent"} == after, words
     assert not [tool for tool in SERVERS
-                if words[tool].verdict == "refuses" and name not in STRICTER.get(tool, ())]
+                if words[tool].result == "refuses" and name not in STRICTER.get(tool, ())]
     misread = {"ldns"} if name in MISREAD else set()
     expect_same(path, printed, {"named", "ldns"} - before - misread)
     if misread:
@@ -63,7 +63,7 @@ def test_mixed_zones_are_taken_and_load_everywhere(tmp_path, key, seed):
     write(printed, render(path))
     for file in path, printed:
         word = ask(file, key, (tool,))[tool]
-        assert word.verdict == "silent", (file.name, names, word)
+        assert word.result == "silent", (file.name, names, word)
     expect_same(path, printed, {"named", "ldns"} & {tool})
 
 
@@ -137,7 +137,7 @@ def test_what_is_broken_in_several_ways_is_told(tmp_path, key, seed):
     names = r.sample([name for name in DEFECTS if not DEFECTS[name].whole
                       and not DEFECTS[name].found & {"Include", "Syntax"}], 4)
     path = write(tmp_path / "z", HEAD + "".join(DEFECTS[name].text for name in names))
-    refusing = {tool for tool, word in ask(path, key).items() if word.verdict == "refuses"}
+    refusing = {tool for tool, word in ask(path, key).items() if word.result == "refuses"}
     found = reasons(path)[1]
     assert found or not refusing or set(names) <= set(PUT_RIGHT), (names, refusing)
     if "named" not in refusing:
@@ -150,7 +150,7 @@ def test_what_is_broken_in_several_ways_is_told(tmp_path, key, seed):
 def test_tangled_records_are_told_and_the_rest_loads(tmp_path, key, seed):
     path = write(tmp_path / "z", zone_generator.tangle(seed))
     refusing = {tool for tool, word in ask(path, key, SERVERS).items()
-                if word.verdict == "refuses"}
+                if word.result == "refuses"}
     found = reasons(path)[1]
     assert found or not refusing, refusing
     assert errors(found) <= RULES

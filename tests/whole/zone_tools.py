@@ -34,7 +34,7 @@ CHATTER = re.compile(r"^OK$|loaded serial|is ok$|^Zone is verified and complete|
 # validns says this of each type that it does not know, and nothing of its data.
 UNREAD = "invalid or unsupported rdtype"
 
-Word = collections.namedtuple("Word", "verdict text")  # refuses, unread, warns or silent
+Word = collections.namedtuple("Word", "result text")  # refuses, unread, warns or silent
 
 
 def make_key(folder):
@@ -59,15 +59,15 @@ def _word(process):
     lines = [line for line in text.splitlines() if line.strip() and not CHATTER.search(line)]
     unread = [line for line in lines if UNREAD in line]
     if process.returncode:
-        verdict = "unread" if unread and unread == lines else "refuses"
+        result = "unread" if unread and unread == lines else "refuses"
     else:
-        verdict = "warns" if lines else "silent"
-    return Word(verdict, "\n".join(lines) or text)
+        result = "warns" if lines else "silent"
+    return Word(result, "\n".join(lines) or text)
 
 
 def objecting(words):
     """The tools that find a fault."""
-    return {tool for tool, word in words.items() if word.verdict in ("refuses", "warns")}
+    return {tool for tool, word in words.items() if word.result in ("refuses", "warns")}
 
 
 def _signpost(*words):

@@ -776,7 +776,7 @@ struct change {
     const char *subdomain;
     const char *desired; // first
     const char *pending; // what the old key does while the new one is not settled
-    const char *also;    // claims after the wish
+    const char *also;    // claims after that one
 };
 
 static const struct change changes[] = {
