@@ -15,13 +15,14 @@
 
 // A provider translates changes of record sets into exchanges with one sort of server. It is a
 // small state machine and owns no socket: ask() names the next thing to do, hear() takes what came
-// of it, until ask() says ASK_DONE. The engine's backend does the talking and keeps the clock.
+// of it, until ask() says ASK_DONE. The engine's backend sends what ask() returns and keeps the
+// clock. "Server" here is the program at the other end, "backend" the engine's queue towards it.
 //
-// A session is a provider's place at one backend (address, credentials, what it learned); an
-// exchange is one piece of work there. What an exchange learns that must not be forgotten with the
-// session goes into job.learned: the backend keeps it and opens another session that knows it. Some
-// backends hold a list that must be read before it is written (a Pi-hole): their provider has one
-// exchange at a time, draws what to write from what it reads, and its health exchange tells what
+// A session is a provider's instance at one server (address, credentials, what it learned); an
+// exchange is one piece of work there. What an exchange learns and later sessions need goes into
+// job.learned: the backend keeps it and opens another session with it. Some servers hold a list
+// that must be read before it is written (a Pi-hole): their provider has one exchange at a time,
+// computes what to write from what it reads, and its health exchange reports every record set that
 // stands there. A new provider is a folder with <name>.c, <name>.md, test_<name>.c and one word in
 // the list of src/providers/meson.build.
 
@@ -30,7 +31,7 @@ enum change_op { CHANGE_SET, CHANGE_REMOVE, CHANGE_READ };
 // What came of one change; filled by the provider. `error` points into the job's arena.
 struct outcome {
     bool is_done;              // as wanted: set, removed, or read
-    bool was_created;          // SET: the backend says it did not exist
+    bool was_created;          // SET: the server says it did not exist
     bool was_absent;           // REMOVE, READ: there was nothing
     bool is_uncertain;         // REMOVE: counted as done, but the answer was not the protocol's
     bool is_foreign;           // SET: stands there as wanted, made by somebody else
@@ -50,10 +51,10 @@ struct change {
     struct outcome outcome;
 };
 
-// What is remembered of a backend that cannot carry our mark at each record: written ahead of each
+// What is remembered of a server that cannot carry our mark at each record: written ahead of each
 // SET, kept until a REMOVE is done.
 struct ledger_view {
-    // What may stand there as ours for that owner name: the backend's own strings, each ended by a
+    // What may stand there as ours for that owner name: the server's own strings, each ended by a
     // newline. NULL: nothing.
     const char *(*find)(const void *context, enum record_type type, struct text name);
     // A fact that the session kept there, or NULL.
@@ -63,13 +64,13 @@ struct ledger_view {
     void *context;
 };
 
-// A record set that stands at the backend. One owner name and type may have two: ours and theirs.
+// A record set that stands at the server. One owner name and type may have two: ours and theirs.
 struct holding {
     struct record_set set; // domain is the whole name, subdomain "@"
     bool is_ours;
 };
 
-// LEAVE: the last exchange of a session: what it holds at the backend (a session) is given up,
+// LEAVE: the last exchange of a session: what it holds at the server (a login) is given up,
 // within 500 ms.
 enum job_kind { JOB_CHANGES, JOB_HEALTH, JOB_LEAVE };
 
@@ -79,14 +80,14 @@ struct job {
     struct change *changes;
     size_t change_count; // at most the provider's max_changes
     const char *trace;   // 32 hex digits: W3C trace id
-    // JOB_HEALTH: done or not, and what the backend said about itself (map; NULL when nothing). A
+    // JOB_HEALTH: done or not, and what the server said about itself (map; NULL when nothing). A
     // JOB_CHANGES may bring that along: as it is after the changes.
     struct outcome health;
     const struct value *answer;
-    // What the exchange found out about the backend that later sessions need as well: a map whose
+    // What the exchange found out about the server that later sessions need as well: a map whose
     // entries replace those of what is known. NULL: nothing.
     const struct value *learned;
-    // The backend as a whole could not be talked to: outcomes repeat it, the backend counts it.
+    // The server as a whole could not be reached: outcomes repeat it, the backend counts it.
     bool is_transport_failure;
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
     // outcome stay due; the backend rests for its retry_ms, and tells it (reason "": not yet). With
@@ -134,7 +135,7 @@ struct session_setup {
     struct secret *previous;    // the key before a rotation, or NULL
     int64_t previous_until_ms;  // mono: no longer than this
     const char *owner_id;       // whose is what it marks as ours; of providers that mark
-    const struct value *known;  // of this backend: what exchanges learned so far; or NULL
+    const struct value *known;  // of this server: what exchanges learned so far; or NULL
 };
 
 // A session as metrics show it.
@@ -168,7 +169,7 @@ struct provider {
     // Errors: fault SPEC, reason InvalidConfiguration.
     bool (*open)(const struct session_setup *setup, void **session, struct error *err);
     void (*close)(void *session);
-    // What identifies the content as it would stand at this backend (address included): the first
+    // What identifies the content as it would stand at this server (address included): the first
     // octets of a SHA-256. It may change when the session learns something.
     void (*fingerprint)(const void *session, const struct record_set *set,
                         uint8_t out[FINGERPRINT_OCTETS]);

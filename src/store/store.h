@@ -7,10 +7,10 @@
 #include "base/kind.h"
 #include "store/object.h"
 
-// Where objects live: one interface, several stores (a folder of manifests; a Kubernetes API
-// server). What a cluster would answer, every store answers: conflicts, uid mismatch,
-// immutables, schema, finalizers that hold a deletion. All calls return at once; replies come by
-// callback, never from within the call, in an order of the store's choosing.
+// Where objects live: one interface with several implementations (a folder of manifests, a
+// Kubernetes API server). Every store refuses what an API server would refuse: conflicts, another
+// uid, changed immutable fields, breaches of the schema; finalizers delay a deletion. All calls
+// return at once; replies come by callback, never from within the call, in any order.
 
 enum store_event_type { STORE_ADDED, STORE_MODIFIED, STORE_DELETED };
 
@@ -18,36 +18,37 @@ struct store_event {
     enum store_event_type type;
     const struct object *object; // new state; DELETED: the last one. Borrowed
     const struct object *old;    // state before, or NULL. Borrowed
-    bool is_initial;             // of the first complete pass
-    bool is_inferred;            // DELETED: a pass did not bring it any more; nobody saw it go
+    bool is_initial;             // part of the first complete listing
+    bool is_inferred;            // DELETED: a listing lacked it; no watch reported the deletion
 };
 
-// Who listens. Events come in batches, which may last over many steps of the loop; what arrived
-// together is told together. Each event is followed by a batch_end.
+// The callbacks of the store's one listener. Events come in batches, which may last over many steps
+// of the loop: what arrived together is reported together. A batch_end follows each event.
 struct store_sink {
     void (*event)(void *context, const struct store_event *event);
     void (*batch_end)(void *context);
-    // A kind is synced after its first complete pass; unsynced again when the source vanished
-    // (`why` says so). Absence is evidence only while synced. Of a dispensable kind that may not
-    // be read nobody waits for a pass: it is synced, and `why` says why absence is none all the
-    // same.
+    // A kind is synced after its first complete listing, and unsynced again when the source
+    // vanished
+    // (`why` says so). Only while it is synced does an absent object count as gone. A dispensable
+    // kind that may not be read counts as synced at once; then `why` says why absence proves
+    // nothing all the same.
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
-    // An object that was asked for with store_want is known now: an event told of it before, or it
-    // is not there. Also told when it turns out that it cannot be read (store_unreadable).
+    // An object that store_want() asked for is known now: an event brought it before, or it does
+    // not exist. Also called when it turns out that it cannot be read (store_unreadable).
     void (*known)(void *context, const struct object_ref_key *key);
-    // We became, or ceased to be, the one who may write elsewhere. Ceased: nothing new begins.
+    // This process became the leader, or ceased to be it. Then nothing new may be sent elsewhere.
     void (*leading)(void *context, bool is_leading);
-    // What is in flight elsewhere is broken off; `leading` (false) came before.
+    // The lease ran out: exchanges in flight are to be aborted. `leading` (false) came before.
     void (*fenced)(void *context);
-    // Writes that failed for want of room, say, work again: those that wait may be tried at once.
+    // Writes that failed (a full disk, for instance) work again: those that wait may be retried.
     void (*writable)(void *context);
-    // store_is_full() is false again, if only of urgent writes.
+    // store_is_full() became false, perhaps for urgent writes only.
     void (*room)(void *context);
     void *context;
 };
 
-// A page of a ledger: a text that we keep beside the objects, in a cluster in a ConfigMap of our
-// own namespace. It is no object of the store.
+// A shard of a ledger: a text that we keep beside the objects, in a cluster in a ConfigMap of our
+// own namespace. It is not an object of the store.
 #define STORE_PAGE_LABEL "dns.homelab.mortenolsen.pro/backend"
 #define STORE_PAGE_KEY "ledger.json"
 enum { STORE_PAGE_OCTETS_MAX = 1024 * 1024 };
@@ -81,12 +82,12 @@ struct store_mark {
     bool is_label;
 };
 
-// Finalizer and the marks that belong to it, in one guarded write (write-ahead): the 200, or
-// the journal entry on disk, is the proof.
+// The finalizer with its labels and annotations, in one guarded write (write-ahead): the API
+// server's 200, or the folder's entry on disk, confirms it.
 struct store_apply {
     const struct object *object; // the state that we saw: its uid guards
     bool add_finalizer;
-    const struct store_mark *marks; // all that we keep there
+    const struct store_mark *marks; // all labels and annotations that we keep there
     size_t mark_count;
 };
 
@@ -99,7 +100,7 @@ struct store_put {
     const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
 };
 
-// The same of a kind that the store was opened with: an object among others there, told by events.
+// The same for a kind that the store was opened with: events report it like any other object.
 struct store_owned_object {
     struct object_ref_key key;
     const struct value *tree;
@@ -134,7 +135,7 @@ struct store_ops {
     void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
                              void *context);
     void (*put)(struct store *store, const struct store_put *put, store_done *done, void *context);
-    void (*put_owned_object)(struct store *store, const struct store_owned_object *child,
+    void (*put_owned_object)(struct store *store, const struct store_owned_object *owned,
                              store_done *done, void *context);
     void (*drop_owned_object)(struct store *store, const struct object *seen, store_done *done,
                               void *context);
@@ -164,17 +165,17 @@ struct store_ops {
 struct cache;
 struct store {
     const struct store_ops *ops;
-    struct cache *cache; // owned by the store; read by the engine while it gathers
-    int64_t settled_ms;  // so long nothing has come before it tells a batch
+    struct cache *cache; // owned by the store; read by the engine while it fills a snapshot
+    int64_t settled_ms;  // how long nothing must have come before a batch ends
 };
 
 // What a store has to know of a kind beside its table.
 struct store_kind {
     const struct kind *kind;
     const char *finalizer; // or NULL
-    bool is_by_name;       // only objects that store_want() names are held, if the store can choose
-    bool is_dispensable;   // nobody waits for it where it may not be read either
-    bool is_required;      // a server that does not have the kind is at fault; else it may come
+    bool is_by_name;       // caches only objects that store_want() names, if the store can choose
+    bool is_dispensable;   // counts as synced where it may not be read
+    bool is_required;      // a server without the kind is an error; else it may be installed later
 };
 
 // Begins list and watch of all kinds that it was opened with.
@@ -211,38 +212,40 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
 {
     store->ops->remove_finalizer(store, object, done, context);
 }
-// Made if it is absent; else it gets our fields and loses those of an earlier put that are not
-// among them, while those of others stay. What is there already and not ours (put_is_ours) is never
-// written: SPEC, reason NotOurs. `put` may die on return; the reply names no object.
+// Creates the object if it is absent; else sets our fields and removes those of an earlier put that
+// are not among them, while fields of others stay. An object that exists and is not ours
+// (put_is_ours) is never written: SPEC, reason NotOurs. `put` may die on return; the reply names no
+// object.
 static inline void store_put(struct store *store, const struct store_put *put, store_done *done,
                              void *context)
 {
     store->ops->put(store, put, done, context);
 }
-// Makes a child, or gives it our fields and leaves those of others. Never over what is there and
-// was not seen: a name that something has, or another state than `seen`, answers RACE, status 409.
-// `child` may die on return; the reply names no object, an event follows it or came before.
+// Creates an owned object, or sets our fields in it and leaves those of others. It never overwrites
+// what was not seen: a name that is taken, or another state than `seen`, answers RACE, status 409.
+// `owned` may be freed on return; the reply names no object: an event follows it or came before.
 static inline void store_put_owned_object(struct store *store,
-                                          const struct store_owned_object *child, store_done *done,
+                                          const struct store_owned_object *owned, store_done *done,
                                           void *context)
 {
-    store->ops->put_owned_object(store, child, done, context);
+    store->ops->put_owned_object(store, owned, done, context);
 }
-// Deletes a child in the state that was seen: guarded as above. One that is gone is no failure.
+// Deletes an owned object in the state that was seen, guarded as above. One that is gone already is
+// no failure.
 static inline void store_drop_owned_object(struct store *store, const struct object *seen,
                                            store_done *done, void *context)
 {
     store->ops->drop_owned_object(store, seen, done, context);
 }
-// All pages of that label (NULL: of any) whose names begin with `prefix`, as they stand now. The
-// texts may die on return, as may those of the following.
+// All ledger shards with that label (NULL: with any) whose names begin with `prefix`, as they stand
+// now. The texts may be freed on return, as may those of the following.
 static inline void store_read_pages(struct store *store, const char *label, const char *prefix,
                                     store_done *done, void *context)
 {
     store->ops->read_pages(store, label, prefix, done, context);
 }
-// Another state than the one that was seen answers RACE, status 404 or 409, and so does a name that
-// something has already. Where nobody knows whether it took effect (AGAIN), reading tells.
+// A state other than the one that was seen answers RACE, status 404 or 409, and so does a name that
+// is taken. When it is unknown whether the write took effect (AGAIN), read it back.
 static inline void store_put_page(struct store *store, const struct store_page_put *put,
                                   store_done *done, void *context)
 {
@@ -264,13 +267,14 @@ static inline size_t store_checks(struct store *store, struct store_check *out, 
 {
     return store->ops->checks(store, out, capacity);
 }
-// Objects of kinds that are held by name: begins, or ceases, to hold that one.
+// For kinds that are cached by name: begins, or ceases, to watch and cache that object.
 static inline void store_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
 {
     if (store->ops->want)
         store->ops->want(store, key, is_wanted);
 }
-// Does its absence from the cache prove anything? Beside `synced` of its kind.
+// True when its absence from the cache proves that it does not exist, provided that its kind is
+// synced.
 static inline bool store_knows(const struct store *store, const struct object_ref_key *key)
 {
     return !store->ops->knows || store->ops->knows(store, key);
@@ -282,20 +286,20 @@ static inline const char *store_unreadable(const struct store *store,
 {
     return store->ops->unreadable ? store->ops->unreadable(store, key) : NULL;
 }
-// Asked right before each write elsewhere: does the lease still hold, by a clock that runs on while
-// the machine sleeps?
+// True while the lease holds, by a clock that runs on while the machine sleeps. Asked right before
+// each write elsewhere.
 static inline bool store_may_write(const struct store *store)
 {
     return !store->ops->may_write || store->ops->may_write(store);
 }
-// Many writes wait: turns that lead to more had better wait until sink.room. Urgent ones, statuses
-// of kinds that are written ahead, wait only for each other.
+// True while many writes wait: reconciliations that lead to more should wait for sink.room. Urgent
+// writes, statuses of kinds that are written ahead, wait only for each other.
 static inline bool store_is_full(const struct store *store, bool is_urgent)
 {
     return store->ops->is_full && store->ops->is_full(store, is_urgent);
 }
-// Gives up the right to write elsewhere, so that the next one need not wait; `left` is called once,
-// perhaps from within. All exchanges have ended before.
+// Releases the lease, so that the next leader need not wait. All exchanges must have ended before.
+// `left` is called once, perhaps from within the call.
 static inline void store_leave(struct store *store, void (*left)(void *context), void *context)
 {
     if (store->ops->leave)
@@ -303,13 +307,14 @@ static inline void store_leave(struct store *store, void (*left)(void *context),
     else
         left(context);
 }
-// Whose is what we write elsewhere (store/owner.h). NULL: not known; it is while we lead.
+// The owner id, which marks what this installation writes elsewhere (store/owner.h). NULL: not
+// known yet; it is always known while we lead.
 static inline const char *store_owner_id(const struct store *store)
 {
     return store->ops->owner_id ? store->ops->owner_id(store) : NULL;
 }
-// Why a store that is only read will not learn it: the right that is missing, and what to do
-// instead. NULL: nothing is in the way. Borrowed from the store.
+// Why a store that is only read cannot learn the owner id: the missing right, and what to do
+// instead. NULL: nothing prevents it. Borrowed from the store.
 static inline const char *store_owner_fault(const struct store *store)
 {
     return store->ops->owner_fault ? store->ops->owner_fault(store) : NULL;
@@ -319,7 +324,7 @@ static inline void store_write_metrics(const struct store *store, struct buffer 
     if (store->ops->write_metrics)
         store->ops->write_metrics(store, out);
 }
-// Writes out what follows behind (status files). For leaving.
+// Writes at once what is otherwise written with a delay (status files). Called before the end.
 static inline void store_flush(struct store *store)
 {
     store->ops->flush(store);

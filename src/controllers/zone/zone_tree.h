@@ -8,12 +8,12 @@
 #include "kinds/condition.h"
 #include "store/object.h"
 
-// All Zones and Records as one: which zone lies below which, which of several with one name is
-// live, which record belongs to which zone and may be there, and what each zone comes to. Resident.
-// It is told of each object that came, changed or went, and settles what that changes; what it then
-// says is the same as that of a new zone tree that was given all objects at once.
+// All Zones and Records in one resident model: which zone lies below which, which of several zones
+// with one name is live, which zone adopts a record, and what each compiled zone contains. The
+// caller reports each object that is added, changed or deleted; zone_tree_settle() works out what
+// follows. The result is the same as that of a new zone tree that is given all objects at once.
 
-// Who may own zones that lie in no other (the zones configuration).
+// Which namespaces may own zones that lie below no other zone (from the zones configuration).
 struct zone_tree_claim {
     const char *const *patterns; // "example.org.", "*.example.org."
     size_t pattern_count;
@@ -21,32 +21,32 @@ struct zone_tree_claim {
     size_t namespace_count;
 };
 struct zone_tree_settings {
-    bool is_open; // every zone is live and every sub-zone may be, as in Kubizone
+    bool is_open; // no claim is needed: any namespace may own a zone, as in Kubizone
     const struct zone_tree_claim *claims; // NULL: anybody
     size_t claim_count;
     const struct zone_nameserver *fallbacks; // of zones that have none
     size_t fallback_count;
-    // Is there a server group of that name (absent: of a zone that names none), and what do its
-    // servers take at one name?
+    // Whether a server group of that name exists (absent: the group of a zone that names none), and
+    // how many records its servers accept at one name.
     bool (*find_group)(const void *context, struct text name, struct zone_limits *limits);
-    // The group whose catalog has that name; NULL: none has. May be NULL.
+    // The group whose catalog zone has that name; NULL: none. The member may be NULL.
     const char *(*catalog_of)(const void *context, struct dname name);
     const void *context;
 };
 
-enum { ZONE_TREE_WARNINGS_MAX = 24 }; // of more the first are told
+enum { ZONE_TREE_WARNINGS_MAX = 24 }; // further ones are left out
 struct zone_tree_warning {
     enum reason reason;
     const char *text;
 };
 
-// What one Zone comes to. Texts and lists live in the arena that was handed in.
+// The outcome of one Zone. Texts and lists live in the arena that was handed in.
 struct zone_tree_zone {
     const struct object *object;
     bool has_fqdn;
     struct dname fqdn; // borrowed from the zone tree, until it is settled again
     bool is_live;
-    const struct object *parent; // whose label it gets; or NULL
+    const struct object *parent; // the zone above it, which its label names; or NULL
     enum reason accepted;        // REASON_ACCEPTED, else why not
     const char *accepted_text;
     enum reason ready; // REASON_COMPILED, else why not
@@ -74,17 +74,18 @@ struct zone_tree;
 struct zone_tree *
 zone_tree_new(const struct zone_tree_settings *settings); // borrowed, while it lives
 void zone_tree_free(struct zone_tree *zone_tree);
-// A Zone or Record; takes a reference of its own. An earlier state is replaced.
+// Adds a Zone or Record, or replaces its earlier state. Takes a reference of its own.
 void zone_tree_put(struct zone_tree *zone_tree, const struct object *object);
-// The same, but told of only if the spec is another: a state that we wrote ourselves.
+// The same for a state that we wrote ourselves: it counts as changed only if its spec differs.
 void zone_tree_refresh(struct zone_tree *zone_tree, const struct object *object);
 void zone_tree_remove(struct zone_tree *zone_tree, const struct object *object);
-// The settings are others now: all is worked out again.
+// Replaces the settings; everything is worked out again.
 void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_settings *settings);
 
-// Works out what came. `changed` is called once for each object whose outcome may be another now:
-// Zones and Records, in no order; for those put since the last time always. It may not call back.
-// `content` for each live zone whose content may be another, and `gone` for each that is no longer.
+// Works out what follows from all calls since the last one. `changed` is called once for each Zone
+// and Record whose outcome may differ now, in no order, and always for those that were put. The
+// callbacks may not call the zone tree. `content` is called for each live zone whose content may
+// differ, `gone` for each zone that is live no more.
 struct zone_tree_told {
     void (*changed)(void *context, const struct object *object);
     void (*content)(void *context, const struct object *zone);
@@ -93,14 +94,14 @@ struct zone_tree_told {
 };
 void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_told *told);
 
-// After a settle. False: it is not there.
+// The outcome of one object, after zone_tree_settle(). False: the zone tree does not have it.
 bool zone_tree_zone(const struct zone_tree *zone_tree, struct arena *arena,
                     const struct object *object, struct zone_tree_zone *out);
-// What zone_tree_zone() tells as `ready`, at no cost that grows with the zone.
+// The same as `ready` of zone_tree_zone(), at a cost that does not grow with the zone.
 enum reason zone_tree_zone_ready(const struct zone_tree *zone_tree, const struct object *object);
 bool zone_tree_record(const struct zone_tree *zone_tree, struct arena *arena,
                       const struct object *object, struct zone_tree_record *out);
-// Whose record it is, at no cost; NULL: no zone's.
+// The zone that adopted the record, at no cost; NULL: none.
 const struct object *zone_tree_home(const struct zone_tree *zone_tree, const struct object *record);
-// Why it is kept out of that zone; ZONE_FINE: it is not.
+// Why the record is left out of its zone; ZONE_FINE: it is not.
 enum zone_reason zone_tree_excluded(const struct zone_tree *zone_tree, const struct object *record);
