@@ -27,8 +27,6 @@ void backend_queue(struct backend *backend, uint32_t claim)
 {
     struct pending *pending = pending_of(backend, claim);
     struct line_of_claims *line = &backend->due[pending->is_background];
-    must(!pending->is_due);
-    pending->is_due = true;
     pending->next_due = NO_ID;
     pending->previous_due = line->last;
     if (line->last == NO_ID)
@@ -45,7 +43,6 @@ void backend_unqueue(struct backend *backend, uint32_t claim)
 {
     struct pending *pending = pending_of(backend, claim);
     struct line_of_claims *line = &backend->due[pending->is_background];
-    must(pending->is_due);
     if (pending->previous_due == NO_ID)
         line->first = pending->next_due;
     else
@@ -54,9 +51,17 @@ void backend_unqueue(struct backend *backend, uint32_t claim)
         line->last = pending->previous_due;
     else
         pending_of(backend, pending->next_due)->previous_due = pending->previous_due;
-    pending->is_due = false;
     backend->due_count--;
     serial_uncollect(backend, backend->engine->claims[claim].type);
+}
+
+bool backend_has_due(const struct backend *backend, uint32_t claim)
+{
+    const struct pending *pending = pending_of(backend, claim);
+    const struct line_of_claims *line = &backend->due[pending->is_background];
+    return pending->previous_due == NO_ID
+               ? line->first == claim
+               : pending_of(backend, pending->previous_due)->next_due == claim;
 }
 
 bool backend_can_send(const struct backend *backend, enum claim_intent intent)
@@ -110,7 +115,7 @@ static void batch_take_claims(struct backend *backend, struct batch *batch, bool
         if (!backend_can_send(backend, claim_sends(claim)) ||
             busy_has(backend->engine, claim->registry, claim->name))
             continue;
-        backend_unqueue(backend, id);
+        claim_unqueue(backend->engine, id);
         batch_put(backend, batch, id, NULL, claim->registry, claim->name);
     }
 }
@@ -221,11 +226,8 @@ void backend_clear_backoff(struct backend *backend)
     backend->blocked_until_ms = 0;
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        if (!claim->name || claim->backend != backend->number || !claim->pending ||
-            !claim->pending->next_unix_ms)
-            continue;
-        queue_forget(engine->due, id);
-        claim_retry(engine, id);
+        if (claim->name && claim->backend == backend->number && claim->work == WORK_BACKING_OFF)
+            claim_retry(engine, id);
     }
 }
 

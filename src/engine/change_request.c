@@ -102,7 +102,7 @@ bool change_request_is_void(const struct change_request *change_request)
              claims_at(engine, registry_get(engine, change_request->backend->registry), name);
          id != NO_ID; id = engine->claims[id].next_of_name)
         if (engine->claims[id].type == change_request->content->type &&
-            !engine->claims[id].is_forgotten)
+            !claim_is_forgotten(&engine->claims[id]))
             return true;
     return false;
 }

@@ -28,47 +28,25 @@ const struct object *claim_object(const struct engine *engine, const struct clai
 
 // ---- the part that waits ------------------------------------------------------------------------
 
-static void pending_clear(struct pending *pending)
+void claim_clear_failure(struct engine *engine, uint32_t id)
 {
-    content_free(pending->content);
-    free(pending->replaces);
-    free(pending->failure);
-}
-
-void pending_free(struct pending *pending)
-{
-    if (!pending)
+    const struct claim *claim = &engine->claims[id];
+    if (!claim->pending)
         return;
-    pending_clear(pending);
-    slab_give(pending, sizeof *pending);
-}
-
-static void pending_set_resting(struct pending *pending)
-{
-    struct pending resting = {.is_resting = true};
-    memcpy(resting.wanted_hash, pending->wanted_hash, sizeof resting.wanted_hash);
-    pending_clear(pending);
-    *pending = resting;
-}
-
-void claim_clear_failure(struct pending *pending)
-{
-    if (!pending)
-        return;
-    pending->attempts = 0;
-    pending->next_unix_ms = 0;
-    free(pending->failure);
-    pending->failure = NULL;
+    claim_end_back_off(engine, id);
+    claim->pending->attempts = 0;
+    free(claim->pending->failure);
+    claim->pending->failure = NULL;
 }
 
 struct pending *claim_pending(struct engine *engine, struct claim *claim)
 {
     if (!claim->pending) {
         claim->pending = slab_take(engine->claim_slab, sizeof *claim->pending);
-        *claim->pending = (struct pending){.is_resting = true};
+        *claim->pending = (struct pending){0};
     }
-    if (claim->pending->is_resting) {
-        claim->pending->is_resting = false;
+    if (claim->work == WORK_NONE || claim->work == WORK_RESTING) {
+        claim_move(engine, (uint32_t)(claim - engine->claims), MOVE_WANT);
         claim->pending->next_due = claim->pending->previous_due = NO_ID;
         claim->pending->since_ms = loop_mono_ms(engine->loop);
         claim->pending->is_background = !engine->is_first_pass_done;
@@ -158,12 +136,12 @@ void claim_doubt(struct claim *claim)
 // Content of a settled or lost claim is not kept: its key is asked for it again when needed.
 enum claim_intent claim_sends(const struct claim *claim)
 {
-    return claim->is_evicted ? CLAIM_REMOVE : claim->intent;
+    return claim->standing == STANDING_EVICTED ? CLAIM_REMOVE : claim->intent;
 }
 
-bool claim_has_content(const struct claim *claim)
+bool claim_has_content(const struct claim *claim, enum claim_intent sends)
 {
-    return claim_sends(claim) != CLAIM_SET || (claim->pending && claim->pending->content);
+    return sends != CLAIM_SET || (claim->pending && claim->pending->content);
 }
 
 static const enum change_op ops[] = {
@@ -181,9 +159,9 @@ enum change_op claim_op(const struct claim *claim)
 
 uint32_t claim_face(const struct claim *claim)
 {
-    bool is_open = claim->there == THERE_OPEN || (claim->pending && claim->pending->exchange);
-    return (uint32_t)claim->state | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
-           (uint32_t)claim->is_evicted << 9 | (uint32_t)claim->is_foreign << 10;
+    bool is_open = claim->there == THERE_OPEN || claim->work == WORK_IN_FLIGHT;
+    return (uint32_t)claim->standing | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
+           (uint32_t)claim->is_foreign << 9;
 }
 
 void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
@@ -193,15 +171,31 @@ void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
         key_wake(engine, claim->key, QUEUE_USER);
 }
 
-void claim_set_state(struct engine *engine, uint32_t id, enum receipt_state state,
-                     uint32_t loser_to)
+enum receipt_state claim_state(const struct claim *claim)
+{
+    static const enum receipt_state states[CLAIM_STANDINGS] = {
+        [STANDING_HELD] = RECEIPT_HELD,       [STANDING_WAITING] = RECEIPT_WAITING,
+        [STANDING_SETTLED] = RECEIPT_SETTLED, [STANDING_SHARING] = RECEIPT_WAITING,
+        [STANDING_SHARED] = RECEIPT_SETTLED,  [STANDING_LOST] = RECEIPT_LOST,
+        [STANDING_EVICTED] = RECEIPT_LOST};
+    return states[claim->standing];
+}
+
+bool claim_is_forgotten(const struct claim *claim)
+{
+    return claim->standing == STANDING_FORGOTTEN;
+}
+
+void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim->state == state && claim->loser_to == loser_to)
+    enum claim_standing before = (enum claim_standing)claim->standing;
+    uint32_t holder_before = claim->loser_to;
+    claim->loser_to = holder;
+    claim_move(engine, id, move);
+    if (claim->standing == before && holder == holder_before)
         return;
-    claim->state = state;
-    claim->loser_to = loser_to;
-    if (state == RECEIPT_SETTLED)
+    if (claim_state(claim) == RECEIPT_SETTLED)
         claim->settled_s = (uint32_t)(loop_unix_ms(engine->loop) / 1000);
     key_wake(engine, claim->key, QUEUE_USER);
 }
@@ -209,34 +203,59 @@ void claim_set_state(struct engine *engine, uint32_t id, enum receipt_state stat
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim)
 {
     uint32_t holder = claim->loser_to;
-    return holder != NO_ID && engine->claims[holder].is_forgotten ? NO_ID : holder;
+    return holder != NO_ID && claim_is_forgotten(&engine->claims[holder]) ? NO_ID : holder;
 }
 
-// ---- rest ---------------------------------------------------------------------------------------
+// ---- what is done for it ------------------------------------------------------------------------
 
 void claim_unqueue(struct engine *engine, uint32_t id)
 {
-    const struct claim *claim = &engine->claims[id];
-    if (claim->pending && claim->pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
+    if (engine->claims[id].work == WORK_DUE)
+        claim_move(engine, id, MOVE_TAKE);
+}
+
+void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange)
+{
+    engine->claims[id].pending->exchange = exchange;
+    claim_move(engine, id, MOVE_DEPART);
+}
+
+void claim_land(struct engine *engine, uint32_t id)
+{
+    engine->claims[id].pending->exchange = NULL;
+    claim_move(engine, id, MOVE_LAND);
+}
+
+void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms)
+{
+    claim_unqueue(engine, id);
+    engine->claims[id].pending->next_unix_ms = loop_unix_ms(engine->loop) + delay_ms;
+    queue_forget(engine->due, id);
+    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay_ms);
+    claim_move(engine, id, MOVE_BACK_OFF);
+    engine_schedule(engine);
+}
+
+void claim_end_back_off(struct engine *engine, uint32_t id)
+{
+    if (engine->claims[id].work == WORK_BACKING_OFF)
+        claim_move(engine, id, MOVE_RETRY);
 }
 
 void claim_rest(struct engine *engine, uint32_t id)
 {
-    struct claim *claim = &engine->claims[id];
-    if (!claim->pending || claim->pending->exchange)
+    const struct claim *claim = &engine->claims[id];
+    bool wants_other = claim->has_wanted && !claim->wants_there;
+    if (claim->work == WORK_NONE || claim->work == WORK_IN_FLIGHT)
         return;
-    if (claim->pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
-    queue_forget(engine->due, id);
-    if (claim->intent == CLAIM_LOOK)
-        return; // with what was found; and what is sent next stands in line as this did
-    if (claim->has_wanted && !claim->wants_there) {
-        pending_set_resting(claim->pending);
+    if (claim->intent != CLAIM_LOOK) {
+        claim_move(engine, id, wants_other ? MOVE_REST : MOVE_CLEAR);
         return;
     }
-    pending_free(claim->pending);
-    claim->pending = NULL;
+    // With what was found; and what is sent next stands in line as this did.
+    claim_clear_failure(engine, id);
+    if (claim->work != WORK_RESTING)
+        claim_move(engine, id, MOVE_PAUSE);
 }
 
 void claim_leave_backend(struct engine *engine, struct claim *claim)

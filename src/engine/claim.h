@@ -13,6 +13,7 @@ struct claim;
 struct backend;
 struct snapshot;
 struct change;
+struct exchange;
 
 // claim.c
 struct backend *claim_backend(const struct engine *engine, const struct claim *claim); // NULL: none
@@ -25,6 +26,12 @@ void claim_set_wanted(struct engine *engine, struct claim *claim,
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as an exchange would
 enum change_op claim_op(const struct claim *claim);       // of that exchange
+
+enum receipt_state claim_state(const struct claim *claim); // what its key hears
+bool claim_is_forgotten(const struct claim *claim);        // by its key
+// Of one in line: it is taken out of it, to depart with an exchange at once, or to fail.
+void claim_unqueue(struct engine *engine, uint32_t id);
+void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange);
 
 // claim_registry.c
 // The number is good until the next call, unless a reference is taken.

@@ -40,7 +40,7 @@ static void wake_sharers(struct engine *engine, uint32_t id)
     uint32_t at = claim_first_of_name(engine, &engine->claims[id]);
     for (; at != NO_ID; at = engine->claims[at].next_of_name) {
         const struct claim *claim = &engine->claims[at];
-        if (claim->loser_to == id && !claim->is_forgotten)
+        if (claim->loser_to == id && !claim_is_forgotten(claim))
             key_wake(engine, claim->key, QUEUE_USER);
     }
 }
@@ -50,34 +50,25 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     struct claim *claim = &engine->claims[id];
     struct backend *backend = claim_backend(engine, claim);
     struct pending *pending = claim_pending(engine, claim);
-    int64_t delay;
     pending->attempts++;
     free(pending->failure);
     pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
-    delay = backend ? retry_delay(backend, pending->attempts, error) : 0;
-    pending->next_unix_ms = loop_unix_ms(engine->loop) + delay;
-    queue_forget(engine->due, id);
-    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay);
-    if (pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
+    claim_back_off(engine, id, backend ? retry_delay(backend, pending->attempts, error) : 0);
     key_wake(engine, claim->key, QUEUE_USER);
     wake_sharers(engine, id);
-    engine_schedule(engine);
 }
 
 void claim_retry(struct engine *engine, uint32_t id)
 {
-    struct claim *claim = &engine->claims[id];
-    if (!claim->name || claim->is_forgotten || !claim->pending)
-        return;
-    claim->pending->next_unix_ms = 0;
+    claim_move(engine, id, MOVE_RETRY);
     registry_replan(engine, id);
 }
 
 // Not of a look that was called off meanwhile.
-static void claim_looked(struct engine *engine, struct claim *claim, const struct outcome *outcome)
+static void claim_looked(struct engine *engine, uint32_t id, const struct outcome *outcome)
 {
-    claim_clear_failure(claim->pending);
+    struct claim *claim = &engine->claims[id];
+    claim_clear_failure(engine, id);
     if (claim->intent != CLAIM_LOOK)
         return;
     claim->was_looked = true;
@@ -93,9 +84,10 @@ static bool is_unreadable(const struct error *error)
     return error->fault == FAULT_SPEC || (error->fault == FAULT_AGAIN && !is_passing);
 }
 
-static void claim_done(struct engine *engine, struct claim *claim, const struct outcome *outcome,
+static void claim_done(struct engine *engine, uint32_t id, const struct outcome *outcome,
                        enum change_op op, const uint8_t hash[FINGERPRINT_OCTETS])
 {
+    struct claim *claim = &engine->claims[id];
     claim->was_sent = true;
     claim->is_uncertain = outcome->is_uncertain;
     if (op == CHANGE_REMOVE) {
@@ -107,7 +99,7 @@ static void claim_done(struct engine *engine, struct claim *claim, const struct 
         claim->is_doubted = false;
         claim_set_there(engine, claim, hash);
     }
-    claim_clear_failure(claim->pending);
+    claim_clear_failure(engine, id);
 }
 
 // How long the content was wanted before it stood there.
@@ -122,16 +114,15 @@ static void count_programmed(struct engine *engine, const struct claim *claim)
 static void claim_is_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim->pending)
-        claim->pending->exchange = NULL;
     if (op != CHANGE_READ)
         claim->there = THERE_OPEN;
 }
 
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
+    claim_land(engine, id);
     claim_is_unanswered(engine, id, op);
-    if (engine->claims[id].is_forgotten)
+    if (claim_is_forgotten(&engine->claims[id]))
         claim_drop(engine, id);
 }
 
@@ -139,20 +130,20 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace)
 {
     struct claim *claim = &engine->claims[id];
-    claim->pending->exchange = NULL;
-    if (claim->is_forgotten) {
+    claim_land(engine, id);
+    if (claim_is_forgotten(claim)) {
         claim_bury(engine, id);
         return;
     }
     if (change->op == CHANGE_READ &&
         (change->outcome.is_done || is_unreadable(change->outcome.error))) {
-        claim_looked(engine, claim, &change->outcome);
+        claim_looked(engine, id, &change->outcome);
     } else if (change->outcome.is_done) {
-        claim_done(engine, claim, &change->outcome, change->op, hash);
+        claim_done(engine, id, &change->outcome, change->op, hash);
         count_programmed(engine, claim);
     } else {
         if (change->outcome.error->fault == FAULT_AGAIN)
-            claim_unanswered(engine, id, change->op);
+            claim_is_unanswered(engine, id, change->op);
         else if (change->outcome.replaced)
             claim->there = THERE_NOTHING;
         claim_fail(engine, id, change->outcome.error, trace);
@@ -163,7 +154,8 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 {
-    if (engine->claims[id].is_forgotten) {
+    claim_land(engine, id);
+    if (claim_is_forgotten(&engine->claims[id])) {
         claim_bury(engine, id);
         return;
     }
@@ -176,7 +168,7 @@ void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 // One that lost against the same key has nothing there: what stands is the holder's.
 static bool is_beside(const struct engine *engine, const struct claim *claim)
 {
-    return claim->state == RECEIPT_LOST && claim->loser_to != NO_ID &&
+    return claim_state(claim) == RECEIPT_LOST && claim->loser_to != NO_ID &&
            claim_is_same_key(claim, &engine->claims[claim->loser_to]);
 }
 
@@ -212,7 +204,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
     if (is_beside(engine, claim))
         return;
     if (has_way(claim, theirs, is_crowded))
-        claim->pending->next_unix_ms = 0;
+        claim_end_back_off(engine, id);
     uint32_t face = claim_face(claim);
     bool was_satisfied = claim_is_satisfied(claim);
     claim->there = find_there(claim, ours, theirs, is_crowded);
@@ -220,8 +212,8 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
     if (claim->there == THERE_SET)
         claim_set_there(engine, claim, ours ? ours : theirs);
     if (claim_is_satisfied(claim))
-        claim_clear_failure(claim->pending);
-    else if (was_satisfied && claim->state == RECEIPT_SETTLED)
+        claim_clear_failure(engine, id);
+    else if (was_satisfied && claim_state(claim) == RECEIPT_SETTLED)
         claim_backend(engine, claim)->repaired++;
     if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
         registry_replan(engine, id);

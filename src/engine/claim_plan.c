@@ -43,7 +43,6 @@ uint32_t claim_drop(struct engine *engine, uint32_t id)
         claim_release(engine, id);
         return other;
     }
-    queue_forget(engine->due, id);
     claim_leave_backend(engine, &engine->claims[id]);
     plan_later(engine, id);
     return NO_ID;
@@ -60,11 +59,11 @@ void claim_forget(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
     claim_unchain_key(engine, id);
-    claim->is_forgotten = true;
     claim->key = NO_ID;
-    if (claim->pending && claim->pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
-    if (claim->pending && claim->pending->exchange)
+    claim_unqueue(engine, id);
+    claim_end_back_off(engine, id);
+    claim_move(engine, id, MOVE_FORGET);
+    if (claim->work == WORK_IN_FLIGHT)
         registry_replan(engine, id);
     else
         claim_bury(engine, id);
@@ -75,6 +74,7 @@ void claim_forget(struct engine *engine, uint32_t id)
 struct named {
     uint32_t id;
     const struct object *object;
+    uint32_t evictor; // of one whose content keeps that one's out; else NO_ID
 };
 
 static int compare_named(const void *a, const void *b)
@@ -88,13 +88,14 @@ static int compare_named(const void *a, const void *b)
 static bool is_known(const struct engine *engine, const struct claim *claim)
 {
     (void)engine;
-    return !claim->is_forgotten;
+    return !claim_is_forgotten(claim);
 }
 
 // One that lost beats nobody, whoever else comes.
 static bool may_beat(const struct engine *engine, const struct claim *claim)
 {
-    return !claim->is_forgotten && (claim->is_undecided || claim_holder(engine, claim) == NO_ID);
+    return !claim_is_forgotten(claim) &&
+           (claim->is_undecided || claim_holder(engine, claim) == NO_ID);
 }
 
 // Oldest first.
@@ -109,7 +110,7 @@ static struct named *claims_of_name(struct engine *engine, uint32_t first,
     struct named *next = all;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
         if (is_meant(engine, &engine->claims[id]))
-            *next++ = (struct named){id, claim_object(engine, &engine->claims[id])};
+            *next++ = (struct named){id, claim_object(engine, &engine->claims[id]), NO_ID};
     if (*count > 1)
         qsort(all, *count, sizeof *all, compare_named);
     return all;
@@ -150,53 +151,51 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
     };
 }
 
-static bool claim_may_go(struct engine *engine, uint32_t id)
+static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
-    enum change_op op = claim_op(claim);
     struct record_set bare = {
         .type = claim->type, .domain = claim_domain(claim), .subdomain = claim_subdomain(claim)};
-    if (!engine->options.may_send || op == CHANGE_READ)
+    if (!engine->options.may_send || sends == CLAIM_LOOK)
         return true;
-    const struct record_set *set = op == CHANGE_SET
+    const struct record_set *set = sends == CLAIM_SET
                                        ? content_make_set(engine->scratch, claim->pending->content,
                                                           bare.domain, bare.subdomain)
                                        : &bare;
-    const struct engine_change change = engine_change_of(engine, id, op, set);
+    const struct engine_change change =
+        engine_change_of(engine, id, sends == CLAIM_SET ? CHANGE_SET : CHANGE_REMOVE, set);
     return engine->options.may_send(engine->options.context, &change);
 }
 
 // Held, and it still is: to wait in between would be news to its key, which would ask again.
-static bool claim_stays_held(struct engine *engine, uint32_t id)
+static bool claim_stays_held(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
-    return claim->state == RECEIPT_HELD && engine->options.may_send && claim_has_content(claim) &&
-           !claim_may_go(engine, id);
+    return claim->standing == STANDING_HELD && engine->options.may_send &&
+           claim_has_content(claim, sends) && !claim_may_go(engine, id, sends);
 }
 
-static void claim_send(struct engine *engine, uint32_t id)
+static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim_stays_held(engine, id))
+    enum claim_intent sends = evictor == NO_ID ? (enum claim_intent)claim->intent : CLAIM_REMOVE;
+    bool has_content = claim_has_content(claim, sends);
+    if (claim_stays_held(engine, id, sends))
         return;
-    if (claim->is_evicted)
-        claim_set_state(engine, id, RECEIPT_LOST, claim->loser_to);
-    else
-        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
-    if (!claim_has_content(claim)) {
+    if (!has_content)
+        claim_unqueue(engine, id);
+    claim_stand(engine, id, evictor == NO_ID ? MOVE_WAIT : MOVE_EVICT, evictor);
+    if (!has_content) {
         key_wake(engine, claim->key, QUEUE_USER);
         return;
     }
-    struct pending *pending = claim_pending(engine, claim);
-    if (pending->exchange || pending->is_due || !claim->backend)
+    claim_pending(engine, claim);
+    if (claim->work != WORK_IDLE || !claim->backend)
         return;
-    if (pending->next_unix_ms)
-        return;
-    if (!claim_may_go(engine, id)) {
-        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
-        return;
-    }
-    backend_queue(claim_backend(engine, claim), id);
+    if (claim_may_go(engine, id, sends))
+        claim_move(engine, id, MOVE_QUEUE);
+    else
+        claim_stand(engine, id, MOVE_HOLD, NO_ID);
 }
 
 // Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
@@ -211,14 +210,14 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
 {
     struct claim *claim = &engine->claims[id];
     const struct claim *holder = &engine->claims[holder_id];
-    bool is_in_flight = claim->pending && claim->pending->exchange;
-    if (claim_may_stand(claim) && claim_is_same_key(claim, holder) && !is_in_flight &&
-        holder->intent == CLAIM_SET && claim_is_satisfied(holder)) {
+    if (claim_may_stand(claim) && claim_is_same_key(claim, holder) &&
+        claim->work != WORK_IN_FLIGHT && holder->intent == CLAIM_SET &&
+        claim_is_satisfied(holder)) {
         claim->there = THERE_NOTHING;
         key_wake(engine, claim->key, QUEUE_USER);
     }
     claim_rest(engine, id);
-    claim_set_state(engine, id, RECEIPT_LOST, holder_id);
+    claim_stand(engine, id, MOVE_LOSE, holder_id);
 }
 
 // It stands as long as the holder's does, and stays when the holder goes.
@@ -227,11 +226,11 @@ static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
     struct claim *claim = &engine->claims[id];
     const struct claim *holder = &engine->claims[holder_id];
     bool is_there = claim_is_satisfied(holder);
-    claim_rest(engine, id);
     claim->there = holder->there;
     claim->is_foreign = holder->is_foreign;
     claim_set_there(engine, claim, holder->there_hash);
-    claim_set_state(engine, id, is_there ? RECEIPT_SETTLED : RECEIPT_WAITING, holder_id);
+    claim_rest(engine, id);
+    claim_stand(engine, id, is_there ? MOVE_SHARE_SETTLED : MOVE_SHARE, holder_id);
 }
 
 static void claim_step(struct engine *engine, const struct named *all, size_t at,
@@ -242,19 +241,19 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
     switch (step->act) {
     case PLAN_SETTLED:
         claim_rest(engine, id);
-        claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+        claim_stand(engine, id, MOVE_SETTLE, NO_ID);
         return;
     case PLAN_SEND:
-        claim_send(engine, id);
+        claim_send(engine, id, all[at].evictor);
         return;
     case PLAN_HOLD:
         claim_unqueue(engine, id);
-        claim_set_state(engine, id, RECEIPT_HELD, NO_ID);
+        claim_stand(engine, id, MOVE_HOLD, NO_ID);
         return;
     case PLAN_WAIT:
         claim_unqueue(engine, id);
         claim_doubt(claim);
-        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        claim_stand(engine, id, MOVE_AWAIT, NO_ID);
         return;
     case PLAN_LOST:
         claim_lose(engine, id, all[step->other].id);
@@ -263,29 +262,33 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         claim_share(engine, id, all[step->other].id);
         return;
     case PLAN_INHERITED:
+        if (all[at].evictor != NO_ID) {
+            claim_lose(engine, id, all[at].evictor);
+            return;
+        }
         if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
             claim->there = THERE_NOTHING;
             claim->is_inherited = true;
             claim_rest(engine, id);
-            claim_set_state(engine, id, RECEIPT_SETTLED, NO_ID);
+            claim_stand(engine, id, MOVE_SETTLE, NO_ID);
             return;
         }
-        claim_set_state(engine, id, RECEIPT_WAITING, NO_ID);
+        claim_unqueue(engine, id);
+        claim_stand(engine, id, MOVE_AWAIT, NO_ID);
         return;
     }
 }
 
-static bool mark_evictions(struct engine *engine, const struct named *all, size_t count,
+static bool mark_evictions(const struct engine *engine, struct named *all, size_t count,
                            struct plan_claim *claims, const struct plan_step *steps)
 {
     bool has_any = false;
     for (size_t i = 0; i < count; i++) {
-        struct claim *claim = &engine->claims[all[i].id];
+        const struct claim *claim = &engine->claims[all[i].id];
         uint32_t holder = steps[i].act == PLAN_LOST ? all[steps[i].other].id : NO_ID;
-        claim->is_evicted = holder != NO_ID && stands_in_way(claim, &engine->claims[holder]);
-        if (!claim->is_evicted)
+        if (holder == NO_ID || !stands_in_way(claim, &engine->claims[holder]))
             continue;
-        claim->loser_to = holder;
+        all[i].evictor = holder;
         claims[i].want = PLAN_REMOVE;
         claims[i].is_held = false;
         claims[i].is_satisfied = false;
@@ -322,7 +325,7 @@ static uint32_t release_forgotten(struct engine *engine, uint32_t first)
     for (uint32_t id = first, next; id != NO_ID; id = next) {
         const struct claim *claim = &engine->claims[id];
         next = claim->next_of_name;
-        if (claim->is_forgotten && !(claim->pending && claim->pending->exchange))
+        if (claim_is_forgotten(claim) && claim->work != WORK_IN_FLIGHT)
             claim_release(engine, id);
         else if (left == NO_ID)
             left = id;
@@ -334,7 +337,7 @@ static void decide_claims(struct engine *engine, uint32_t first)
 {
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name) {
         struct claim *claim = &engine->claims[id];
-        if (claim->is_undecided && !claim->is_forgotten)
+        if (claim->is_undecided && !claim_is_forgotten(claim))
             key_wake(engine, claim->key, QUEUE_USER);
         claim->is_undecided = false;
     }
@@ -390,7 +393,7 @@ static size_t swap_in(const struct engine *engine, uint32_t key, const struct ob
     for (size_t i = 0; i < count; i++)
         if (engine->claims[all[i].id].key != key)
             all[kept++] = all[i];
-    all[kept++] = (struct named){NO_ID, subject};
+    all[kept++] = (struct named){NO_ID, subject, NO_ID};
     qsort(all, kept, sizeof *all, compare_named);
     return kept;
 }

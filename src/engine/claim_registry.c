@@ -205,7 +205,6 @@ void claim_release(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
     claim_unchain_name(engine, id);
-    queue_forget(engine->due, id);
     claim_leave_backend(engine, claim);
     engine->registries[claim->registry].refs--;
     pending_free(claim->pending);

@@ -17,8 +17,7 @@ static void claim_set_backend(struct engine *engine, uint32_t id, const char *na
     const struct backend *old = claim_backend(engine, claim);
     if (old == backend)
         return;
-    if (claim->pending && claim->pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
+    claim_unqueue(engine, id);
     if (old && backend)
         claim_doubt(claim);
     claim_leave_backend(engine, claim);
@@ -63,12 +62,10 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
     if (claim->epoch == folded)
         return;
     claim->epoch = folded;
-    if (claim->pending && claim->pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
+    claim_unqueue(engine, id);
     if (claim->pending && engine->is_first_pass_done)
         claim->pending->is_background = false; // an edit overtakes start-up work
-    claim_clear_failure(claim->pending);
-    queue_forget(engine->due, id);
+    claim_clear_failure(engine, id);
 }
 
 static void claim_set_intent(struct engine *engine, struct claim *claim, enum claim_intent intent)
@@ -94,7 +91,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
         return;
     claim->is_recalled = engine->is_leading;
     struct pending *pending = claim_pending(engine, claim);
-    if (pending->failure || pending->exchange)
+    if (pending->failure || claim->work == WORK_IN_FLIGHT)
         return;
     int64_t now_ms = loop_unix_ms(engine->loop);
     int64_t longest_ms =
@@ -105,12 +102,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
         return;
     if (wait_ms > longest_ms)
         wait_ms = longest_ms;
-    pending->next_unix_ms = now_ms + wait_ms;
-    queue_forget(engine->due, id);
-    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + wait_ms);
-    if (pending->is_due)
-        backend_unqueue(claim_backend(engine, claim), id);
-    engine_schedule(engine);
+    claim_back_off(engine, id, wait_ms);
 }
 
 // It is asked once more, as the answer is too old.
@@ -148,7 +140,7 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim_set_content(engine, claim, &want->set);
     if (want->is_shown && !claim_is_satisfied(claim))
         claim_pending(engine, claim)->is_shown = true;
-    if (claim->pending && !claim->pending->is_resting)
+    if (claim->work > WORK_RESTING)
         pending_update(engine, claim->pending, want);
     if (want->attempts)
         claim_recall(engine, id, want);
@@ -165,7 +157,7 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        const struct pending *pending = claim_shown_pending(engine, claim);
+        const struct pending *pending = claim_shown(engine, claim)->pending;
         uint32_t attempts = pending ? pending->attempts : 0;
         uint32_t parts[] = {id, claim_face(claim), claim->loser_to, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
@@ -201,7 +193,7 @@ static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *
 static bool waits_with_content(const struct claim *claim)
 {
     return claim->loser_to == NO_ID && claim->pending && claim->pending->content &&
-           !claim->pending->next_unix_ms;
+           claim->work != WORK_BACKING_OFF;
 }
 
 // For a plan of its name.
@@ -225,7 +217,7 @@ static void claim_renew(struct engine *engine, uint32_t id, const struct claim_w
     struct claim *claim = &engine->claims[id];
     bool wants_other = claim->has_wanted && !claim_wants(claim, wanted);
     if (claim_is_crowded(engine, id) &&
-        (before.state == RECEIPT_NONE || wants_other || is_other(&before, had_content, claim)))
+        (before.standing == STANDING_NEW || wants_other || is_other(&before, had_content, claim)))
         claim->is_undecided = true;
 }
 

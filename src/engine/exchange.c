@@ -155,7 +155,7 @@ static void exchange_add_claim(struct exchange *exchange, size_t at, uint32_t id
     struct text domain = claim_domain(claim);
     struct text subdomain = claim_subdomain(claim);
     exchange->claims[at] = id;
-    claim->pending->exchange = exchange;
+    claim_depart(engine, id, exchange);
     change->may_adopt = claim->pending->may_adopt;
     if (claim->pending->attempts)
         key_metrics_retry(engine, claim->key);
@@ -397,7 +397,7 @@ static void share_failure(struct backend *backend, const struct error *error, co
     for (int line = 0; line < 2; line++)
         while (backend->due[line].first != NO_ID) {
             uint32_t id = backend->due[line].first;
-            backend_unqueue(backend, id);
+            claim_unqueue(backend->engine, id);
             claim_fail(backend->engine, id, error, trace);
         }
 }
@@ -478,7 +478,8 @@ static void tell_ended(const struct exchange *exchange, size_t at)
     const struct engine_options *options = &exchange->engine->options;
     const struct change *change = &exchange->job.changes[at];
     uint32_t id = exchange->claims[at];
-    if (!options->ended || change->op == CHANGE_READ || exchange->engine->claims[id].is_forgotten)
+    if (!options->ended || change->op == CHANGE_READ ||
+        claim_is_forgotten(&exchange->engine->claims[id]))
         return;
     const struct engine_change ended =
         engine_change_of(exchange->engine, id, change->op, &change->set);
@@ -522,7 +523,7 @@ static void tell_words(struct exchange *exchange, size_t at)
 {
     const struct engine *engine = exchange->engine;
     const struct claim *claim = &engine->claims[exchange->claims[at]];
-    if (claim->is_forgotten)
+    if (claim_is_forgotten(claim))
         return;
     const struct key *key = &engine->keys[claim->key];
     change_log_change(exchange->backend, controller_of(engine, key->controller), key->object,
@@ -659,7 +660,8 @@ static bool is_change_outdated(const struct exchange *exchange, size_t at)
 {
     const struct claim *claim = &exchange->engine->claims[exchange->claims[at]];
     const struct change *change = &exchange->job.changes[at];
-    return claim->is_forgotten || claim_backend(exchange->engine, claim) != exchange->backend ||
+    return claim_is_forgotten(claim) ||
+           claim_backend(exchange->engine, claim) != exchange->backend ||
            claim_op(claim) != change->op ||
            (change->op == CHANGE_SET && !claim_wants(claim, exchange->hashes[at]));
 }

@@ -378,8 +378,8 @@ static void wake_claimants(struct engine *engine, const struct backend *backend)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->name && !claim->is_forgotten && claim->backend == backend->number &&
-            claim->state != RECEIPT_SETTLED)
+        if (claim->name && !claim_is_forgotten(claim) && claim->backend == backend->number &&
+            claim_state(claim) != RECEIPT_SETTLED)
             key_wake(engine, claim->key, QUEUE_USER);
     }
 }

@@ -83,7 +83,7 @@ void listing_hold(void *context, const struct holding *holding)
         const struct claim *claim = &engine->claims[id];
         if (claim->type != set->type)
             sight_crowd(exchange->listing, id, holding, claim->type);
-        if (claim->type != set->type || claim->is_forgotten)
+        if (claim->type != set->type || claim_is_forgotten(claim))
             continue;
         is_claimed = true;
         sight_add(exchange->listing, id, holding->is_ours, hash);
@@ -100,7 +100,8 @@ static void tell_claims(struct exchange *exchange)
     for (uint32_t id = 0; id < listing->count && id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
         const struct sight *sight = &listing->sights[id];
-        if (claim->name && !claim->is_forgotten && claim->backend == exchange->backend->number)
+        if (claim->name && !claim_is_forgotten(claim) &&
+            claim->backend == exchange->backend->number)
             claim_found(engine, id, sight->has_ours ? sight->ours : NULL,
                         sight->has_theirs ? sight->theirs : NULL, sight->is_crowded);
     }

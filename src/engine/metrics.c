@@ -288,12 +288,13 @@ static void count_claims(const struct engine *engine, struct session_view *seats
     for (uint32_t id = 0; id < engine->claim_used; id++) {
         const struct claim *claim = &engine->claims[id];
         const struct backend *backend = claim->name ? claim_backend(engine, claim) : NULL;
-        if (!backend || claim->is_forgotten || claim->intent != CLAIM_SET)
+        if (!backend || claim_is_forgotten(claim) || claim->intent != CLAIM_SET)
             continue;
         for (size_t i = 0; i < count; i++) {
             if (seats[i].backend != backend->name)
                 continue;
-            seats[i].satisfied[claim->type] += claim->state == RECEIPT_SETTLED && claim->is_foreign;
+            seats[i].satisfied[claim->type] +=
+                claim_state(claim) == RECEIPT_SETTLED && claim->is_foreign;
             seats[i].refused[claim->type] += is_refused(claim);
         }
     }

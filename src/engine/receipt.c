@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct pending *claim_shown_pending(const struct engine *engine, const struct claim *claim)
+const struct claim *claim_shown(const struct engine *engine, const struct claim *claim)
 {
-    uint32_t holder = claim->state == RECEIPT_LOST ? NO_ID : claim_holder(engine, claim);
-    return holder == NO_ID ? claim->pending : engine->claims[holder].pending;
+    uint32_t holder = claim_state(claim) == RECEIPT_LOST ? NO_ID : claim_holder(engine, claim);
+    return holder == NO_ID ? claim : &engine->claims[holder];
 }
 
 static void receipt_add_pending(struct engine *engine, struct receipt *receipt,
@@ -54,7 +54,7 @@ static const struct record_set *found_of(struct arena *arena, const struct claim
 // Only of one that holds its name: there is one such for each type.
 static bool is_heir(struct engine *engine, const struct claim *claim)
 {
-    if (claim->state == RECEIPT_LOST || claim->state == RECEIPT_SETTLED)
+    if (claim_state(claim) == RECEIPT_LOST || claim_state(claim) == RECEIPT_SETTLED)
         return false;
     uint32_t id = claim_first_of_name(engine, claim);
     for (; id != NO_ID; id = engine->claims[id].next_of_name) {
@@ -77,19 +77,19 @@ static bool is_line_moving(const struct backend *backend)
 
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
-    const struct pending *pending = claim_shown_pending(engine, claim);
+    const struct claim *shown = claim_shown(engine, claim);
     struct receipt receipt = {
         .registry = engine->registries[claim->registry].url,
         .type = claim->type,
         .domain = copy_text(engine->arena, claim_domain(claim)),
         .subdomain = copy_text(engine->arena, claim_subdomain(claim)),
         .intent = claim->intent,
-        .state = claim->state,
+        .state = claim_state(claim),
         .was_created = claim->was_created,
         .is_open = claim->there == THERE_OPEN ||
-                   (claim->pending && claim->pending->exchange && claim->intent != CLAIM_LOOK),
+                   (claim->work == WORK_IN_FLIGHT && claim->intent != CLAIM_LOOK),
         .was_sent = claim->was_sent,
-        .is_in_way = claim->is_evicted,
+        .is_in_way = claim->standing == STANDING_EVICTED,
         .is_inherited = claim->is_inherited,
         .is_uncertain = claim->is_uncertain,
         .is_heir = is_heir(engine, claim),
@@ -97,11 +97,11 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .settled_s = claim->settled_s,
     };
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
-    if (pending)
-        receipt_add_pending(engine, &receipt, pending);
-    receipt.is_in_line = pending && pending->is_due && is_line_moving(claim_backend(engine, claim));
+    if (shown->pending)
+        receipt_add_pending(engine, &receipt, shown->pending);
+    receipt.is_in_line = shown->work == WORK_DUE && is_line_moving(claim_backend(engine, claim));
     receipt.found = found_of(engine->arena, claim);
-    if (claim->state == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
+    if (claim_state(claim) == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);
     return receipt;
 }
@@ -137,7 +137,7 @@ bool registry_is_settled(const struct engine *engine, uint32_t key)
 {
     uint32_t first = engine->keys[key].first_claim;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_key)
-        if (engine->claims[id].state != RECEIPT_SETTLED)
+        if (claim_state(&engine->claims[id]) != RECEIPT_SETTLED)
             return false;
     return first != NO_ID;
 }

@@ -106,7 +106,7 @@ static void take_claims(struct backend *backend, struct batch *batch, int line,
         if (!ready[class_of(claim->type)] || !backend_can_send(backend, claim_sends(claim)) ||
             (busy_has(engine, claim->registry, claim->name) && is_taken(engine, batch, claim)))
             continue;
-        backend_unqueue(backend, id);
+        claim_unqueue(engine, id);
         batch_put(backend, batch, id, NULL, claim->registry, claim->name);
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/claim.h"
+#include "engine/claim_life.h"
 #include "engine/engine.h"
 #include "engine/ledgers.h"
 #include "engine/published.h"
@@ -144,8 +145,6 @@ struct pending {
     unsigned attempts;
     uint32_t next_due; // backend's line
     uint32_t previous_due;
-    bool is_resting; // nothing is to be done: only wanted_hash counts
-    bool is_due;     // stands in the backend's line
     bool may_adopt;
     bool is_shown; // LOOK: a dry run asks, too
     bool is_background;
@@ -179,10 +178,10 @@ struct claim {
     enum record_type type : 4;
     enum claim_intent intent : 2;
     enum claim_there there : 2;
-    enum receipt_state state : 3;
+    enum claim_standing standing : 4;
+    enum claim_work work : 3;
     bool is_first : 1; // of its name: the table leads to it
     bool is_held : 1;
-    bool is_forgotten : 1; // by its key, but in flight, or others wait to hear of it
     bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
@@ -192,7 +191,6 @@ struct claim {
     bool has_wanted : 1;   // the provider told what the wanted content looks like there
     bool wants_there : 1;  // has_wanted: as there_hash is; else its pending tells
     bool is_foreign : 1;   // SET: what stands there was made by somebody else
-    bool is_evicted : 1;   // LOST, and what stands there must go first
     bool is_recalled : 1;  // attempts of before this process were taken over
     bool is_doubted : 1;   // what the status remembers may have gone with another's removal
     uint8_t subdomain_len; // 0: "@"
@@ -644,6 +642,7 @@ bool backend_is_unread(
 bool backend_rests_in_trouble(const struct backend *backend);
 void backend_queue(struct backend *backend, uint32_t claim); // due now
 void backend_unqueue(struct backend *backend, uint32_t claim);
+bool backend_has_due(const struct backend *backend, uint32_t claim); // it stands in the line
 void backend_pump(struct backend *backend);
 void backend_clear_backoff(struct backend *backend);
 void backend_answered(struct backend *backend, const struct exchange *exchange);

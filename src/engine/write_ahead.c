@@ -91,7 +91,7 @@ static const char *stored_of(const struct exchange *exchange, const struct recor
 static const struct object *object_of(const struct exchange *exchange, size_t at)
 {
     const struct engine *engine = exchange->engine;
-    if (exchange->claims[at] == NO_ID || engine->claims[exchange->claims[at]].is_forgotten)
+    if (exchange->claims[at] == NO_ID || claim_is_forgotten(&engine->claims[exchange->claims[at]]))
         return NULL;
     return engine->keys[engine->claims[exchange->claims[at]].key].object;
 }
