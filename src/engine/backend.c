@@ -1,12 +1,11 @@
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/must.h"
 
-enum { PREVIOUS_SECRET_MS = 10 * 60 * 1000, ASK_ANEW_MS = 1000 };
+enum { PREVIOUS_SECRET_MS = 10 * 60 * 1000 };
 
 struct backend *backend_find(const struct engine *engine, const char *name)
 {
@@ -16,219 +15,38 @@ struct backend *backend_find(const struct engine *engine, const char *name)
     return NULL;
 }
 
-// ---- the line of due claims ---------------------------------------------------------------------
-
-static struct pending *pending_of(const struct backend *backend, uint32_t claim)
+uint16_t backend_number(const struct backend *backend)
 {
-    return backend->engine->claims[claim].pending;
+    return backend->number;
 }
 
-void backend_queue(struct backend *backend, uint32_t claim)
+const char *backend_registry(const struct backend *backend)
 {
-    struct pending *pending = pending_of(backend, claim);
-    struct line_of_claims *line = &backend->due[pending->is_background];
-    pending->next_due = NO_ID;
-    pending->previous_due = line->last;
-    if (line->last == NO_ID)
-        line->first = claim;
-    else
-        pending_of(backend, line->last)->next_due = claim;
-    line->last = claim;
-    backend->due_count++;
-    serial_collect(backend, backend->engine->claims[claim].type);
-    engine_schedule(backend->engine);
+    return backend->registry;
 }
 
-void backend_unqueue(struct backend *backend, uint32_t claim)
+void backend_join(struct backend *backend)
 {
-    struct pending *pending = pending_of(backend, claim);
-    struct line_of_claims *line = &backend->due[pending->is_background];
-    if (pending->previous_due == NO_ID)
-        line->first = pending->next_due;
-    else
-        pending_of(backend, pending->previous_due)->next_due = pending->next_due;
-    if (pending->next_due == NO_ID)
-        line->last = pending->previous_due;
-    else
-        pending_of(backend, pending->next_due)->previous_due = pending->previous_due;
-    backend->due_count--;
-    serial_uncollect(backend, backend->engine->claims[claim].type);
+    backend->claim_count++;
 }
 
-bool backend_has_due(const struct backend *backend, uint32_t claim)
+void backend_part(struct backend *backend)
 {
-    const struct pending *pending = pending_of(backend, claim);
-    const struct line_of_claims *line = &backend->due[pending->is_background];
-    return pending->previous_due == NO_ID
-               ? line->first == claim
-               : pending_of(backend, pending->previous_due)->next_due == claim;
+    backend->claim_count--;
 }
 
-bool backend_can_send(const struct backend *backend, enum claim_intent intent)
+bool backend_shares(const struct backend *backend)
 {
-    if (!backend->session)
+    return backend && backend->session && backend->provider->shares;
+}
+
+bool backend_fingerprint(const struct backend *backend, const struct record_set *set,
+                         uint8_t hash[FINGERPRINT_OCTETS])
+{
+    if (!backend || !backend->session)
         return false;
-    return backend->view.fault.fault == FAULT_NONE || intent == CLAIM_REMOVE;
-}
-
-bool backend_has_sendable(const struct backend *backend)
-{
-    for (int line = 0; line < 2; line++)
-        for (uint32_t id = backend->due[line].first; id != NO_ID;
-             id = pending_of(backend, id)->next_due)
-            if (backend_can_send(backend, claim_sends(&backend->engine->claims[id])))
-                return true;
-    return backend->session && backend->first_change_request;
-}
-
-bool backend_is_unread(const struct backend *backend)
-{
-    return backend_has_sendable(backend) || serial_is_awaited(backend);
-}
-
-bool backend_rests_in_trouble(const struct backend *backend)
-{
-    return backend->view.trouble.fault != FAULT_NONE &&
-           backend->blocked_until_ms > loop_mono_ms(backend->engine->loop);
-}
-
-// ---- pumping ------------------------------------------------------------------------------------
-
-// A name is taken for the batch at once, so that neither this batch nor another exchange has it
-// twice.
-void batch_put(struct backend *backend, struct batch *batch, uint32_t claim,
-               struct change_request *change_request, uint16_t registry, const char *name)
-{
-    batch->claims[batch->count] = claim;
-    batch->change_requests[batch->count] = change_request;
-    bool is_busy = busy_has(backend->engine, registry, name);
-    batch->busy[batch->count++] = is_busy ? NO_ID : busy_add(backend->engine, registry, name);
-}
-
-static void batch_take_claims(struct backend *backend, struct batch *batch, bool is_background)
-{
-    uint32_t next;
-    for (uint32_t id = backend->due[is_background].first;
-         id != NO_ID && batch->count < batch->limit; id = next) {
-        const struct claim *claim = &backend->engine->claims[id];
-        next = claim->pending->next_due;
-        if (!backend_can_send(backend, claim_sends(claim)) ||
-            busy_has(backend->engine, claim->registry, claim->name))
-            continue;
-        claim_unqueue(backend->engine, id);
-        batch_put(backend, batch, id, NULL, claim->registry, claim->name);
-    }
-}
-
-void batch_take_change_requests(struct backend *backend, struct batch *batch)
-{
-    char name[600];
-    uint16_t registry = registry_get(backend->engine, backend->registry);
-    struct change_request **link = &backend->first_change_request;
-    struct change_request *last = NULL;
-    while (*link && batch->count < batch->limit) {
-        struct change_request *change_request = *link;
-        if (change_request_is_void(change_request)) {
-            change_request_unlink(change_request);
-            change_request_free(change_request);
-            continue;
-        }
-        change_request_write_name(change_request, name, sizeof name);
-        if (!backend->session->provider->is_serial && busy_has(backend->engine, registry, name)) {
-            last = change_request;
-            link = &change_request->next;
-            continue;
-        }
-        *link = change_request->next;
-        change_request->next = NULL;
-        backend->change_request_count--;
-        if (backend->last_change_request == change_request)
-            backend->last_change_request = last;
-        batch_put(backend, batch, NO_ID, change_request, registry, name);
-    }
-}
-
-static bool backend_is_waiting(struct backend *backend, int64_t now_ms)
-{
-    int64_t until = 0;
-    if (backend->engine->dry_run)
-        return false;
-    if (backend->is_learning)
-        until = backend->opened_ms + backend->learn_ms;
-    if (backend->blocked_until_ms > until)
-        until = backend->blocked_until_ms;
-    if (backend->collect_until_ms > until)
-        until = backend->collect_until_ms;
-    if (until <= now_ms) {
-        backend->is_learning = false;
-        return false;
-    }
-    loop_timer_set(backend->engine->loop, &backend->timer, until - now_ms);
+    backend->session->provider->fingerprint(backend->session->at, set, hash);
     return true;
-}
-
-static bool backend_has_work(const struct backend *backend)
-{
-    return backend->session && (backend->due_count || backend->first_change_request);
-}
-
-static size_t backend_room(const struct backend *backend)
-{
-    size_t limit = backend->transport_failures >= 3 ? 1 : backend->max_in_flight;
-    return backend->in_flight < limit ? limit - backend->in_flight : 0;
-}
-
-// What waited behind an exchange has read long enough.
-static void backend_collect(struct backend *backend, int64_t now_ms)
-{
-    int64_t collect_ms = backend->session->provider->collect_ms;
-    if (!backend->collect_until_ms && !backend->in_flight &&
-        now_ms - backend->idle_since_ms > collect_ms)
-        backend->collect_until_ms = now_ms + collect_ms;
-}
-
-void backend_pump(struct backend *backend)
-{
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    if (backend->provider && backend->provider->is_serial) {
-        serial_pump(backend);
-        return;
-    }
-    if (!backend_has_work(backend) || !engine_may_write(backend->engine))
-        return;
-    backend_collect(backend, now_ms);
-    if (backend_is_waiting(backend, now_ms))
-        return;
-    while (backend_room(backend) && backend_has_work(backend) &&
-           engine_may_write(backend->engine)) {
-        struct batch batch = {.count = 0};
-        batch.limit = backend->session->provider->max_changes;
-        must(batch.limit <= COUNT_OF(batch.claims));
-        batch_take_change_requests(backend, &batch);
-        batch_take_claims(backend, &batch, false);
-        batch_take_claims(backend, &batch, true);
-        if (!batch.count)
-            break;
-        exchange_begin(backend, &batch);
-    }
-    backend->collect_until_ms = 0;
-}
-
-static void backend_timer(void *context)
-{
-    backend_pump(context);
-}
-
-void backend_clear_backoff(struct backend *backend)
-{
-    struct engine *engine = backend->engine;
-    backend->transport_failures = 0;
-    backend->blocked_until_ms = 0;
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
-        const struct claim *claim = &engine->claims[id];
-        if (claim->name && claim->backend == backend->number && claim->work == WORK_BACKING_OFF)
-            claim_retry(engine, id);
-    }
 }
 
 // ---- settings -----------------------------------------------------------------------------------
@@ -297,8 +115,6 @@ static bool backend_open_session(struct backend *backend, const struct value *co
     write_ahead_open(backend);
     return true;
 }
-
-static void backend_question_due(void *context);
 
 static void learning_is_over(void *context)
 {
@@ -425,14 +241,6 @@ static const struct provider *provider_of(const struct engine *engine, const cha
     return NULL;
 }
 
-// Its answer would say nothing of the backend that the backend has now, and the next question waits
-// for it.
-static bool is_idle_question(const struct backend *backend, const struct exchange *exchange)
-{
-    return exchange->job.kind == JOB_HEALTH && !exchange->change_requests[0] &&
-           !backend->provider->is_serial;
-}
-
 // What the backend knew was of another backend.
 static void backend_forget_place(struct backend *backend, const struct provider *provider,
                                  const char *registry)
@@ -442,12 +250,7 @@ static void backend_forget_place(struct backend *backend, const struct provider 
     if (!backend->provider || is_same)
         return;
     backend_know(backend, NULL);
-    for (struct exchange *exchange = backend->exchanges, *next; exchange; exchange = next) {
-        next = exchange->next;
-        exchange->session->is_elsewhere = true;
-        if (is_idle_question(backend, exchange))
-            exchange_abort(exchange);
-    }
+    exchanges_move_elsewhere(backend);
 }
 
 // Usable as wanted: takes over address, keys and numbers. Exchanges under way keep the session that
@@ -551,158 +354,7 @@ void backend_release(struct backend *backend)
     backend_changed(backend);
 }
 
-// ---- questions ----------------------------------------------------------------------------------
-
-static void backend_question_due(void *context)
-{
-    struct backend *backend = context;
-    if (backend->provider && backend->provider->is_serial) {
-        backend->is_question_due = backend->has_question;
-        engine_schedule(backend->engine);
-        return;
-    }
-    if (!backend->session || !backend->has_question || backend->reading ||
-        !backend->engine->is_leading || backend->view.fault.fault != FAULT_NONE)
-        return;
-    backend->asked_ms = loop_mono_ms(backend->engine->loop);
-    exchange_begin_health(backend, NULL);
-}
-
-void backend_ask(struct backend *backend, const struct question *question)
-{
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    bool is_new = !backend->has_question || backend->question_epoch != question->epoch;
-    backend->has_question = true;
-    backend->question_epoch = question->epoch;
-    backend->good_for_ms = question->good_for_ms;
-    if (is_new)
-        backend->asked_ms = 0;
-    if (!backend->session || (backend->reading && !is_new))
-        return;
-    int64_t due_ms = backend->asked_ms ? backend->asked_ms + backend->good_for_ms : now_ms;
-    loop_timer_set(backend->engine->loop, &backend->question_timer,
-                   due_ms > now_ms ? due_ms - now_ms : 0);
-}
-
-void backend_ask_anew(struct backend *backend)
-{
-    int64_t due_ms = backend->asked_ms + ASK_ANEW_MS;
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    if (backend->has_question && backend->session && !backend->reading)
-        loop_timer_set(backend->engine->loop, &backend->question_timer,
-                       due_ms > now_ms ? due_ms - now_ms : 0);
-}
-
-// Too early to tell, and the answer before may hold.
-static bool is_no_answer(const struct backend *backend, const struct job *job)
-{
-    return backend->view.answered_s && job->trouble && !*job->trouble->reason;
-}
-
-static void take_answer(struct backend *backend, const struct job *job)
-{
-    struct arena *arena = arena_new();
-    bool was_ok = backend->view.answered_s ? backend->view.is_answer_ok : backend->was_well;
-    bool is_ok = job->health.is_done;
-    backend->view.answered_s = loop_unix_ms(backend->engine->loop) / 1000;
-    backend->view.is_answer_ok = is_ok;
-    backend->view.answer = job->answer ? value_copy(arena, job->answer) : NULL;
-    backend->view.note = job->health.note ? arena_copy_text(arena, job->health.note) : NULL;
-    error_clear(&backend->view.answer_error);
-    if (job->health.error)
-        backend->view.answer_error = *job->health.error;
-    arena_free(backend->answer_arena);
-    backend->answer_arena = arena;
-    struct content_id id = {0};
-    if (backend->view.answer)
-        id = value_content_id(value_find(backend->view.answer, "capabilities"));
-    bool is_learned = backend->is_learning || !content_id_equal(id, backend->answer_id);
-    backend->answer_id = id;
-    backend->is_learning = backend->view.is_learning = false;
-    loop_timer_cancel(backend->engine->loop, &backend->learn_timer);
-    if (is_ok && !was_ok)
-        backend_clear_backoff(backend);
-    if (backend->owner != NO_ID)
-        key_wake(backend->engine, backend->owner, QUEUE_USER);
-    if (is_learned)
-        input_wake_backend(backend);
-}
-
-void backend_take_answer(struct backend *backend, const struct exchange *exchange)
-{
-    if (!exchange->session->is_elsewhere && !is_no_answer(backend, &exchange->job))
-        take_answer(backend, &exchange->job);
-}
-
-void backend_answered(struct backend *backend, const struct exchange *exchange)
-{
-    backend_take_answer(backend, exchange);
-    if (backend->has_question)
-        loop_timer_set(backend->engine->loop, &backend->question_timer,
-                       backend->asked_ms ? backend->good_for_ms : 0);
-    engine_schedule(backend->engine);
-}
-
-// ---- serial backends ----------------------------------------------------------------------------
-
-enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
-
-static void tell_trouble(struct backend *backend, bool is_news)
-{
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    backend->troubles_untold++;
-    if (!is_news && now_ms - backend->trouble_told_ms < TROUBLE_AGAIN_MS)
-        return;
-    change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_news);
-    backend->trouble_told_ms = now_ms;
-    backend->troubles_untold = 0;
-}
-
-static void end_trouble(struct backend *backend)
-{
-    backend->view.stalled_ms = 0;
-    if (backend->view.trouble.fault == FAULT_NONE)
-        return;
-    error_clear(&backend->view.trouble);
-    backend->troubles_untold = 0;
-    input_wake_backend(backend);
-}
-
-static void backend_rest(struct backend *backend, const struct error *trouble)
-{
-    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
-    backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + rest_ms;
-    backend->is_question_due = backend->has_question;
-}
-
-// It may pass by itself: told once.
-static void stall(struct backend *backend, const struct error *trouble)
-{
-    if (backend->view.stalled_ms)
-        return;
-    backend->view.stalled_ms = loop_mono_ms(backend->engine->loop);
-    change_log_stall(backend, trouble);
-}
-
-void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests)
-{
-    if (!trouble) {
-        end_trouble(backend);
-        return;
-    }
-    bool is_news = strcmp(backend->view.trouble.reason, trouble->reason) != 0;
-    if (rests)
-        backend_rest(backend, trouble);
-    if (!*trouble->reason) {
-        stall(backend, trouble);
-        return;
-    }
-    backend->view.stalled_ms = 0;
-    backend->view.trouble = *trouble;
-    tell_trouble(backend, is_news);
-    if (is_news)
-        input_wake_backend(backend);
-}
+// ---- what is known and who leads ----------------------------------------------------------------
 
 static void backend_session_again(struct backend *backend)
 {
@@ -735,11 +387,9 @@ static bool is_known(const struct value *known, const struct value *learned)
 
 // Exchanges under way go on as they began; what they put there is told by the session that they
 // have.
-void backend_learn(struct backend *backend, const struct exchange *exchange)
+void backend_learn(struct backend *backend, const struct value *learned)
 {
-    const struct value *learned = exchange->job.learned;
-    if (exchange->session->is_elsewhere || !backend->session ||
-        is_known(backend->view.known, learned))
+    if (!backend->session || is_known(backend->view.known, learned))
         return;
     struct arena *arena = arena_new();
     struct value *known =

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 enum { FAILURES_TOLD = 20 }; // of an exchange, each with a line of its own
 

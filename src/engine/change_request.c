@@ -1,4 +1,4 @@
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,9 +100,9 @@ bool change_request_is_void(const struct change_request *change_request)
     change_request_write_name(change_request, name, sizeof name);
     for (uint32_t id =
              claims_at(engine, registry_get(engine, change_request->backend->registry), name);
-         id != NO_ID; id = engine->claims[id].next_of_name)
-        if (engine->claims[id].type == change_request->content->type &&
-            !claim_is_forgotten(&engine->claims[id]))
+         id != NO_ID; id = claim_next_of_name(claim_get(engine, id)))
+        if (claim_type(claim_get(engine, id)) == change_request->content->type &&
+            !claim_is_forgotten(claim_get(engine, id)))
             return true;
     return false;
 }

@@ -3,6 +3,75 @@
 #include <stdlib.h>
 #include <string.h>
 
+// ---- what others see of it ----------------------------------------------------------------------
+
+const struct claim *claim_get(const struct engine *engine, uint32_t id)
+{
+    return &engine->claims[id];
+}
+
+bool claim_is_free(const struct claim *claim)
+{
+    return !claim->name;
+}
+
+enum record_type claim_type(const struct claim *claim)
+{
+    return claim->type;
+}
+
+const char *claim_name(const struct claim *claim)
+{
+    return claim->name;
+}
+
+uint16_t claim_registry(const struct claim *claim)
+{
+    return claim->registry;
+}
+
+uint32_t claim_key(const struct claim *claim)
+{
+    return claim->key;
+}
+
+uint32_t claim_next_of_name(const struct claim *claim)
+{
+    return claim->next_of_name;
+}
+
+const char *claim_replaces(const struct claim *claim)
+{
+    return claim->pending ? claim->pending->replaces : NULL;
+}
+
+bool claim_is_shown(const struct claim *claim)
+{
+    return claim->pending && claim->pending->is_shown;
+}
+
+bool claim_is_satisfied_by_others(const struct claim *claim)
+{
+    return claim->intent == CLAIM_SET && claim_state(claim) == RECEIPT_SETTLED && claim->is_foreign;
+}
+
+bool claim_is_refused(const struct claim *claim)
+{
+    const struct pending *pending = claim->pending;
+    return claim->intent == CLAIM_SET && pending && pending->failure &&
+           pending->failure->fault == FAULT_SPEC;
+}
+
+bool claim_has_failed(const struct claim *claim)
+{
+    return claim->pending && claim->pending->attempts;
+}
+
+struct due_link *claim_due_link(const struct engine *engine, uint32_t id)
+{
+    return &engine->claims[id].pending->due_link;
+}
+
 struct backend *claim_backend(const struct engine *engine, const struct claim *claim)
 {
     return claim->backend ? engine->backends_by_number[claim->backend - 1] : NULL;
@@ -47,9 +116,9 @@ struct pending *claim_pending(struct engine *engine, struct claim *claim)
     }
     if (claim->work == WORK_NONE || claim->work == WORK_RESTING) {
         claim_move(engine, (uint32_t)(claim - engine->claims), MOVE_WANT);
-        claim->pending->next_due = claim->pending->previous_due = NO_ID;
+        claim->pending->due_link =
+            (struct due_link){NO_ID, NO_ID, .is_background = !engine->is_first_pass_done};
         claim->pending->since_ms = loop_mono_ms(engine->loop);
-        claim->pending->is_background = !engine->is_first_pass_done;
     }
     return claim->pending;
 }
@@ -91,6 +160,14 @@ void claim_set_there(struct engine *engine, struct claim *claim,
     memcpy(claim->there_hash, hash, sizeof claim->there_hash);
     if (claim->has_wanted)
         claim_set_wanted(engine, claim, wanted);
+}
+
+void claim_learn(struct engine *engine, uint32_t id, const uint8_t before[FINGERPRINT_OCTETS],
+                 const uint8_t now[FINGERPRINT_OCTETS])
+{
+    struct claim *claim = &engine->claims[id];
+    if (claim_wants(claim, before))
+        claim_set_wanted(engine, claim, now);
 }
 
 bool claim_is_match(const struct claim *claim)
@@ -153,6 +230,28 @@ static const enum change_op ops[] = {
 enum change_op claim_op(const struct claim *claim)
 {
     return ops[claim_sends(claim)];
+}
+
+void claim_fill_change(const struct engine *engine, uint32_t id, struct arena *arena,
+                       struct change *change)
+{
+    const struct claim *claim = &engine->claims[id];
+    struct text domain = claim_domain(claim);
+    struct text subdomain = claim_subdomain(claim);
+    change->op = claim_op(claim);
+    change->may_adopt = claim->pending->may_adopt;
+    if (change->op == CHANGE_SET) {
+        change->set = *content_make_set(arena, claim->pending->content, domain, subdomain);
+        return;
+    }
+    change->set = (struct record_set){
+        .type = claim->type,
+        .domain = text_of(arena_copy(arena, domain.at, domain.len)),
+        .subdomain = text_of(arena_copy(arena, subdomain.at, subdomain.len)),
+        .priority = -1,
+        .weight = -1,
+        .port = -1,
+    };
 }
 
 // ---- what its key sees --------------------------------------------------------------------------
@@ -262,6 +361,6 @@ void claim_leave_backend(struct engine *engine, struct claim *claim)
 {
     struct backend *backend = claim_backend(engine, claim);
     if (backend)
-        backend->claim_count--;
+        backend_part(backend);
     claim->backend = 0;
 }

@@ -15,14 +15,41 @@ struct snapshot;
 struct change;
 struct exchange;
 
+// A place in the line of what is due at a backend.
+struct due_link {
+    uint32_t next;
+    uint32_t previous;
+    bool is_background;
+};
+
 // claim.c
+// Borrowed until the next claim is made. Slots may be free.
+const struct claim *claim_get(const struct engine *engine, uint32_t id);
+bool claim_is_free(const struct claim *claim);
+enum record_type claim_type(const struct claim *claim);
+const char *claim_name(const struct claim *claim);  // the owner name
+uint16_t claim_registry(const struct claim *claim); // the number of its registry
+uint32_t claim_key(const struct claim *claim);      // NO_ID: its key forgot it
+uint32_t claim_next_of_name(const struct claim *claim);
+const char *claim_replaces(const struct claim *claim); // what is not ours and goes for it; or NULL
+bool claim_is_shown(const struct claim *claim);        // LOOK: a dry run asks, too
+// A SET that stands as wanted and was made by somebody else.
+bool claim_is_satisfied_by_others(const struct claim *claim);
+bool claim_is_refused(const struct claim *claim); // its content is wrong, said the backend
+const struct object *claim_object(const struct engine *engine, const struct claim *claim);
+// Of one that something is kept for.
+struct due_link *claim_due_link(const struct engine *engine, uint32_t id);
 struct backend *claim_backend(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
 // Of a SET, as its content would stand there: unknown, another, or this one.
 bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTETS]);
-void claim_set_wanted(struct engine *engine, struct claim *claim,
-                      const uint8_t hash[FINGERPRINT_OCTETS]);
+// What looked like `before` would look like `now`: if it wants that, it goes on wanting it.
+void claim_learn(struct engine *engine, uint32_t id, const uint8_t before[FINGERPRINT_OCTETS],
+                 const uint8_t now[FINGERPRINT_OCTETS]);
+// What an exchange is to do for it; texts live in the arena.
+void claim_fill_change(const struct engine *engine, uint32_t id, struct arena *arena,
+                       struct change *change);
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE, LOOK, as an exchange would
 enum change_op claim_op(const struct claim *claim);       // of that exchange
@@ -31,6 +58,7 @@ enum receipt_state claim_state(const struct claim *claim); // what its key hears
 bool claim_is_forgotten(const struct claim *claim);        // by its key
 // Of one in line: it is taken out of it, to depart with an exchange at once, or to fail.
 void claim_unqueue(struct engine *engine, uint32_t id);
+bool claim_has_failed(const struct claim *claim); // since it was settled last
 void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange);
 
 // claim_registry.c
@@ -68,6 +96,10 @@ void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op);
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
+void claims_retry(struct engine *engine,
+                  const struct backend *backend); // of all that go through it
+// The keys of those that go through it and are not settled.
+void claims_wake_unsettled(struct engine *engine, const struct backend *backend);
 // What stands there, found by a list. `ours`, `theirs`: digests, or NULL. `is_crowded`: of another
 // type, somebody else has what nothing may stand beside.
 void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,

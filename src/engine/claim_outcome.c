@@ -21,19 +21,6 @@ static struct failure *failure_new(const struct error *error, int64_t now_ms, co
     return failure;
 }
 
-static int64_t retry_delay(const struct backend *backend, unsigned attempts,
-                           const struct error *error)
-{
-    if (error->retry_ms > 0)
-        return error->retry_ms;
-    if (attempts > backend->retry_attempts || error->fault == FAULT_SPEC)
-        return backend->retry_slow_ms;
-    int64_t delay = backend->retry_base_ms;
-    for (unsigned i = 1; i < attempts && delay < backend->retry_max_ms; i++)
-        delay *= 2;
-    return delay < backend->retry_max_ms ? delay : backend->retry_max_ms;
-}
-
 // Those that share with it, too.
 static void wake_sharers(struct engine *engine, uint32_t id)
 {
@@ -53,7 +40,8 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
     pending->attempts++;
     free(pending->failure);
     pending->failure = failure_new(error, loop_unix_ms(engine->loop), trace);
-    claim_back_off(engine, id, backend ? retry_delay(backend, pending->attempts, error) : 0);
+    claim_back_off(engine, id,
+                   backend ? backend_retry_delay(backend, pending->attempts, error) : 0);
     key_wake(engine, claim->key, QUEUE_USER);
     wake_sharers(engine, id);
 }
@@ -62,6 +50,26 @@ void claim_retry(struct engine *engine, uint32_t id)
 {
     claim_move(engine, id, MOVE_RETRY);
     registry_replan(engine, id);
+}
+
+void claims_retry(struct engine *engine, const struct backend *backend)
+{
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->name && claim->backend == backend_number(backend) &&
+            claim->work == WORK_BACKING_OFF)
+            claim_retry(engine, id);
+    }
+}
+
+void claims_wake_unsettled(struct engine *engine, const struct backend *backend)
+{
+    for (uint32_t id = 0; id < engine->claim_used; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->name && !claim_is_forgotten(claim) &&
+            claim->backend == backend_number(backend) && claim_state(claim) != RECEIPT_SETTLED)
+            key_wake(engine, claim->key, QUEUE_USER);
+    }
 }
 
 // Not of a look that was called off meanwhile.
@@ -214,7 +222,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
     if (claim_is_satisfied(claim))
         claim_clear_failure(engine, id);
     else if (was_satisfied && claim_state(claim) == RECEIPT_SETTLED)
-        claim_backend(engine, claim)->repaired++;
+        backend_count_repair(claim_backend(engine, claim));
     if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
         registry_replan(engine, id);
     claim_wake_if_other(engine, id, face);

@@ -130,11 +130,6 @@ static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
     return hash_octets(hash, FINGERPRINT_OCTETS) | 1;
 }
 
-static bool backend_shares(const struct backend *backend)
-{
-    return backend && backend->session && backend->provider->shares;
-}
-
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
@@ -404,9 +399,8 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
     const struct backend *backend = backend_find(engine, want->backend);
-    bool shares = want->intent == CLAIM_SET && backend_shares(backend);
-    if (shares)
-        backend->session->provider->fingerprint(backend->session->at, &want->set, hash);
+    bool shares = want->intent == CLAIM_SET && backend_shares(backend) &&
+                  backend_fingerprint(backend, &want->set, hash);
     return (struct plan_claim){
         .holder = subject,
         .type = want->set.type,

@@ -5,19 +5,98 @@
 
 // What the files of claims know of each other (claim*.c, receipt.c).
 
+// The last failure, in one allocation.
+struct failure {
+    enum fault fault;
+    int status;
+    int64_t at_ms;
+    const char *reason;
+    const char *code;
+    const char *text;
+    char trace[33];
+    char octets[];
+};
+
+// The part of a claim that exists only while something is to be done for it, or while the content
+// that it wants differs from what stands at the backend.
+struct pending {
+    struct content *content;                 // SET: what shall stand there; LOOK: what was found
+    uint8_t wanted_hash[FINGERPRINT_OCTETS]; // of a SET that wants something else than stands there
+    char *replaces; // SET: what stands there and is not ours, for people; or NULL
+    struct failure *failure;
+    int64_t next_unix_ms;
+    int64_t since_ms;  // mono: when it became due first
+    int64_t let_go_ms; // Unix ms: since when nothing here holds it back; 0: it is held
+    struct exchange *exchange;
+    unsigned attempts;
+    struct due_link due_link; // in the line of its backend
+    bool may_adopt;
+    bool is_shown; // LOOK: a dry run asks, too
+};
+
+// OPEN: a change was sent, and nobody knows whether it was made.
+enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET, THERE_OPEN };
+
+// Packed: there is one for each record.
+struct claim {
+    char *name; // owner name: subdomain (with its length below) and domain; NULL: the slot is free
+    struct pending *pending;
+    uint32_t key;
+    uint32_t next_of_key;
+    uint32_t next_of_name;
+    union {
+        uint32_t previous_of_name;
+        uint32_t count_of_name; // of the first: how many there are
+    };
+    uint32_t settled_s; // SETTLED: Unix seconds
+    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
+    uint32_t epoch;
+    uint16_t registry;
+    uint16_t backend; // number, see claim_backend()
+    enum record_type type : 4;
+    enum claim_intent intent : 2;
+    enum claim_there there : 2;
+    enum claim_standing standing : 4;
+    enum claim_work work : 3;
+    bool is_first : 1; // of its name: the table leads to it
+    bool is_held : 1;
+    bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
+    bool was_looked : 1;   // LOOK: answered
+    bool was_created : 1;
+    bool was_sent : 1;
+    bool is_inherited : 1;
+    bool is_uncertain : 1;
+    bool has_wanted : 1;   // the provider told what the wanted content looks like there
+    bool wants_there : 1;  // has_wanted: as there_hash is; else its pending tells
+    bool is_foreign : 1;   // SET: what stands there was made by somebody else
+    bool is_recalled : 1;  // attempts of before this process were taken over
+    bool is_doubted : 1;   // what the status remembers may have gone with another's removal
+    uint8_t subdomain_len; // 0: "@"
+    uint8_t there_hash[FINGERPRINT_OCTETS];
+};
+_Static_assert(sizeof(struct claim) <= 72, "a claim grew");
+
 // claim.c
+// It has not failed, and backs off no more.
 void claim_clear_failure(struct engine *engine, uint32_t id);
+// Something is to be kept for it from now on.
 struct pending *claim_pending(struct engine *engine, struct claim *claim);
+void claim_set_wanted(struct engine *engine, struct claim *claim,
+                      const uint8_t hash[FINGERPRINT_OCTETS]);
+// Of one that has_wanted.
 const uint8_t *claim_wanted_hash(const struct claim *claim);
 // Notes what stands at the backend; the claim goes on wanting what it wanted.
 void claim_set_there(struct engine *engine, struct claim *claim,
                      const uint8_t hash[FINGERPRINT_OCTETS]);
+// Copies the set; NULL: none.
 void pending_set_content(struct engine *engine, struct pending *pending,
                          const struct record_set *set);
+// It goes through no backend any more.
 void claim_leave_backend(struct engine *engine, struct claim *claim);
+// What is wanted is what stood there last.
 bool claim_is_match(const struct claim *claim);
+// Nothing is to be sent for what is wanted of it.
 bool claim_is_satisfied(const struct claim *claim);
-const struct object *claim_object(const struct engine *engine, const struct claim *claim);
 // What it lost to, or shares with. NO_ID: nothing, or that is gone and the name not planned since.
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim);
 // What its receipt shows of it, but for failures: another one is news to its key.
@@ -25,17 +104,20 @@ uint32_t claim_face(const struct claim *claim);
 // Gives it another standing by the plan of its name. `holder`: of one that lost or shares, else
 // NO_ID. Its key is woken when either is another than before.
 void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder);
+// Its exchange has ended.
 void claim_land(struct engine *engine, uint32_t id);
 // It is tried again then. Not of one in flight.
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms);
 void claim_end_back_off(struct engine *engine, uint32_t id); // if it does
 // Nothing is to be done for it. One in flight goes on.
 void claim_rest(struct engine *engine, uint32_t id);
+// What such a change needs is at hand.
 bool claim_has_content(const struct claim *claim, enum claim_intent sends);
 // What goes first may take our content along: a by-name server holds one record under both splits.
 void claim_doubt(struct claim *claim);
 // Of two claims at one name.
 bool claim_is_same_key(const struct claim *a, const struct claim *b);
+// Wakes its key where its receipt shows something else than `face`.
 void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face);
 
 // claim_move.c
@@ -45,21 +127,28 @@ void claim_move(struct engine *engine, uint32_t id, enum claim_move move);
 void pending_free(struct pending *pending);
 
 // claim_registry.c
+// TABLE_NONE: nobody claims that name.
 uint32_t claim_first_of_name(struct engine *engine, const struct claim *claim);
+// A new one of that key, found by its name.
 uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want);
 // Another claim at the same name, or NO_ID.
 uint32_t claim_neighbour(struct engine *engine, uint32_t id);
+// Its key leads to it no more.
 void claim_unchain_key(struct engine *engine, uint32_t id);
+// Frees the slot of one that its key forgot.
 void claim_release(struct engine *engine, uint32_t id);
+// The first claim at the name of such a want, or NO_ID.
 uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *want);
 // A name may have many claims, and so may a key: whichever chain ends first tells it.
 uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want);
 
 // claim_plan.c
+// So many claim its name that plans of it are put off.
 bool claim_is_crowded(struct engine *engine, uint32_t id);
 // No key names it any more and it is not in flight. Where its name is planned later it stays until
 // then, for those that lost to it. Returns a claim whose name is to be planned now, or NO_ID.
 uint32_t claim_drop(struct engine *engine, uint32_t id);
+// Drops it and plans its name.
 void claim_bury(struct engine *engine, uint32_t id);
 // The key does not name it any more. One in flight stays as a zombie until its receipt.
 void claim_forget(struct engine *engine, uint32_t id);

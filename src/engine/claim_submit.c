@@ -12,7 +12,7 @@ static void claim_set_backend(struct engine *engine, uint32_t id, const char *na
 {
     struct claim *claim = &engine->claims[id];
     struct backend *backend = backend_find(engine, name);
-    if (backend && strcmp(backend->registry, engine->registries[claim->registry].url))
+    if (backend && strcmp(backend_registry(backend), engine->registries[claim->registry].url))
         backend = NULL;
     const struct backend *old = claim_backend(engine, claim);
     if (old == backend)
@@ -21,9 +21,9 @@ static void claim_set_backend(struct engine *engine, uint32_t id, const char *na
     if (old && backend)
         claim_doubt(claim);
     claim_leave_backend(engine, claim);
-    claim->backend = backend ? backend->number : 0;
+    claim->backend = backend ? backend_number(backend) : 0;
     if (backend)
-        backend->claim_count++;
+        backend_join(backend);
 }
 
 // A status that an earlier version wrote has no more.
@@ -40,14 +40,11 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
-    const struct backend *backend = claim_backend(engine, claim);
-    const struct session *session = backend ? backend->session : NULL;
-    if (session)
-        session->provider->fingerprint(session->at, set, hash);
+    bool is_told = backend_fingerprint(claim_backend(engine, claim), set, hash);
     claim->has_wanted = false;
     if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
         claim_set_there(engine, claim, hash);
-    if (session)
+    if (is_told)
         claim_set_wanted(engine, claim, hash);
     if (claim_is_satisfied(claim))
         return;
@@ -64,7 +61,7 @@ static void claim_set_epoch(struct engine *engine, uint32_t id, uint64_t epoch)
     claim->epoch = folded;
     claim_unqueue(engine, id);
     if (claim->pending && engine->is_first_pass_done)
-        claim->pending->is_background = false; // an edit overtakes start-up work
+        claim->pending->due_link.is_background = false; // an edit overtakes start-up work
     claim_clear_failure(engine, id);
 }
 
@@ -94,8 +91,8 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     if (pending->failure || claim->work == WORK_IN_FLIGHT)
         return;
     int64_t now_ms = loop_unix_ms(engine->loop);
-    int64_t longest_ms =
-        backend->retry_slow_ms > RECALL_MAX_MS ? backend->retry_slow_ms : RECALL_MAX_MS;
+    int64_t slow_ms = backend_retry_slow_ms(backend);
+    int64_t longest_ms = slow_ms > RECALL_MAX_MS ? slow_ms : RECALL_MAX_MS;
     int64_t wait_ms = want->not_before_ms - now_ms;
     pending->attempts = want->attempts;
     if (wait_ms <= 0)

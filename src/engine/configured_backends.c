@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 enum { OPEN_MAX = 1000 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dns/zone.h"
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 // What a dry run keeps: changes that would have been sent, and what is in the way of the rest.
 
@@ -91,13 +91,13 @@ void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand)
 
 static bool was_there(const struct engine *engine, uint32_t id)
 {
-    return engine->dry_run ? engine->dry_run->may_stand[id] : claim_may_stand(&engine->claims[id]);
+    return engine->dry_run ? engine->dry_run->may_stand[id]
+                           : claim_may_stand(claim_get(engine, id));
 }
 
 static const char *replaced_by(const struct engine *engine, uint32_t id, enum change_op op)
 {
-    const struct pending *pending = engine->claims[id].pending;
-    return op == CHANGE_SET && pending ? pending->replaces : NULL;
+    return op == CHANGE_SET ? claim_replaces(claim_get(engine, id)) : NULL;
 }
 
 static enum engine_act act_of(const struct engine *engine, uint32_t id, enum change_op op)
@@ -110,14 +110,14 @@ static enum engine_act act_of(const struct engine *engine, uint32_t id, enum cha
 struct engine_change engine_change_of(const struct engine *engine, uint32_t id, enum change_op op,
                                       const struct record_set *set)
 {
-    const struct claim *claim = &engine->claims[id];
+    const struct claim *claim = claim_get(engine, id);
     const struct backend *backend = claim_backend(engine, claim);
     return (struct engine_change){
         .act = act_of(engine, id, op),
         .backend = backend ? backend->name : "",
-        .server = engine->registries[claim->registry].url,
+        .server = engine->registries[claim_registry(claim)].url,
         .set = set,
-        .object = engine->keys[claim->key].object,
+        .object = claim_object(engine, claim),
         .replaces = replaced_by(engine, id, op),
     };
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/must.h"
-#include "engine/state.h"
+#include "engine/backend_state.h"
 #include "store/cache.h"
 
 enum { LEAVE_MS = 500 }; // from the stop on, its last exchange included

@@ -1,92 +1,15 @@
-#include "engine/state.h"
+#include "engine/exchange_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/hash.h"
-#include "base/must.h"
+#include "base/table.h"
 
 enum { PROGRESS_MS = 5000 };
-
-// ---- names in flight ----------------------------------------------------------------------------
-
-struct wanted_name {
-    uint16_t registry;
-    const char *name;
-};
-
-static uint64_t busy_hash_of(uint16_t registry, const char *name)
-{
-    return hash_octets(name, strlen(name)) ^ registry;
-}
-
-static bool busy_matches(const void *context, uint32_t id, const void *wanted)
-{
-    const struct engine *engine = context;
-    const struct wanted_name *at = wanted;
-    return engine->busy[id].registry == at->registry && !strcmp(engine->busy[id].name, at->name);
-}
-
-static uint64_t busy_hash(const void *context, uint32_t id)
-{
-    const struct engine *engine = context;
-    return busy_hash_of(engine->busy[id].registry, engine->busy[id].name);
-}
-
-static const struct table_ops busy_table_ops = {busy_matches, busy_hash};
-
-static struct table *busy_table(struct engine *engine)
-{
-    engine->busy_names.ops = &busy_table_ops;
-    engine->busy_names.context = engine;
-    return &engine->busy_names;
-}
-
-bool busy_has(struct engine *engine, uint16_t registry, const char *name)
-{
-    const struct wanted_name wanted = {registry, name};
-    return table_find(busy_table(engine), busy_hash_of(registry, name), &wanted) != TABLE_NONE;
-}
-
-uint32_t busy_add(struct engine *engine, uint16_t registry, const char *name)
-{
-    uint32_t id = engine->free_busy;
-    if (id != NO_ID) {
-        engine->free_busy = engine->busy[id].next_free;
-    } else {
-        mem_reserve(&engine->busy, &engine->busy_capacity, (size_t)engine->busy_used + 1);
-        id = engine->busy_used++;
-    }
-    engine->busy[id] = (struct busy_name){.registry = registry, .name = mem_copy_text(name)};
-    engine->registries[registry].refs++;
-    table_add(busy_table(engine), busy_hash_of(registry, name), id);
-    return id;
-}
-
-static void busy_remove(struct engine *engine, uint32_t id)
-{
-    if (id == NO_ID)
-        return;
-    table_remove(busy_table(engine), busy_hash(engine, id), id);
-    engine->registries[engine->busy[id].registry].refs--;
-    free(engine->busy[id].name);
-    engine->busy[id] = (struct busy_name){.next_free = engine->free_busy};
-    engine->free_busy = id;
-}
-
-void busy_free(struct engine *engine)
-{
-    for (uint32_t id = 0; id < engine->busy_used; id++)
-        free(engine->busy[id].name);
-    free(engine->busy);
-    table_done(&engine->busy_names);
-}
 
 // ---- life of an exchange ------------------------------------------------------------------------
 
 static void exchange_step(struct exchange *exchange);
-static void exchange_land(struct exchange *exchange);
 
 static void log_exchange(const struct exchange *exchange, const char *message)
 {
@@ -118,7 +41,7 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
     return exchange;
 }
 
-static void exchange_unlink(struct exchange *exchange)
+void exchange_unlink(struct exchange *exchange)
 {
     struct exchange **link = &exchange->backend->exchanges;
     while (*link != exchange)
@@ -132,7 +55,7 @@ static void exchange_unlink(struct exchange *exchange)
     exchange->backend->idle_since_ms = loop_mono_ms(exchange->engine->loop);
 }
 
-static void exchange_free(struct exchange *exchange)
+void exchange_free(struct exchange *exchange)
 {
     struct engine *engine = exchange->engine;
     for (size_t i = 0; exchange->busy && i < exchange->job.change_count; i++)
@@ -150,32 +73,16 @@ static void exchange_free(struct exchange *exchange)
 static void exchange_add_claim(struct exchange *exchange, size_t at, uint32_t id)
 {
     struct engine *engine = exchange->engine;
-    struct claim *claim = &engine->claims[id];
+    const struct claim *claim = claim_get(engine, id);
     struct change *change = &exchange->job.changes[at];
-    struct text domain = claim_domain(claim);
-    struct text subdomain = claim_subdomain(claim);
     exchange->claims[at] = id;
     claim_depart(engine, id, exchange);
-    change->may_adopt = claim->pending->may_adopt;
-    if (claim->pending->attempts)
-        key_metrics_retry(engine, claim->key);
-    if (claim_sends(claim) == CLAIM_SET) {
-        change->op = CHANGE_SET;
-        change->set =
-            *content_make_set(exchange->job.arena, claim->pending->content, domain, subdomain);
+    if (claim_has_failed(claim))
+        key_metrics_retry(engine, claim_key(claim));
+    claim_fill_change(engine, id, exchange->job.arena, change);
+    if (change->op == CHANGE_SET)
         exchange->session->provider->fingerprint(exchange->session->at, &change->set,
                                                  exchange->hashes[at]);
-        return;
-    }
-    change->op = claim_sends(claim) == CLAIM_LOOK ? CHANGE_READ : CHANGE_REMOVE;
-    change->set = (struct record_set){
-        .type = claim->type,
-        .domain = text_of(arena_copy(exchange->job.arena, domain.at, domain.len)),
-        .subdomain = text_of(arena_copy(exchange->job.arena, subdomain.at, subdomain.len)),
-        .priority = -1,
-        .weight = -1,
-        .port = -1,
-    };
 }
 
 static void exchange_add_change_request(struct exchange *exchange, size_t at,
@@ -188,7 +95,7 @@ static void exchange_add_change_request(struct exchange *exchange, size_t at,
     exchange->job.changes[at].set = *change_request->content;
 }
 
-static struct engine_change planned_change(const struct exchange *exchange, size_t at)
+struct engine_change exchange_planned_change(const struct exchange *exchange, size_t at)
 {
     const struct change *change = &exchange->job.changes[at];
     if (!exchange->change_requests[at])
@@ -199,8 +106,7 @@ static struct engine_change planned_change(const struct exchange *exchange, size
                                   .set = &change->set};
 }
 
-// What could not be read counts as read, and as not known. Why is remembered for the plan.
-static void imagine_reading(struct exchange *exchange)
+void exchange_imagine_reading(struct exchange *exchange)
 {
     for (size_t i = 0; i < exchange->job.change_count; i++) {
         struct outcome *outcome = &exchange->job.changes[i].outcome;
@@ -217,7 +123,7 @@ static bool may_read(const struct exchange *exchange)
 {
     for (size_t i = 0; i < exchange->job.change_count; i++)
         if (exchange->change_requests[i] || exchange->job.changes[i].op != CHANGE_READ ||
-            !exchange->engine->claims[exchange->claims[i]].pending->is_shown)
+            !claim_is_shown(claim_get(exchange->engine, exchange->claims[i])))
             return false;
     return !exchange->backend->transport_failures;
 }
@@ -225,13 +131,13 @@ static bool may_read(const struct exchange *exchange)
 // Nothing is said to the backend; all of it counts as done.
 static void exchange_imagine(struct exchange *exchange)
 {
-    imagine_reading(exchange);
+    exchange_imagine_reading(exchange);
     for (size_t i = 0; i < exchange->job.change_count; i++) {
         struct change *change = &exchange->job.changes[i];
         change->outcome.is_uncertain = change->op == CHANGE_READ;
         if (change->op == CHANGE_READ || exchange->change_requests[i])
             continue;
-        const struct engine_change planned = planned_change(exchange, i);
+        const struct engine_change planned = exchange_planned_change(exchange, i);
         dry_run_add(exchange->engine->dry_run, &planned);
     }
     exchange_land(exchange);
@@ -259,13 +165,13 @@ static bool would_change(const struct change *change, enum engine_act *act)
     return stands ? !outcome->is_unchanged : outcome->replaced != NULL;
 }
 
-static void plan_outcomes(struct exchange *exchange)
+void exchange_plan_outcomes(struct exchange *exchange)
 {
     for (size_t i = 0; i < exchange->job.change_count; i++) {
         enum engine_act act;
         if (!would_change(&exchange->job.changes[i], &act))
             continue;
-        struct engine_change planned = planned_change(exchange, i);
+        struct engine_change planned = exchange_planned_change(exchange, i);
         planned.act = act;
         dry_run_add(exchange->engine->dry_run, &planned);
     }
@@ -338,266 +244,6 @@ void exchange_begin_health(struct backend *backend, struct change_request *chang
 
 // ---- results ------------------------------------------------------------------------------------
 
-static enum backend_operation operation_of(enum change_op op)
-{
-    static const enum backend_operation operations[] = {[CHANGE_SET] = OPERATION_UPSERT,
-                                                        [CHANGE_REMOVE] = OPERATION_DELETE,
-                                                        [CHANGE_READ] = OPERATION_GET};
-    return operations[op];
-}
-
-static enum backend_operation operation_of_job(const struct job *job)
-{
-    if (job->kind != JOB_CHANGES)
-        return OPERATION_HEALTH;
-    for (size_t i = 1; i < job->change_count; i++)
-        if (job->changes[i].op != job->changes[0].op)
-            return OPERATION_BATCH;
-    return operation_of(job->changes[0].op);
-}
-
-// Nothing came of it, as the backend as a whole was in trouble.
-static bool is_put_back(const struct outcome *outcome)
-{
-    return !outcome->is_done && !outcome->error;
-}
-
-static void count_request(struct exchange *exchange, enum backend_operation operation,
-                          const struct outcome *outcome)
-{
-    int status = outcome->is_done ? 200 : outcome->error ? outcome->error->status : 0;
-    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
-    exchange->backend->requests[operation].by_class[class]++;
-}
-
-static void count_exchange(struct exchange *exchange)
-{
-    const struct job *job = &exchange->job;
-    int64_t took_ms = loop_mono_ms(exchange->engine->loop) - exchange->begun_ms;
-    histogram_add(&exchange->backend->request_seconds[operation_of_job(job)], took_ms);
-    for (size_t i = 0; i < job->change_count; i++)
-        if (!is_put_back(&job->changes[i].outcome))
-            count_request(exchange, operation_of(job->changes[i].op), &job->changes[i].outcome);
-    if (job->kind == JOB_HEALTH)
-        count_request(exchange, OPERATION_HEALTH, &job->health);
-}
-
-static void check_outcomes(struct exchange *exchange)
-{
-    for (size_t i = 0; i < exchange->job.change_count; i++) {
-        struct outcome *outcome = &exchange->job.changes[i].outcome;
-        must(outcome->is_done || outcome->error || exchange->job.trouble || exchange->is_outdated);
-    }
-}
-
-// While the backend is in trial, what is due shares the one probe's fate: a dead server costs one
-// time-out a step, not one a record.
-static void share_failure(struct backend *backend, const struct error *error, const char *trace)
-{
-    for (int line = 0; line < 2; line++)
-        while (backend->due[line].first != NO_ID) {
-            uint32_t id = backend->due[line].first;
-            claim_unqueue(backend->engine, id);
-            claim_fail(backend->engine, id, error, trace);
-        }
-}
-
-// The failure that speaks for the backend: of the change that could not be talked about.
-static const struct error *first_error(const struct job *job)
-{
-    for (size_t i = 0; i < job->change_count; i++) {
-        const struct error *error = job->changes[i].outcome.error;
-        if (error && (!job->is_transport_failure || error->fault == FAULT_AGAIN))
-            return error;
-    }
-    return NULL;
-}
-
-static bool has_done(const struct job *job)
-{
-    for (size_t i = 0; i < job->change_count; i++)
-        if (job->changes[i].outcome.is_done)
-            return true;
-    return false;
-}
-
-// The backend was said to be out of reach, or to refuse us, and now this.
-static bool contradicts_health(const struct exchange *exchange)
-{
-    const struct backend_view *view = &exchange->backend->view;
-    if (!view->answered_s || view->is_answer_ok)
-        return false;
-    bool was_unreachable = view->answer_error.fault == FAULT_AGAIN && !view->answer_error.status;
-    bool was_refused = view->answer_error.fault == FAULT_AUTH;
-    return was_unreachable || (was_refused && has_done(&exchange->job));
-}
-
-static void backend_judge(struct exchange *exchange)
-{
-    struct backend *backend = exchange->backend;
-    if (exchange->job.kind != JOB_CHANGES)
-        return;
-    const struct error *error = first_error(&exchange->job);
-    if (!exchange->job.is_transport_failure) {
-        backend->transport_failures = 0;
-        if (contradicts_health(exchange))
-            backend_ask_anew(backend);
-        if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)
-            backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + error->retry_ms;
-        return;
-    }
-    backend->transport_failures++;
-    if (backend->transport_failures > 3 && error)
-        share_failure(backend, error, exchange->trace);
-}
-
-static void release_names(struct exchange *exchange)
-{
-    for (size_t i = 0; i < exchange->job.change_count; i++)
-        busy_remove(exchange->engine, exchange->busy[i]);
-    exchange->busy = NULL;
-}
-
-// What the session learned in the exchange counts for what the exchange put there.
-static void learn_hash(struct exchange *exchange, size_t at)
-{
-    const struct change *change = &exchange->job.changes[at];
-    struct claim *claim = &exchange->engine->claims[exchange->claims[at]];
-    uint8_t *hash = exchange->hashes[at];
-    uint8_t learned[FINGERPRINT_OCTETS] = {0};
-    if (change->op != CHANGE_SET || !change->outcome.is_done)
-        return;
-    exchange->session->provider->fingerprint(exchange->session->at, &change->set, learned);
-    if (claim_wants(claim, hash))
-        claim_set_wanted(exchange->engine, claim, learned);
-    memcpy(hash, learned, sizeof learned);
-}
-
-static void tell_ended(const struct exchange *exchange, size_t at)
-{
-    const struct engine_options *options = &exchange->engine->options;
-    const struct change *change = &exchange->job.changes[at];
-    uint32_t id = exchange->claims[at];
-    if (!options->ended || change->op == CHANGE_READ ||
-        claim_is_forgotten(&exchange->engine->claims[id]))
-        return;
-    const struct engine_change ended =
-        engine_change_of(exchange->engine, id, change->op, &change->set);
-    options->ended(options->context, &ended, &change->outcome);
-}
-
-static const struct controller *controller_of(const struct engine *engine, size_t number)
-{
-    return number < engine->options.controller_count ? engine->controllers[number].controller
-                                                     : NULL;
-}
-
-static void tell_stray(struct exchange *exchange, size_t at, const struct outcome *outcome)
-{
-    const struct engine_options *options = &exchange->engine->options;
-    const struct engine_change ended = planned_change(exchange, at);
-    if (options->ended)
-        options->ended(options->context, &ended, outcome);
-    change_log_change(exchange->backend,
-                      controller_of(exchange->engine, exchange->backend->controller), NULL,
-                      &exchange->job.changes[at], &exchange->failures);
-}
-
-// A stray that was not removed is found again by the next list.
-static void give_change_request(struct exchange *exchange, size_t at)
-{
-    const struct change *change = &exchange->job.changes[at];
-    struct change_request *change_request = exchange->change_requests[at];
-    struct outcome outcome = change->outcome;
-    if (is_put_back(&outcome))
-        outcome.error = exchange->job.trouble;
-    if (change_request->is_stray) {
-        tell_stray(exchange, at, &outcome);
-        exchange->backend->is_question_due |=
-            change_request->is_approved && outcome.is_done && exchange->backend->has_question;
-    }
-    change_request_answer(change_request, &outcome);
-}
-
-static void tell_words(struct exchange *exchange, size_t at)
-{
-    const struct engine *engine = exchange->engine;
-    const struct claim *claim = &engine->claims[exchange->claims[at]];
-    if (claim_is_forgotten(claim))
-        return;
-    const struct key *key = &engine->keys[claim->key];
-    change_log_change(exchange->backend, controller_of(engine, key->controller), key->object,
-                      &exchange->job.changes[at], &exchange->failures);
-}
-
-static void give_receipts(struct exchange *exchange)
-{
-    for (size_t i = 0; i < exchange->job.change_count; i++) {
-        const struct change *change = &exchange->job.changes[i];
-        if (exchange->change_requests[i]) {
-            give_change_request(exchange, i);
-            continue;
-        }
-        if (is_put_back(&change->outcome)) {
-            claim_put_back(exchange->engine, exchange->claims[i], change->op);
-            continue;
-        }
-        tell_words(exchange, i);
-        learn_hash(exchange, i);
-        tell_ended(exchange, i);
-        claim_finish(exchange->engine, exchange->claims[i], change, exchange->hashes[i],
-                     exchange->trace);
-    }
-}
-
-// A ledger that cannot be stored stays a trouble, however well the backend is.
-static void hear_trouble(struct exchange *exchange)
-{
-    const struct error *trouble = exchange->job.trouble;
-    if (trouble)
-        backend_hear_trouble(exchange->backend, trouble, !exchange->job.is_listed);
-    else if (!exchange->job.is_dry_run)
-        backend_hear_trouble(exchange->backend, write_ahead_trouble(exchange->backend), false);
-}
-
-static void exchange_land(struct exchange *exchange)
-{
-    struct backend *backend = exchange->backend;
-    check_outcomes(exchange);
-    count_exchange(exchange);
-    exchange_unlink(exchange);
-    holds_count(exchange);
-    write_ahead_settle(exchange);
-    if (backend->provider->is_serial)
-        hear_trouble(exchange);
-    if (exchange->job.is_dry_run)
-        plan_outcomes(exchange);
-    if (exchange->job.kind == JOB_HEALTH) {
-        if (exchange->job.is_listed)
-            listing_end(exchange);
-        if (exchange->change_requests[0]) {
-            exchange->job.health.found = NULL;
-            change_request_answer(exchange->change_requests[0], &exchange->job.health);
-        } else {
-            backend_answered(backend, exchange);
-        }
-    } else if (exchange->job.kind == JOB_CHANGES) {
-        release_names(exchange);
-        backend_judge(exchange);
-        if (exchange->engine->dry_run && !backend->provider->lists)
-            imagine_reading(exchange);
-        if (exchange->job.answer)
-            backend_take_answer(backend, exchange);
-        give_receipts(exchange);
-        change_log_failures(backend, exchange->failures);
-    }
-    backend_learn(backend, exchange);
-    exchange_free(exchange);
-    if (backend->provider->lists)
-        engine_release_soon(backend->engine);
-    engine_schedule(backend->engine);
-}
-
 void exchange_abort(struct exchange *exchange)
 {
     struct engine *engine = exchange->engine;
@@ -658,7 +304,7 @@ static void dns_came(void *context, const struct dns_reply *reply)
 
 static bool is_change_outdated(const struct exchange *exchange, size_t at)
 {
-    const struct claim *claim = &exchange->engine->claims[exchange->claims[at]];
+    const struct claim *claim = claim_get(exchange->engine, exchange->claims[at]);
     const struct change *change = &exchange->job.changes[at];
     return claim_is_forgotten(claim) ||
            claim_backend(exchange->engine, claim) != exchange->backend ||
@@ -697,6 +343,24 @@ static void exchange_wait(struct exchange *exchange, int64_t wait_ms)
     loop_timer_set(loop, &exchange->timer, wait_ms);
     if (exchange->engine->is_stopping)
         exchanges_end_waiting(exchange->backend);
+}
+
+// Its answer would say nothing of the backend that the backend has now, and the next question waits
+// for it.
+static bool is_idle_question(const struct backend *backend, const struct exchange *exchange)
+{
+    return exchange->job.kind == JOB_HEALTH && !exchange->change_requests[0] &&
+           !backend->provider->is_serial;
+}
+
+void exchanges_move_elsewhere(struct backend *backend)
+{
+    for (struct exchange *exchange = backend->exchanges, *next; exchange; exchange = next) {
+        next = exchange->next;
+        exchange->session->is_elsewhere = true;
+        if (is_idle_question(backend, exchange))
+            exchange_abort(exchange);
+    }
 }
 
 void exchanges_end_waiting(struct backend *backend)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "dns/plan_sum.h"
-#include "engine/state.h"
+#include "engine/backend_state.h"
 #include "store/cache.h"
 
 enum { EXISTS = 409, ASK_AGAIN_MS = 60 * 1000 };
@@ -77,20 +77,8 @@ static void remember(struct backend *backend)
     view.keep(view.context, FACT, text.len ? text.at : NULL);
 }
 
-static bool has_gone(const struct exchange *exchange, size_t at)
+void holds_count(struct backend *backend, size_t count)
 {
-    const struct change_request *change_request = exchange->change_requests[at];
-    const struct outcome *outcome = &exchange->job.changes[at].outcome;
-    return change_request && change_request->is_stray && !change_request->is_approved &&
-           outcome->is_done && !outcome->was_absent;
-}
-
-void holds_count(const struct exchange *exchange)
-{
-    struct backend *backend = exchange->backend;
-    size_t count = 0;
-    for (size_t i = 0; i < exchange->job.change_count; i++)
-        count += has_gone(exchange, i);
     if (!count || !is_guarded(backend->engine))
         return;
     guard_count(&backend->guard, loop_mono_ms(backend->engine->loop), count);

@@ -1,4 +1,4 @@
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,21 +373,10 @@ void input_wake_identity(struct engine *engine, const struct object_ref_key *key
     }
 }
 
-// Of a backend that stands in settings: those whose claims wait for it.
-static void wake_claimants(struct engine *engine, const struct backend *backend)
-{
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
-        const struct claim *claim = &engine->claims[id];
-        if (claim->name && !claim_is_forgotten(claim) && claim->backend == backend->number &&
-            claim_state(claim) != RECEIPT_SETTLED)
-            key_wake(engine, claim->key, QUEUE_USER);
-    }
-}
-
 void input_wake_backend(const struct backend *backend)
 {
     if (backend->controller != NO_CONTROLLER)
-        wake_claimants(backend->engine, backend);
+        claims_wake_unsettled(backend->engine, backend);
     input_wake_watchers(backend);
 }
 

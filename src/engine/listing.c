@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/exchange_state.h"
 
 // What one claim's key looks like at the backend.
 struct sight {
@@ -79,11 +79,11 @@ void listing_hold(void *context, const struct holding *holding)
     const char *name = arena_copy(exchange->listing->arena, set->domain.at, set->domain.len);
     exchange->session->provider->fingerprint(exchange->session->at, set, hash);
     for (uint32_t id = claims_at(engine, registry_get(engine, exchange->backend->registry), name);
-         id != NO_ID; id = engine->claims[id].next_of_name) {
-        const struct claim *claim = &engine->claims[id];
-        if (claim->type != set->type)
-            sight_crowd(exchange->listing, id, holding, claim->type);
-        if (claim->type != set->type || claim_is_forgotten(claim))
+         id != NO_ID; id = claim_next_of_name(claim_get(engine, id))) {
+        const struct claim *claim = claim_get(engine, id);
+        if (claim_type(claim) != set->type)
+            sight_crowd(exchange->listing, id, holding, claim_type(claim));
+        if (claim_type(claim) != set->type || claim_is_forgotten(claim))
             continue;
         is_claimed = true;
         sight_add(exchange->listing, id, holding->is_ours, hash);
@@ -98,10 +98,10 @@ static void tell_claims(struct exchange *exchange)
     struct engine *engine = exchange->engine;
     const struct listing *listing = exchange->listing;
     for (uint32_t id = 0; id < listing->count && id < engine->claim_used; id++) {
-        const struct claim *claim = &engine->claims[id];
+        const struct claim *claim = claim_get(engine, id);
         const struct sight *sight = &listing->sights[id];
-        if (claim->name && !claim_is_forgotten(claim) &&
-            claim->backend == exchange->backend->number)
+        if (!claim_is_free(claim) && !claim_is_forgotten(claim) &&
+            claim_backend(engine, claim) == exchange->backend)
             claim_found(engine, id, sight->has_ours ? sight->ours : NULL,
                         sight->has_theirs ? sight->theirs : NULL, sight->is_crowded);
     }
@@ -122,8 +122,8 @@ static void sweep_entry(void *context, enum record_type type, struct text name, 
     const char *owner_name = arena_copy(sweep->arena, name.at, name.len);
     (void)stored;
     for (uint32_t id = claims_at(sweep->engine, sweep->registry, owner_name); id != NO_ID;
-         id = sweep->engine->claims[id].next_of_name)
-        if (sweep->engine->claims[id].type == type)
+         id = claim_next_of_name(claim_get(sweep->engine, id)))
+        if (claim_type(claim_get(sweep->engine, id)) == type)
             return;
     struct stray *stray = arena_new_of(sweep->arena, struct stray);
     stray->next = sweep->forgotten;

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/backend_state.h"
 #include "store/cache.h"
 
 static void write_controller_histogram(struct engine *engine, struct buffer *out, const char *name,
@@ -277,25 +277,18 @@ static size_t view_sessions(const struct engine *engine, const struct provider *
     return count;
 }
 
-static bool is_refused(const struct claim *claim)
-{
-    const struct pending *pending = claim->pending;
-    return pending && pending->failure && pending->failure->fault == FAULT_SPEC;
-}
-
 static void count_claims(const struct engine *engine, struct session_view *seats, size_t count)
 {
     for (uint32_t id = 0; id < engine->claim_used; id++) {
-        const struct claim *claim = &engine->claims[id];
-        const struct backend *backend = claim->name ? claim_backend(engine, claim) : NULL;
-        if (!backend || claim_is_forgotten(claim) || claim->intent != CLAIM_SET)
+        const struct claim *claim = claim_get(engine, id);
+        const struct backend *backend = claim_is_free(claim) ? NULL : claim_backend(engine, claim);
+        if (!backend || claim_is_forgotten(claim))
             continue;
         for (size_t i = 0; i < count; i++) {
             if (seats[i].backend != backend->name)
                 continue;
-            seats[i].satisfied[claim->type] +=
-                claim_state(claim) == RECEIPT_SETTLED && claim->is_foreign;
-            seats[i].refused[claim->type] += is_refused(claim);
+            seats[i].satisfied[claim_type(claim)] += claim_is_satisfied_by_others(claim);
+            seats[i].refused[claim_type(claim)] += claim_is_refused(claim);
         }
     }
 }

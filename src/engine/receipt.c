@@ -66,15 +66,6 @@ static bool is_heir(struct engine *engine, const struct claim *claim)
     return false;
 }
 
-enum { LINE_MOVES_MS = 1000 };
-
-// One has ended a moment ago, and the backend is reached.
-static bool is_line_moving(const struct backend *backend)
-{
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    return !backend->transport_failures && now_ms - backend->idle_since_ms < LINE_MOVES_MS;
-}
-
 static struct receipt receipt_of(struct engine *engine, const struct claim *claim)
 {
     const struct claim *shown = claim_shown(engine, claim);
@@ -99,7 +90,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (shown->pending)
         receipt_add_pending(engine, &receipt, shown->pending);
-    receipt.is_in_line = shown->work == WORK_DUE && is_line_moving(claim_backend(engine, claim));
+    receipt.is_in_line = shown->work == WORK_DUE && backend_is_moving(claim_backend(engine, shown));
     receipt.found = found_of(engine->arena, claim);
     if (claim_state(claim) == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->loser_to);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/backend_state.h"
 
 // Backends of backends that take one exchange at a time: questions, lists, changes and good-byes in
 // turn.
@@ -83,11 +83,12 @@ static bool is_taken(const struct engine *engine, const struct batch *batch,
 {
     for (size_t i = 0; i < batch->count; i++) {
         const struct change_request *change_request = batch->change_requests[i];
-        const struct claim *other = change_request ? NULL : &engine->claims[batch->claims[i]];
+        const struct claim *other = change_request ? NULL : claim_get(engine, batch->claims[i]);
         bool is_same = change_request
-                           ? change_request->content->type == claim->type &&
-                                 text_is(change_request->content->domain, claim->name)
-                           : other->type == claim->type && !strcmp(other->name, claim->name);
+                           ? change_request->content->type == claim_type(claim) &&
+                                 text_is(change_request->content->domain, claim_name(claim))
+                           : claim_type(other) == claim_type(claim) &&
+                                 !strcmp(claim_name(other), claim_name(claim));
         if (is_same)
             return true;
     }
@@ -101,13 +102,14 @@ static void take_claims(struct backend *backend, struct batch *batch, int line,
     uint32_t next;
     for (uint32_t id = backend->due[line].first; id != NO_ID && batch->count < batch->limit;
          id = next) {
-        const struct claim *claim = &engine->claims[id];
-        next = claim->pending->next_due;
-        if (!ready[class_of(claim->type)] || !backend_can_send(backend, claim_sends(claim)) ||
-            (busy_has(engine, claim->registry, claim->name) && is_taken(engine, batch, claim)))
+        const struct claim *claim = claim_get(engine, id);
+        next = claim_due_link(engine, id)->next;
+        if (!ready[class_of(claim_type(claim))] || !backend_can_send(backend, claim_sends(claim)) ||
+            (busy_has(engine, claim_registry(claim), claim_name(claim)) &&
+             is_taken(engine, batch, claim)))
             continue;
         claim_unqueue(engine, id);
-        batch_put(backend, batch, id, NULL, claim->registry, claim->name);
+        batch_put(backend, batch, id, NULL, claim_registry(claim), claim_name(claim));
     }
 }
 

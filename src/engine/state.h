@@ -1,8 +1,9 @@
 #pragma once
 
+#include "engine/backend.h"
 #include "engine/claim.h"
-#include "engine/claim_life.h"
 #include "engine/engine.h"
+#include "engine/exchange.h"
 #include "engine/ledgers.h"
 #include "engine/published.h"
 #include "engine/secondaries.h"
@@ -22,16 +23,12 @@
 #define NO_CONTROLLER SIZE_MAX
 
 struct backend;
+struct hold;
 struct exchange;
 struct write;
 struct catalog;
 
 // ---- metrics ------------------------------------------------------------------------------------
-
-// Answers by HTTP status class; [0] none came.
-struct counts {
-    uint64_t by_class[6];
-};
 
 // How metrics count the keys of one controller: a row for each class and reason that was seen.
 struct key_metrics_row {
@@ -119,84 +116,11 @@ struct join {
 
 // ---- claims and registries ----------------------------------------------------------------------
 
-// The last failure, in one allocation.
-struct failure {
-    enum fault fault;
-    int status;
-    int64_t at_ms;
-    const char *reason;
-    const char *code;
-    const char *text;
-    char trace[33];
-    char octets[];
-};
-
-// The part of a claim that exists only while something is to be done for it, or while the content
-// that it wants differs from what stands at the backend.
-struct pending {
-    struct content *content;                 // SET: what shall stand there; LOOK: what was found
-    uint8_t wanted_hash[FINGERPRINT_OCTETS]; // of a SET that wants something else than stands there
-    char *replaces; // SET: what stands there and is not ours, for people; or NULL
-    struct failure *failure;
-    int64_t next_unix_ms;
-    int64_t since_ms;  // mono: when it became due first
-    int64_t let_go_ms; // Unix ms: since when nothing here holds it back; 0: it is held
-    struct exchange *exchange;
-    unsigned attempts;
-    uint32_t next_due; // backend's line
-    uint32_t previous_due;
-    bool may_adopt;
-    bool is_shown; // LOOK: a dry run asks, too
-    bool is_background;
-};
-
 // A backend by its normalised URL. Without claims and names in flight its slot is free.
 struct registry {
     char *url;
     uint32_t refs;
 };
-
-// OPEN: a change was sent, and nobody knows whether it was made.
-enum claim_there { THERE_UNKNOWN, THERE_NOTHING, THERE_SET, THERE_OPEN };
-
-// Packed: there is one for each record.
-struct claim {
-    char *name; // owner name: subdomain (with its length below) and domain; NULL: the slot is free
-    struct pending *pending;
-    uint32_t key;
-    uint32_t next_of_key;
-    uint32_t next_of_name;
-    union {
-        uint32_t previous_of_name;
-        uint32_t count_of_name; // of the first: how many there are
-    };
-    uint32_t settled_s; // SETTLED: Unix seconds
-    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
-    uint32_t epoch;
-    uint16_t registry;
-    uint16_t backend; // number, see claim_backend()
-    enum record_type type : 4;
-    enum claim_intent intent : 2;
-    enum claim_there there : 2;
-    enum claim_standing standing : 4;
-    enum claim_work work : 3;
-    bool is_first : 1; // of its name: the table leads to it
-    bool is_held : 1;
-    bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
-    bool was_looked : 1;   // LOOK: answered
-    bool was_created : 1;
-    bool was_sent : 1;
-    bool is_inherited : 1;
-    bool is_uncertain : 1;
-    bool has_wanted : 1;   // the provider told what the wanted content looks like there
-    bool wants_there : 1;  // has_wanted: as there_hash is; else its pending tells
-    bool is_foreign : 1;   // SET: what stands there was made by somebody else
-    bool is_recalled : 1;  // attempts of before this process were taken over
-    bool is_doubted : 1;   // what the status remembers may have gone with another's removal
-    uint8_t subdomain_len; // 0: "@"
-    uint8_t there_hash[FINGERPRINT_OCTETS];
-};
-_Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 
 // ---- change requests ----------------------------------------------------------------------------
 
@@ -212,153 +136,6 @@ struct change_request {
     bool is_answered;
     bool is_stray;    // of what stands there as ours and nobody claims
     bool is_approved; // by a person: the guard does not count it
-    char trace[33];
-};
-
-// ---- backends -----------------------------------------------------------------------------------
-
-struct line_of_claims {
-    uint32_t first;
-    uint32_t last;
-};
-
-// Changes that are due and wait for more to come, by what they mean to a backend that collects.
-enum collecting_class { COLLECT_ADDRESSES, COLLECT_OTHERS, COLLECT_CLASSES };
-struct collecting {
-    size_t count;
-    int64_t first_ms; // mono
-    int64_t last_ms;
-};
-
-// A provider's place at a backend, kept until the last exchange that began with it ends.
-struct session {
-    const struct provider *provider;
-    void *at;
-    unsigned refs;
-    bool is_elsewhere; // the backend has moved to another backend since
-};
-
-// BATCH: changes of more than one sort in one exchange; they are counted one by one all the same.
-enum backend_operation {
-    OPERATION_UPSERT,
-    OPERATION_DELETE,
-    OPERATION_GET,
-    OPERATION_HEALTH,
-    OPERATION_BATCH,
-    BACKEND_OPERATIONS,
-};
-
-struct backend {
-    struct engine *engine;
-    struct backend *next;
-    uint16_t number;          // from 1
-    bool is_released;         // its owner is gone: it goes with the last that needs it
-    uint32_t claim_count;     // that go through it
-    struct backend_view view; // as told to others; strings below
-    char *name;
-    char *registry;
-    const struct provider *provider;
-    struct session *session;
-    char *config;     // JSON, to see a change
-    bool has_refused; // the provider refused this config
-    struct secret *secret;
-    struct secret *previous_secret;
-    int64_t previous_until_ms;
-    unsigned max_in_flight;
-    int64_t retry_base_ms;
-    int64_t retry_max_ms;
-    unsigned retry_attempts;
-    int64_t retry_slow_ms;
-    int64_t linger_ms;
-    int64_t learn_ms;
-    int64_t opened_ms;
-    bool was_well;                 // before this process
-    bool is_learning;              // waits for the first health answer
-    struct loop_timer learn_timer; // what was waiting for that answer does without
-    uint32_t owner;
-    // the line
-    struct line_of_claims due[2]; // user, background
-    size_t due_count;
-    struct change_request *first_change_request;
-    struct change_request *last_change_request;
-    size_t change_request_count;
-    size_t in_flight; // jobs
-    size_t reading;   // health jobs
-    int64_t idle_since_ms;
-    int64_t collect_until_ms; // 0: not collecting
-    struct collecting collecting[COLLECT_CLASSES];
-    // of a provider that has one exchange at a time
-    size_t controller;       // whose settings name the backend; NO_CONTROLLER: none
-    bool is_question_due;    // asked as soon as nothing is in flight
-    bool is_fresh;           // no change was sent since
-    bool wants_owner;        // its session waits for the owner id
-    struct session *leaving; // the session before, that has its last exchange to hold
-    bool has_left;
-    bool is_stale;                // not named any more by the settings at hand
-    struct ledger_keeper *ledger; // or NULL
-    bool is_ledger_troubled;      // it can be neither read nor written, and that was told
-    struct exchange *write_ahead; // waits for the ledger to be stored
-    bool is_unread_told; // that strays are kept, as some who could want them may not be read
-    size_t owned;        // record sets of ours there, by the last list
-    struct guard guard;
-    bool is_guard_recalled;  // from the ledger
-    struct hold *hold;       // what it holds back, and what of that was approved; or NULL
-    int64_t trouble_told_ms; // mono
-    unsigned troubles_untold;
-    uint64_t repaired;
-    int64_t blocked_until_ms; // told to slow down
-    unsigned transport_failures;
-    struct loop_timer timer; // collecting, blocked, learning
-    // health
-    bool has_question;
-    int64_t good_for_ms;
-    uint64_t question_epoch;
-    int64_t asked_ms; // mono; 0 never
-    struct loop_timer question_timer;
-    struct loop_timer linger_timer;
-    struct arena *answer_arena;
-    struct content_id answer_id;
-    struct arena *known_arena;
-    struct exchange *exchanges; // all of this backend
-    // counters
-    struct counts requests[BACKEND_OPERATIONS];
-    struct histogram request_seconds[BACKEND_OPERATIONS];
-};
-
-// What goes into one exchange: claims and change requests, their names taken already.
-enum { BATCH_MAX = 4096 };
-struct batch {
-    uint32_t claims[BATCH_MAX]; // NO_ID where it is a change request
-    struct change_request *change_requests[BATCH_MAX];
-    uint32_t busy[BATCH_MAX]; // NO_ID: by another of the batch
-    size_t count;
-    size_t limit;
-};
-
-// One exchange under way.
-struct exchange {
-    struct engine *engine;
-    struct backend *backend;
-    struct exchange *next;
-    struct job job;
-    void *provider_exchange;
-    struct http_call *http;
-    struct dns_call *dns;
-    struct loop_timer timer;
-    int64_t begun_ms;
-    int64_t told_ms; // its progress
-    size_t failures; // that the log was to tell
-    struct session *session;
-    uint32_t *claims; // per change; NO_ID where it is a change request
-    struct change_request **change_requests;
-    uint8_t (*hashes)[FINGERPRINT_OCTETS]; // what a SET will have put there
-    uint32_t *busy;                        // names taken
-    bool is_waiting;                       // nothing of it is under way
-    bool is_outdated;                      // it waited, and something else is wanted by now
-    struct listing *listing;               // of a health exchange that tells what stands there
-    struct write_ahead *write_aheads;      // per change: what the ledger said of it before; or NULL
-    struct table by_name;                  // of those
-    struct ledger_view ledger;
     char trace[33];
 };
 
@@ -627,62 +404,6 @@ bool input_is_told(struct engine *engine, const struct controller *controller,
 bool input_is_known(struct engine *engine, const struct controller *controller,
                     const struct object *subject);
 
-// backend.c
-struct backend *backend_find(const struct engine *engine, const char *name);
-bool backend_set(struct engine *engine, const struct backend_want *want, uint32_t owner,
-                 struct backend **out, struct error *err);
-void backend_release(struct backend *backend); // its owner is gone
-void backend_ask(struct backend *backend, const struct question *question);
-void backend_ask_anew(struct backend *backend); // soon, however good the last answer is for
-bool backend_can_send(const struct backend *backend, enum claim_intent intent);
-bool backend_has_sendable(const struct backend *backend); // something due that it can send
-bool backend_is_unread(
-    const struct backend *backend); // that, or what stands there is not known yet
-// It was told what is wrong with the backend, and waits before it tries again.
-bool backend_rests_in_trouble(const struct backend *backend);
-void backend_queue(struct backend *backend, uint32_t claim); // due now
-void backend_unqueue(struct backend *backend, uint32_t claim);
-bool backend_has_due(const struct backend *backend, uint32_t claim); // it stands in the line
-void backend_pump(struct backend *backend);
-void backend_clear_backoff(struct backend *backend);
-void backend_answered(struct backend *backend, const struct exchange *exchange);
-// An answer that came along with changes: the next question comes when it would.
-void backend_take_answer(struct backend *backend, const struct exchange *exchange);
-// What the exchange learned is known from now on.
-void backend_learn(struct backend *backend, const struct exchange *exchange);
-void session_unref(struct session *session);
-void batch_put(struct backend *backend, struct batch *batch, uint32_t claim,
-               struct change_request *change_request, uint16_t registry, const char *name);
-void batch_take_change_requests(struct backend *backend, struct batch *batch);
-void backends_sweep(struct engine *engine); // frees those that nobody needs any more
-void backends_free(struct engine *engine);
-// The backend as a whole can't be worked with (NULL: it can): who uses it is told, and it `rests`.
-void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests);
-// We lead, or lead no more.
-void backends_lead(struct engine *engine, bool is_leading);
-// Sessions hold their last exchanges. False: none is left to be held.
-bool backends_leave(struct engine *engine);
-// What stands at those of that controller's settings is asked for again.
-void backends_list_anew(struct engine *engine, size_t controller);
-// Those that leave have had their time: their exchanges are broken off, whatever they are at.
-void backends_leave_late(struct engine *engine);
-
-// serial.c: backends that have one exchange at a time.
-void serial_pump(struct backend *backend);
-void serial_collect(struct backend *backend, enum record_type type); // one more is due
-void serial_uncollect(struct backend *backend, enum record_type type);
-// Nothing is known yet of what stands there, and it will be.
-bool serial_is_awaited(const struct backend *backend);
-
-// write_write_ahead.c: what the ledger of a backend remembers, before an exchange and behind it.
-// True: the exchange begins when it is stored.
-bool write_ahead_store(struct exchange *exchange);
-void write_ahead_look(struct exchange *exchange); // it changes nothing, but may read and keep facts
-void write_ahead_settle(struct exchange *exchange); // the exchange has ended
-void write_ahead_abort(struct exchange *exchange);  // without an end
-void write_ahead_open(struct backend *backend);     // its session was opened
-const struct error *write_ahead_trouble(const struct backend *backend);
-
 // configured_backends.c: backends that stand in settings.
 void backends_open(struct engine *engine);
 // Of those who open that backend, or share it: does each have all that it reads?
@@ -697,8 +418,9 @@ bool holds_judge(struct backend *backend, const struct record_set *strays, size_
 bool hold_is_approved(const struct hold *hold); // NULL: false
 size_t hold_count(const struct hold *hold);     // that are held back
 void hold_free(struct hold *hold);              // NULL is fine
-// An exchange has ended: what the guard counts of it is stored with what else the ledger learns.
-void holds_count(const struct exchange *exchange);
+// So many strays went in an exchange: what the guard counts is stored with what else the ledger
+// learns.
+void holds_count(struct backend *backend, size_t count);
 void holds_forget(struct backend *backend); // it is another backend now
 void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
 // For /readyz: what is held; advice, as all else goes on. Texts live until the next reconciliation.
@@ -712,18 +434,6 @@ void listing_free(struct listing *listing); // NULL is fine
 void listing_hold(void *exchange, const struct holding *holding);
 // All was told: claims know what stands, and what of ours nobody claims is to go.
 void listing_end(struct exchange *exchange);
-
-// exchange.c
-uint32_t busy_add(struct engine *engine, uint16_t registry, const char *name);
-bool busy_has(struct engine *engine, uint16_t registry, const char *name);
-void busy_free(struct engine *engine);
-void exchange_begin(struct backend *backend, const struct batch *batch);
-void exchange_begin_health(struct backend *backend, struct change_request *change_request);
-void exchange_begin_leave(struct backend *backend, struct session *session);
-void exchange_abort(struct exchange *exchange);
-// Aborts those of the backend that only wait: there is nothing to be heard of them.
-void exchanges_end_waiting(struct backend *backend);
-void exchange_start(struct exchange *exchange); // begins, with all written ahead
 
 // dry.c
 struct dry_run *dry_run_new(void);

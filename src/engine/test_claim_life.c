@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "engine/backend_state.h"
 #include "engine/claim_state.h"
 #include "model/virtual_loop.h"
 
@@ -129,7 +130,7 @@ static void keep(struct rig *rig)
                                    .values = values,
                                    .value_count = 1};
     rig->claim.pending = slab_take(rig->engine.claim_slab, sizeof *rig->claim.pending);
-    *rig->claim.pending = (struct pending){.next_due = NO_ID, .previous_due = NO_ID};
+    *rig->claim.pending = (struct pending){.due_link = {NO_ID, NO_ID, false}};
     move(rig, MOVE_WANT);
     pending_set_content(&rig->engine, rig->claim.pending, &set);
 }

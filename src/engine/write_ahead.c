@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/state.h"
+#include "engine/exchange_state.h"
 
 // What the ledger said of a change's name before it was written ahead: only that proves whose
 // something is that the exchange finds.
@@ -91,9 +91,10 @@ static const char *stored_of(const struct exchange *exchange, const struct recor
 static const struct object *object_of(const struct exchange *exchange, size_t at)
 {
     const struct engine *engine = exchange->engine;
-    if (exchange->claims[at] == NO_ID || claim_is_forgotten(&engine->claims[exchange->claims[at]]))
+    if (exchange->claims[at] == NO_ID ||
+        claim_is_forgotten(claim_get(engine, exchange->claims[at])))
         return NULL;
-    return engine->keys[engine->claims[exchange->claims[at]].key].object;
+    return claim_object(engine, claim_get(engine, exchange->claims[at]));
 }
 
 static struct write_ahead write_ahead_of(const struct exchange *exchange, size_t at)

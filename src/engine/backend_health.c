@@ -1,0 +1,256 @@
+#include "engine/backend_state.h"
+
+#include <string.h>
+
+enum { ASK_ANEW_MS = 1000, LINE_MOVES_MS = 1000 };
+
+// ---- questions ----------------------------------------------------------------------------------
+
+void backend_question_due(void *context)
+{
+    struct backend *backend = context;
+    if (backend->provider && backend->provider->is_serial) {
+        backend->is_question_due = backend->has_question;
+        engine_schedule(backend->engine);
+        return;
+    }
+    if (!backend->session || !backend->has_question || backend->reading ||
+        !backend->engine->is_leading || backend->view.fault.fault != FAULT_NONE)
+        return;
+    backend->asked_ms = loop_mono_ms(backend->engine->loop);
+    exchange_begin_health(backend, NULL);
+}
+
+void backend_ask(struct backend *backend, const struct question *question)
+{
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    bool is_new = !backend->has_question || backend->question_epoch != question->epoch;
+    backend->has_question = true;
+    backend->question_epoch = question->epoch;
+    backend->good_for_ms = question->good_for_ms;
+    if (is_new)
+        backend->asked_ms = 0;
+    if (!backend->session || (backend->reading && !is_new))
+        return;
+    int64_t due_ms = backend->asked_ms ? backend->asked_ms + backend->good_for_ms : now_ms;
+    loop_timer_set(backend->engine->loop, &backend->question_timer,
+                   due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+void backend_ask_anew(struct backend *backend)
+{
+    int64_t due_ms = backend->asked_ms + ASK_ANEW_MS;
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    if (backend->has_question && backend->session && !backend->reading)
+        loop_timer_set(backend->engine->loop, &backend->question_timer,
+                       due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+// Too early to tell, and the answer before may hold.
+static bool is_no_answer(const struct backend *backend, const struct job *job)
+{
+    return backend->view.answered_s && job->trouble && !*job->trouble->reason;
+}
+
+static void take_answer(struct backend *backend, const struct job *job)
+{
+    struct arena *arena = arena_new();
+    bool was_ok = backend->view.answered_s ? backend->view.is_answer_ok : backend->was_well;
+    bool is_ok = job->health.is_done;
+    backend->view.answered_s = loop_unix_ms(backend->engine->loop) / 1000;
+    backend->view.is_answer_ok = is_ok;
+    backend->view.answer = job->answer ? value_copy(arena, job->answer) : NULL;
+    backend->view.note = job->health.note ? arena_copy_text(arena, job->health.note) : NULL;
+    error_clear(&backend->view.answer_error);
+    if (job->health.error)
+        backend->view.answer_error = *job->health.error;
+    arena_free(backend->answer_arena);
+    backend->answer_arena = arena;
+    struct content_id id = {0};
+    if (backend->view.answer)
+        id = value_content_id(value_find(backend->view.answer, "capabilities"));
+    bool is_learned = backend->is_learning || !content_id_equal(id, backend->answer_id);
+    backend->answer_id = id;
+    backend->is_learning = backend->view.is_learning = false;
+    loop_timer_cancel(backend->engine->loop, &backend->learn_timer);
+    if (is_ok && !was_ok)
+        backend_clear_backoff(backend);
+    if (backend->owner != NO_ID)
+        key_wake(backend->engine, backend->owner, QUEUE_USER);
+    if (is_learned)
+        input_wake_backend(backend);
+}
+
+void backend_take_answer(struct backend *backend, const struct job *job)
+{
+    if (!is_no_answer(backend, job))
+        take_answer(backend, job);
+}
+
+void backend_answered(struct backend *backend, const struct job *job)
+{
+    if (job)
+        backend_take_answer(backend, job);
+    if (backend->has_question)
+        loop_timer_set(backend->engine->loop, &backend->question_timer,
+                       backend->asked_ms ? backend->good_for_ms : 0);
+    engine_schedule(backend->engine);
+}
+
+// ---- what an exchange says of the backend -------------------------------------------------------
+
+// While the backend is in trial, what is due shares the one probe's fate: a dead server costs one
+// time-out a step, not one a record.
+static void share_failure(struct backend *backend, const struct error *error, const char *trace)
+{
+    for (int line = 0; line < 2; line++)
+        while (backend->due[line].first != NO_ID) {
+            uint32_t id = backend->due[line].first;
+            claim_unqueue(backend->engine, id);
+            claim_fail(backend->engine, id, error, trace);
+        }
+}
+
+// The failure that speaks for the backend: of the change that could not be talked about.
+static const struct error *first_error(const struct job *job)
+{
+    for (size_t i = 0; i < job->change_count; i++) {
+        const struct error *error = job->changes[i].outcome.error;
+        if (error && (!job->is_transport_failure || error->fault == FAULT_AGAIN))
+            return error;
+    }
+    return NULL;
+}
+
+static bool has_done(const struct job *job)
+{
+    for (size_t i = 0; i < job->change_count; i++)
+        if (job->changes[i].outcome.is_done)
+            return true;
+    return false;
+}
+
+// The backend was said to be out of reach, or to refuse us, and now this.
+static bool contradicts_health(const struct backend *backend, const struct job *job)
+{
+    const struct backend_view *view = &backend->view;
+    if (!view->answered_s || view->is_answer_ok)
+        return false;
+    bool was_unreachable = view->answer_error.fault == FAULT_AGAIN && !view->answer_error.status;
+    bool was_refused = view->answer_error.fault == FAULT_AUTH;
+    return was_unreachable || (was_refused && has_done(job));
+}
+
+void backend_judge(struct backend *backend, const struct job *job, const char *trace)
+{
+    const struct error *error = first_error(job);
+    if (!job->is_transport_failure) {
+        backend->transport_failures = 0;
+        if (contradicts_health(backend, job))
+            backend_ask_anew(backend);
+        if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)
+            backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + error->retry_ms;
+        return;
+    }
+    backend->transport_failures++;
+    if (backend->transport_failures > 3 && error)
+        share_failure(backend, error, trace);
+}
+
+// ---- trouble ------------------------------------------------------------------------------------
+
+enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
+
+static void tell_trouble(struct backend *backend, bool is_news)
+{
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    backend->troubles_untold++;
+    if (!is_news && now_ms - backend->trouble_told_ms < TROUBLE_AGAIN_MS)
+        return;
+    change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_news);
+    backend->trouble_told_ms = now_ms;
+    backend->troubles_untold = 0;
+}
+
+static void end_trouble(struct backend *backend)
+{
+    backend->view.stalled_ms = 0;
+    if (backend->view.trouble.fault == FAULT_NONE)
+        return;
+    error_clear(&backend->view.trouble);
+    backend->troubles_untold = 0;
+    input_wake_backend(backend);
+}
+
+static void backend_rest(struct backend *backend, const struct error *trouble)
+{
+    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
+    backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + rest_ms;
+    backend->is_question_due = backend->has_question;
+}
+
+// It may pass by itself: told once.
+static void stall(struct backend *backend, const struct error *trouble)
+{
+    if (backend->view.stalled_ms)
+        return;
+    backend->view.stalled_ms = loop_mono_ms(backend->engine->loop);
+    change_log_stall(backend, trouble);
+}
+
+void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests)
+{
+    if (!trouble) {
+        end_trouble(backend);
+        return;
+    }
+    bool is_news = strcmp(backend->view.trouble.reason, trouble->reason) != 0;
+    if (rests)
+        backend_rest(backend, trouble);
+    if (!*trouble->reason) {
+        stall(backend, trouble);
+        return;
+    }
+    backend->view.stalled_ms = 0;
+    backend->view.trouble = *trouble;
+    tell_trouble(backend, is_news);
+    if (is_news)
+        input_wake_backend(backend);
+}
+
+bool backend_rests_in_trouble(const struct backend *backend)
+{
+    return backend->view.trouble.fault != FAULT_NONE &&
+           backend->blocked_until_ms > loop_mono_ms(backend->engine->loop);
+}
+
+// ---- what claims are told -----------------------------------------------------------------------
+
+int64_t backend_retry_delay(const struct backend *backend, unsigned attempts,
+                            const struct error *error)
+{
+    if (error->retry_ms > 0)
+        return error->retry_ms;
+    if (attempts > backend->retry_attempts || error->fault == FAULT_SPEC)
+        return backend->retry_slow_ms;
+    int64_t delay = backend->retry_base_ms;
+    for (unsigned i = 1; i < attempts && delay < backend->retry_max_ms; i++)
+        delay *= 2;
+    return delay < backend->retry_max_ms ? delay : backend->retry_max_ms;
+}
+
+int64_t backend_retry_slow_ms(const struct backend *backend)
+{
+    return backend->retry_slow_ms;
+}
+
+bool backend_is_moving(const struct backend *backend)
+{
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    return !backend->transport_failures && now_ms - backend->idle_since_ms < LINE_MOVES_MS;
+}
+
+void backend_count_repair(struct backend *backend)
+{
+    backend->repaired++;
+}

@@ -1,0 +1,218 @@
+#include "engine/backend_state.h"
+
+#include "base/must.h"
+
+// ---- the line of due claims ---------------------------------------------------------------------
+
+static enum record_type type_of(const struct backend *backend, uint32_t claim)
+{
+    return claim_type(claim_get(backend->engine, claim));
+}
+
+static struct due_link *link_of(const struct backend *backend, uint32_t claim)
+{
+    return claim_due_link(backend->engine, claim);
+}
+
+void backend_queue(struct backend *backend, uint32_t claim)
+{
+    struct due_link *link = link_of(backend, claim);
+    struct line_of_claims *line = &backend->due[link->is_background];
+    link->next = NO_ID;
+    link->previous = line->last;
+    if (line->last == NO_ID)
+        line->first = claim;
+    else
+        link_of(backend, line->last)->next = claim;
+    line->last = claim;
+    backend->due_count++;
+    serial_collect(backend, type_of(backend, claim));
+    engine_schedule(backend->engine);
+}
+
+void backend_unqueue(struct backend *backend, uint32_t claim)
+{
+    const struct due_link *link = link_of(backend, claim);
+    struct line_of_claims *line = &backend->due[link->is_background];
+    if (link->previous == NO_ID)
+        line->first = link->next;
+    else
+        link_of(backend, link->previous)->next = link->next;
+    if (link->next == NO_ID)
+        line->last = link->previous;
+    else
+        link_of(backend, link->next)->previous = link->previous;
+    backend->due_count--;
+    serial_uncollect(backend, type_of(backend, claim));
+}
+
+bool backend_has_due(const struct backend *backend, uint32_t claim)
+{
+    const struct due_link *link = link_of(backend, claim);
+    const struct line_of_claims *line = &backend->due[link->is_background];
+    return link->previous == NO_ID ? line->first == claim
+                                   : link_of(backend, link->previous)->next == claim;
+}
+
+bool backend_can_send(const struct backend *backend, enum claim_intent intent)
+{
+    if (!backend->session)
+        return false;
+    return backend->view.fault.fault == FAULT_NONE || intent == CLAIM_REMOVE;
+}
+
+bool backend_has_sendable(const struct backend *backend)
+{
+    for (int line = 0; line < 2; line++)
+        for (uint32_t id = backend->due[line].first; id != NO_ID; id = link_of(backend, id)->next)
+            if (backend_can_send(backend, claim_sends(claim_get(backend->engine, id))))
+                return true;
+    return backend->session && backend->first_change_request;
+}
+
+bool backend_is_unread(const struct backend *backend)
+{
+    return backend_has_sendable(backend) || serial_is_awaited(backend);
+}
+
+// ---- batches ------------------------------------------------------------------------------------
+
+// A name is taken for the batch at once, so that neither this batch nor another exchange has it
+// twice.
+void batch_put(struct backend *backend, struct batch *batch, uint32_t claim,
+               struct change_request *change_request, uint16_t registry, const char *name)
+{
+    batch->claims[batch->count] = claim;
+    batch->change_requests[batch->count] = change_request;
+    bool is_busy = busy_has(backend->engine, registry, name);
+    batch->busy[batch->count++] = is_busy ? NO_ID : busy_add(backend->engine, registry, name);
+}
+
+static void batch_take_claims(struct backend *backend, struct batch *batch, bool is_background)
+{
+    uint32_t next;
+    for (uint32_t id = backend->due[is_background].first;
+         id != NO_ID && batch->count < batch->limit; id = next) {
+        const struct claim *claim = claim_get(backend->engine, id);
+        next = link_of(backend, id)->next;
+        if (!backend_can_send(backend, claim_sends(claim)) ||
+            busy_has(backend->engine, claim_registry(claim), claim_name(claim)))
+            continue;
+        claim_unqueue(backend->engine, id);
+        batch_put(backend, batch, id, NULL, claim_registry(claim), claim_name(claim));
+    }
+}
+
+void batch_take_change_requests(struct backend *backend, struct batch *batch)
+{
+    char name[600];
+    uint16_t registry = registry_get(backend->engine, backend->registry);
+    struct change_request **link = &backend->first_change_request;
+    struct change_request *last = NULL;
+    while (*link && batch->count < batch->limit) {
+        struct change_request *change_request = *link;
+        if (change_request_is_void(change_request)) {
+            change_request_unlink(change_request);
+            change_request_free(change_request);
+            continue;
+        }
+        change_request_write_name(change_request, name, sizeof name);
+        if (!backend->session->provider->is_serial && busy_has(backend->engine, registry, name)) {
+            last = change_request;
+            link = &change_request->next;
+            continue;
+        }
+        *link = change_request->next;
+        change_request->next = NULL;
+        backend->change_request_count--;
+        if (backend->last_change_request == change_request)
+            backend->last_change_request = last;
+        batch_put(backend, batch, NO_ID, change_request, registry, name);
+    }
+}
+
+// ---- what is sent next --------------------------------------------------------------------------
+
+static bool backend_is_waiting(struct backend *backend, int64_t now_ms)
+{
+    int64_t until = 0;
+    if (backend->engine->dry_run)
+        return false;
+    if (backend->is_learning)
+        until = backend->opened_ms + backend->learn_ms;
+    if (backend->blocked_until_ms > until)
+        until = backend->blocked_until_ms;
+    if (backend->collect_until_ms > until)
+        until = backend->collect_until_ms;
+    if (until <= now_ms) {
+        backend->is_learning = false;
+        return false;
+    }
+    loop_timer_set(backend->engine->loop, &backend->timer, until - now_ms);
+    return true;
+}
+
+static bool backend_has_work(const struct backend *backend)
+{
+    return backend->session && (backend->due_count || backend->first_change_request);
+}
+
+static size_t backend_room(const struct backend *backend)
+{
+    size_t limit = backend->transport_failures >= 3 ? 1 : backend->max_in_flight;
+    return backend->in_flight < limit ? limit - backend->in_flight : 0;
+}
+
+// What waited behind an exchange has read long enough.
+static void backend_collect(struct backend *backend, int64_t now_ms)
+{
+    int64_t collect_ms = backend->session->provider->collect_ms;
+    if (!backend->collect_until_ms && !backend->in_flight &&
+        now_ms - backend->idle_since_ms > collect_ms)
+        backend->collect_until_ms = now_ms + collect_ms;
+}
+
+void backend_pump(struct backend *backend)
+{
+    int64_t now_ms = loop_mono_ms(backend->engine->loop);
+    if (backend->provider && backend->provider->is_serial) {
+        serial_pump(backend);
+        return;
+    }
+    if (!backend_has_work(backend) || !engine_may_write(backend->engine))
+        return;
+    backend_collect(backend, now_ms);
+    if (backend_is_waiting(backend, now_ms))
+        return;
+    while (backend_room(backend) && backend_has_work(backend) &&
+           engine_may_write(backend->engine)) {
+        struct batch batch = {.count = 0};
+        batch.limit = backend->session->provider->max_changes;
+        must(batch.limit <= COUNT_OF(batch.claims));
+        batch_take_change_requests(backend, &batch);
+        batch_take_claims(backend, &batch, false);
+        batch_take_claims(backend, &batch, true);
+        if (!batch.count)
+            break;
+        exchange_begin(backend, &batch);
+    }
+    backend->collect_until_ms = 0;
+}
+
+void backends_pump(struct engine *engine)
+{
+    for (struct backend *backend = engine->backends; backend; backend = backend->next)
+        backend_pump(backend);
+}
+
+void backend_timer(void *context)
+{
+    backend_pump(context);
+}
+
+void backend_clear_backoff(struct backend *backend)
+{
+    backend->transport_failures = 0;
+    backend->blocked_until_ms = 0;
+    claims_retry(backend->engine, backend);
+}

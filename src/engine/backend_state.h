@@ -1,0 +1,132 @@
+#pragma once
+
+#include "engine/state.h"
+
+// What a backend is, for its own files and those that carry out what it does (exchanges, holds,
+// listings, metrics, dry runs); claims see backend.h alone.
+
+// Answers by HTTP status class; [0] none came.
+struct counts {
+    uint64_t by_class[6];
+};
+
+struct line_of_claims {
+    uint32_t first;
+    uint32_t last;
+};
+
+// Changes that are due and wait for more to come, by what they mean to a backend that collects.
+enum collecting_class { COLLECT_ADDRESSES, COLLECT_OTHERS, COLLECT_CLASSES };
+struct collecting {
+    size_t count;
+    int64_t first_ms; // mono
+    int64_t last_ms;
+};
+
+// BATCH: changes of more than one sort in one exchange; they are counted one by one all the same.
+enum backend_operation {
+    OPERATION_UPSERT,
+    OPERATION_DELETE,
+    OPERATION_GET,
+    OPERATION_HEALTH,
+    OPERATION_BATCH,
+    BACKEND_OPERATIONS,
+};
+
+struct backend {
+    struct engine *engine;
+    struct backend *next;
+    uint16_t number;          // from 1
+    bool is_released;         // its owner is gone: it goes with the last that needs it
+    uint32_t claim_count;     // that go through it
+    struct backend_view view; // as told to others; strings below
+    char *name;
+    char *registry;
+    const struct provider *provider;
+    struct session *session;
+    char *config;     // JSON, to see a change
+    bool has_refused; // the provider refused this config
+    struct secret *secret;
+    struct secret *previous_secret;
+    int64_t previous_until_ms;
+    unsigned max_in_flight;
+    int64_t retry_base_ms;
+    int64_t retry_max_ms;
+    unsigned retry_attempts;
+    int64_t retry_slow_ms;
+    int64_t linger_ms;
+    int64_t learn_ms;
+    int64_t opened_ms;
+    bool was_well;                 // before this process
+    bool is_learning;              // waits for the first health answer
+    struct loop_timer learn_timer; // what was waiting for that answer does without
+    uint32_t owner;
+    // the line
+    struct line_of_claims due[2]; // user, background
+    size_t due_count;
+    struct change_request *first_change_request;
+    struct change_request *last_change_request;
+    size_t change_request_count;
+    size_t in_flight; // jobs
+    size_t reading;   // health jobs
+    int64_t idle_since_ms;
+    int64_t collect_until_ms; // 0: not collecting
+    struct collecting collecting[COLLECT_CLASSES];
+    // of a provider that has one exchange at a time
+    size_t controller;       // whose settings name the backend; NO_CONTROLLER: none
+    bool is_question_due;    // asked as soon as nothing is in flight
+    bool is_fresh;           // no change was sent since
+    bool wants_owner;        // its session waits for the owner id
+    struct session *leaving; // the session before, that has its last exchange to hold
+    bool has_left;
+    bool is_stale;                // not named any more by the settings at hand
+    struct ledger_keeper *ledger; // or NULL
+    bool is_ledger_troubled;      // it can be neither read nor written, and that was told
+    struct exchange *write_ahead; // waits for the ledger to be stored
+    bool is_unread_told; // that strays are kept, as some who could want them may not be read
+    size_t owned;        // record sets of ours there, by the last list
+    struct guard guard;
+    bool is_guard_recalled;  // from the ledger
+    struct hold *hold;       // what it holds back, and what of that was approved; or NULL
+    int64_t trouble_told_ms; // mono
+    unsigned troubles_untold;
+    uint64_t repaired;
+    int64_t blocked_until_ms; // told to slow down
+    unsigned transport_failures;
+    struct loop_timer timer; // collecting, blocked, learning
+    // health
+    bool has_question;
+    int64_t good_for_ms;
+    uint64_t question_epoch;
+    int64_t asked_ms; // mono; 0 never
+    struct loop_timer question_timer;
+    struct loop_timer linger_timer;
+    struct arena *answer_arena;
+    struct content_id answer_id;
+    struct arena *known_arena;
+    struct exchange *exchanges; // all of this backend
+    // counters
+    struct counts requests[BACKEND_OPERATIONS];
+    struct histogram request_seconds[BACKEND_OPERATIONS];
+};
+
+// What goes into one exchange: claims and change requests, their names taken already.
+enum { BATCH_MAX = 4096 };
+struct batch {
+    uint32_t claims[BATCH_MAX]; // NO_ID where it is a change request
+    struct change_request *change_requests[BATCH_MAX];
+    uint32_t busy[BATCH_MAX]; // NO_ID: by another of the batch
+    size_t count;
+    size_t limit;
+};
+
+// write_ahead.c: the ledger of what the backend cannot mark as ours itself.
+void write_ahead_open(struct backend *backend); // its session was opened
+// Why it can be neither read nor written, or NULL.
+const struct error *write_ahead_trouble(const struct backend *backend);
+
+// backend_queue.c
+void backend_timer(void *context);
+
+// backend_health.c
+void backend_question_due(void *context);

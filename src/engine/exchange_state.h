@@ -1,0 +1,53 @@
+#pragma once
+
+#include "engine/backend_state.h"
+
+// What the files of exchanges know of each other (exchange_*.c, exchange.c, busy_names.c).
+
+// One exchange under way.
+struct exchange {
+    struct engine *engine;
+    struct backend *backend;
+    struct exchange *next;
+    struct job job;
+    void *provider_exchange;
+    struct http_call *http;
+    struct dns_call *dns;
+    struct loop_timer timer;
+    int64_t begun_ms;
+    int64_t told_ms; // its progress
+    size_t failures; // that the log was to tell
+    struct session *session;
+    uint32_t *claims; // per change; NO_ID where it is a change request
+    struct change_request **change_requests;
+    uint8_t (*hashes)[FINGERPRINT_OCTETS]; // what a SET will have put there
+    uint32_t *busy;                        // names taken
+    bool is_waiting;                       // nothing of it is under way
+    bool is_outdated;                      // it waited, and something else is wanted by now
+    struct listing *listing;               // of a health exchange that tells what stands there
+    struct write_ahead *write_aheads;      // per change: what the ledger said of it before; or NULL
+    struct table by_name;                  // of those
+    struct ledger_view ledger;
+    char trace[33];
+};
+
+// write_ahead.c: what the ledger of a backend remembers, before an exchange and behind it.
+// True: the exchange begins when it is stored.
+bool write_ahead_store(struct exchange *exchange);
+void write_ahead_look(struct exchange *exchange); // it changes nothing, but may read and keep facts
+void write_ahead_settle(struct exchange *exchange); // the exchange has ended
+void write_ahead_abort(struct exchange *exchange);  // without an end
+
+// busy_names.c
+void busy_remove(struct engine *engine, uint32_t id);
+
+// exchange.c
+void exchange_unlink(struct exchange *exchange);
+void exchange_free(struct exchange *exchange);
+struct engine_change exchange_planned_change(const struct exchange *exchange, size_t at);
+// What could not be read counts as read, and as not known. Why is remembered for the plan.
+void exchange_imagine_reading(struct exchange *exchange);
+void exchange_plan_outcomes(struct exchange *exchange);
+
+// exchange_outcome.c
+void exchange_land(struct exchange *exchange);

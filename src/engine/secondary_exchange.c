@@ -1,0 +1,439 @@
+#include "engine/secondaries_state.h"
+
+#include <string.h>
+
+#include "dns/primary.h"
+#include "dns/serial.h"
+
+enum {
+    PROBE_FIRST_MS = 2,
+    PROBE_FAST_MAX_MS = 1000,
+    PROBE_FAST_TIMES = 10,
+    PROBE_SLOW_MS = 30000,
+    NOTIFY_FIRST_MS = 1000,
+    NOTIFY_MAX_MS = 60000,
+    PROVIDER_EXCHANGE_TIMEOUT_MS = 2000,
+    EXCHANGES_PER_SERVER = 64,
+};
+
+// ---- when ---------------------------------------------------------------------------------------
+
+void secondary_schedule(struct followed *zone)
+{
+    struct secondaries *secondaries = zone->secondaries;
+    int64_t now_ms = loop_mono_ms(secondaries->loop);
+    int64_t next_ms = 0;
+    for (size_t i = 0; i < zone->count; i++)
+        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++) {
+            const struct provider_exchange *provider_exchange = &zone->items[i].exchanges[k];
+            if (provider_exchange->next_ms && !provider_exchange->call &&
+                (!next_ms || provider_exchange->next_ms < next_ms))
+                next_ms = provider_exchange->next_ms;
+        }
+    if (next_ms && secondaries->is_leading)
+        loop_timer_set(secondaries->loop, &zone->timer, next_ms > now_ms ? next_ms - now_ms : 0);
+    else
+        loop_timer_cancel(secondaries->loop, &zone->timer);
+}
+
+static bool is_served_by(const struct secondary *secondary)
+{
+    const struct server_view *view = secondary_view(secondary);
+    uint32_t ours = secondary->zone->serial;
+    if (view->is_probed && !view->signs)
+        return view->has_serial && view->fault.fault == FAULT_NONE && view->serial == ours;
+    return view->has_fetched && view->fetched == ours;
+}
+
+static int64_t notify_delay(const struct provider_exchange *provider_exchange)
+{
+    int64_t delay_ms = NOTIFY_FIRST_MS;
+    for (unsigned i = 1; i < provider_exchange->times && delay_ms < NOTIFY_MAX_MS; i++)
+        delay_ms *= 2;
+    return delay_ms > NOTIFY_MAX_MS ? NOTIFY_MAX_MS : delay_ms;
+}
+
+// Until a server that still answers an older serial than it fetched counts as one that could not
+// load that.
+static int64_t until_stuck(const struct secondary *secondary)
+{
+    int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    return secondary->fetched_ms ? secondary->fetched_ms + PUBLISHED_STUCK_MS - now_ms : 0;
+}
+
+static int64_t probe_delay(const struct secondary *secondary,
+                           const struct provider_exchange *provider_exchange)
+{
+    int64_t stuck_ms = until_stuck(secondary);
+    if (!is_served_by(secondary) && provider_exchange->times >= PROBE_FAST_TIMES && stuck_ms > 0)
+        return stuck_ms;
+    if (is_served_by(secondary) || provider_exchange->times >= PROBE_FAST_TIMES)
+        return PROBE_SLOW_MS;
+    int64_t delay_ms = (int64_t)PROBE_FIRST_MS << provider_exchange->times;
+    return delay_ms > PROBE_FAST_MAX_MS ? PROBE_FAST_MAX_MS : delay_ms;
+}
+
+static void provider_exchange_again(struct secondary *secondary, enum provider_exchange_type type)
+{
+    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    if (type == PROVIDER_EXCHANGE_NOTIFY)
+        provider_exchange->next_ms = secondary->has_come || secondary->zone->is_hushed
+                                         ? 0
+                                         : now_ms + notify_delay(provider_exchange);
+    else if (secondary->server->probe)
+        provider_exchange->next_ms = now_ms + probe_delay(secondary, provider_exchange);
+}
+
+// ---- waiting for a server -----------------------------------------------------------------------
+
+static void line_add(struct server_backend *backend, struct provider_exchange *provider_exchange)
+{
+    if (provider_exchange->is_waiting)
+        return;
+    provider_exchange->is_waiting = true;
+    provider_exchange->next = NULL;
+    provider_exchange->previous = backend->last;
+    *(backend->last ? &backend->last->next : &backend->first) = provider_exchange;
+    backend->last = provider_exchange;
+}
+
+static void line_remove(struct server_backend *backend, struct provider_exchange *provider_exchange)
+{
+    if (!provider_exchange->is_waiting)
+        return;
+    *(provider_exchange->previous ? &provider_exchange->previous->next : &backend->first) =
+        provider_exchange->next;
+    *(provider_exchange->next ? &provider_exchange->next->previous : &backend->last) =
+        provider_exchange->previous;
+    provider_exchange->is_waiting = false;
+}
+
+static void left_exchange(struct server_backend *backend)
+{
+    backend->in_flight--;
+    backend->secondaries->in_flight--;
+    if (backend->first)
+        loop_timer_set(backend->secondaries->loop, &backend->timer, 0);
+}
+
+// ---- what is told and asked ---------------------------------------------------------------------
+
+static void count(const struct secondary *secondary, enum provider_exchange_type type,
+                  size_t result)
+{
+    struct backend_counts *counts = &secondary->backend->counts;
+    int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    counts->by_result[type][result]++;
+    histogram_add(&counts->seconds[type], now_ms - secondary->begun_ms[type]);
+}
+
+bool secondary_is_same_view(const struct server_view *a, const struct server_view *b)
+{
+    return a->has_serial == b->has_serial && a->serial == b->serial &&
+           a->is_believed == b->is_believed && a->fault.fault == b->fault.fault &&
+           a->has_fetched == b->has_fetched && a->fetched == b->fetched &&
+           a->is_stuck == b->is_stuck;
+}
+
+// Silence is told once for all zones of the server, until it answers again; a refusal for each.
+static void tell_fault(const struct secondary *secondary, const struct error *err)
+{
+    const struct secondaries *secondaries = secondary->zone->secondaries;
+    AUTO_BUFFER name = {0};
+    if (err->fault != FAULT_AUTH && secondary->backend->is_silence_told)
+        return;
+    secondary->backend->is_silence_told |= err->fault != FAULT_AUTH;
+    dname_write(&name, secondary->zone->apex);
+    log_line(secondaries->options.log, LOG_WARN, "a server cannot be asked for its serial",
+             LOG_TEXT("server", secondary->server->name), LOG_TEXT("zone", name.at),
+             LOG_TEXT("error", err->text), LOG_END);
+}
+
+static void tell_well(const struct secondary *secondary)
+{
+    if (!secondary->backend->is_silence_told)
+        return;
+    secondary->backend->is_silence_told = false;
+    log_line(secondary->zone->secondaries->options.log, LOG_INFO, "a server answers again",
+             LOG_TEXT("server", secondary->server->name), LOG_END);
+}
+
+static void tell_stuck(const struct secondary *secondary)
+{
+    const struct server_view *view = secondary_view(secondary);
+    AUTO_BUFFER name = {0};
+    dname_write(&name, secondary->zone->apex);
+    log_line(secondary->zone->secondaries->options.log, LOG_WARN,
+             "a server fetched the zone and could not load it: see its log",
+             LOG_TEXT("server", secondary->server->name), LOG_TEXT("zone", name.at),
+             LOG_INT("fetched", view->fetched), LOG_INT("answers", view->serial), LOG_END);
+}
+
+// Told once more of the version, it comes for all of it: what it could not load may have been in
+// the differences alone.
+static void see_stuck(struct secondary *secondary)
+{
+    struct server_view *view = secondary_view(secondary);
+    bool was_stuck = view->is_stuck;
+    bool is_older = view->has_serial && view->has_fetched && !view->signs &&
+                    serial_is_before(view->serial, view->fetched);
+    view->is_stuck =
+        is_older && (was_stuck || (secondary->fetched_ms && until_stuck(secondary) <= 0));
+    if (view->is_stuck && !was_stuck)
+        tell_stuck(secondary);
+    if (!view->is_stuck || secondary->is_pushed || secondary->zone->is_hushed ||
+        !secondary->fetched_ms || until_stuck(secondary) > 0)
+        return;
+    secondary->is_pushed = true;
+    secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms =
+        loop_mono_ms(secondary->zone->secondaries->loop);
+}
+
+static void keep_answer(struct secondary *secondary, bool has_serial, uint32_t serial, bool is_tcp)
+{
+    struct server_view *view = secondary_view(secondary);
+    bool is_believed = is_tcp || secondary->server->key;
+    uint32_t ours = secondary->zone->serial;
+    bool is_fetched = view->has_fetched && view->fetched == serial;
+    bool is_strange = has_serial && (serial == ours ? !is_fetched : serial_is_before(ours, serial));
+    tell_well(secondary);
+    secondary->is_doubted = is_strange && !is_believed && !view->signs;
+    view->fault = (struct error){.fault = FAULT_NONE};
+    view->has_serial = has_serial;
+    view->serial = serial;
+    view->is_believed = is_believed;
+    see_stuck(secondary);
+}
+
+static void keep_fault(struct secondary *secondary, const struct error *err)
+{
+    struct server_view *view = secondary_view(secondary);
+    if (view->fault.fault != err->fault)
+        tell_fault(secondary, err);
+    view->fault = *err;
+}
+
+static void probed(struct secondary *secondary, const struct dns_reply *reply)
+{
+    const struct followed *zone = secondary->zone;
+    const struct provider_exchange *provider_exchange =
+        &secondary->exchanges[PROVIDER_EXCHANGE_PROBE];
+    struct loop *loop = zone->secondaries->loop;
+    bool has_serial = false;
+    uint32_t serial = 0;
+    struct error err;
+    const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
+    if (!reply->is_answered) {
+        count(secondary, PROVIDER_EXCHANGE_PROBE, 2);
+        keep_fault(secondary, &reply->error);
+        return;
+    }
+    bool is_good = primary_reply(reply->octets, provider_exchange->id, zone->apex, key,
+                                 loop_unix_ms(loop) / 1000, &provider_exchange->mac, &has_serial,
+                                 &serial, &err);
+    count(secondary, PROVIDER_EXCHANGE_PROBE, is_good ? 0 : 1);
+    if (is_good || err.fault != FAULT_AUTH)
+        keep_answer(secondary, is_good && has_serial, serial, provider_exchange->is_tcp);
+    else
+        keep_fault(secondary, &err);
+}
+
+static void probe_done(void *context, const struct dns_reply *reply)
+{
+    struct provider_exchange *provider_exchange = context;
+    struct secondary *secondary = provider_exchange->secondary;
+    struct server_view before = *secondary_view(secondary);
+    provider_exchange->call = NULL;
+    left_exchange(secondary->backend);
+    probed(secondary, reply);
+    if (is_served_by(secondary)) {
+        secondary->has_come = true;
+        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = 0;
+    }
+    provider_exchange_again(secondary, PROVIDER_EXCHANGE_PROBE);
+    if (secondary->is_doubted && !provider_exchange->is_tcp)
+        provider_exchange->next_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    if (!secondary_is_same_view(&before, secondary_view(secondary)))
+        secondary_say_heard(secondary->zone);
+    secondary_schedule(secondary->zone);
+}
+
+// It may follow all the same, by its own refresh: what it has is seen by asking it.
+static void tell_refusal(struct secondary *secondary, const struct error *err)
+{
+    AUTO_BUFFER name = {0};
+    if (secondary->is_refusal_told)
+        return;
+    dname_write(&name, secondary->zone->apex);
+    log_line(secondary->zone->secondaries->options.log, LOG_WARN,
+             "a server refuses to be told of changes: let it take NOTIFY from here",
+             LOG_TEXT("server", secondary->server->name), LOG_TEXT("zone", name.at),
+             LOG_TEXT("error", err->text), LOG_END);
+}
+
+void secondary_probe_soon(struct secondary *secondary, bool has_fetched)
+{
+    struct provider_exchange *provider_exchange = &secondary->exchanges[PROVIDER_EXCHANGE_PROBE];
+    int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    bool is_far = provider_exchange->next_ms > now_ms + PROBE_FAST_MAX_MS;
+    if (!secondary->server->probe || is_served_by(secondary) || !(is_far || has_fetched))
+        return;
+    provider_exchange->times = 0;
+    provider_exchange->next_ms = now_ms + PROBE_FIRST_MS;
+}
+
+static void notified(struct secondary *secondary, const struct dns_reply *reply)
+{
+    bool has_serial;
+    uint32_t serial;
+    struct error err;
+    const struct provider_exchange *provider_exchange =
+        &secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY];
+    const struct followed *zone = secondary->zone;
+    const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
+    if (!reply->is_answered) {
+        count(secondary, PROVIDER_EXCHANGE_NOTIFY, 2);
+        return;
+    }
+    bool is_good = primary_reply(reply->octets, provider_exchange->id, zone->apex, key,
+                                 loop_unix_ms(zone->secondaries->loop) / 1000,
+                                 &provider_exchange->mac, &has_serial, &serial, &err);
+    count(secondary, PROVIDER_EXCHANGE_NOTIFY, is_good ? 0 : 1);
+    if (!is_good)
+        tell_refusal(secondary, &err);
+    else if (secondary->is_refusal_told)
+        secondary_probe_soon(secondary, false);
+    secondary->is_refusal_told = !is_good;
+}
+
+static void notify_done(void *context, const struct dns_reply *reply)
+{
+    struct provider_exchange *provider_exchange = context;
+    struct secondary *secondary = provider_exchange->secondary;
+    provider_exchange->call = NULL;
+    left_exchange(secondary->backend);
+    notified(secondary, reply);
+    provider_exchange_again(secondary, PROVIDER_EXCHANGE_NOTIFY);
+    secondary_schedule(secondary->zone);
+}
+
+static bool write_request(struct secondary *secondary, enum provider_exchange_type type,
+                          struct buffer *out)
+{
+    const struct followed *zone = secondary->zone;
+    const struct secondaries *secondaries = zone->secondaries;
+    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
+    int64_t unix_s = loop_unix_ms(secondaries->loop) / 1000;
+    struct error err;
+    provider_exchange->id = random_u16(secondaries->options.world->random);
+    if (type == PROVIDER_EXCHANGE_NOTIFY)
+        return primary_notify(out, provider_exchange->id, zone->soa, key, unix_s,
+                              &provider_exchange->mac, &err);
+    return primary_probe(out, provider_exchange->id, zone->apex, key, unix_s,
+                         &provider_exchange->mac, &err);
+}
+
+static void provider_exchange_now(struct secondary *secondary, enum provider_exchange_type type)
+{
+    struct secondaries *secondaries = secondary->zone->secondaries;
+    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    AUTO_BUFFER octets = {0};
+    int64_t now_ms = loop_mono_ms(secondaries->loop);
+    provider_exchange->next_ms = 0;
+    if (secondary->backend->in_flight >= EXCHANGES_PER_SERVER) {
+        line_add(secondary->backend, provider_exchange);
+        return;
+    }
+    line_remove(secondary->backend, provider_exchange);
+    if (!write_request(secondary, type, &octets))
+        return;
+    provider_exchange->times++;
+    provider_exchange->is_tcp = type == PROVIDER_EXCHANGE_PROBE && secondary->is_doubted;
+    secondary->begun_ms[type] = now_ms;
+    secondary->backend->in_flight++;
+    secondaries->in_flight++;
+    const struct dns_request request = {.server = secondary->server->address,
+                                        .octets = buffer_text(&octets),
+                                        .use_tcp = provider_exchange->is_tcp,
+                                        .timeout_ms = PROVIDER_EXCHANGE_TIMEOUT_MS};
+    provider_exchange->call =
+        dns_send(secondaries->options.world->dns, &request,
+                 type == PROVIDER_EXCHANGE_NOTIFY ? notify_done : probe_done, provider_exchange);
+}
+
+void secondary_drain(void *context)
+{
+    struct server_backend *backend = context;
+    while (backend->first && backend->in_flight < EXCHANGES_PER_SERVER)
+        provider_exchange_now(backend->first->secondary, backend->first->type);
+}
+
+void secondary_ring(void *context)
+{
+    struct followed *zone = context;
+    int64_t now_ms = loop_mono_ms(zone->secondaries->loop);
+    for (size_t i = 0; i < zone->count; i++)
+        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++) {
+            const struct provider_exchange *provider_exchange = &zone->items[i].exchanges[k];
+            if (provider_exchange->next_ms && provider_exchange->next_ms <= now_ms &&
+                !provider_exchange->call)
+                provider_exchange_now(&zone->items[i], (enum provider_exchange_type)k);
+        }
+    secondary_schedule(zone);
+}
+
+void secondary_end_exchange(struct provider_exchange *provider_exchange)
+{
+    struct secondary *secondary = provider_exchange->secondary;
+    line_remove(secondary->backend, provider_exchange);
+    if (!provider_exchange->call)
+        return;
+    dns_cancel(secondary->zone->secondaries->options.world->dns, provider_exchange->call);
+    provider_exchange->call = NULL;
+    left_exchange(secondary->backend);
+}
+
+void secondary_end_exchanges(struct followed *zone)
+{
+    for (size_t i = 0; i < zone->count; i++)
+        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++)
+            secondary_end_exchange(&zone->items[i].exchanges[k]);
+}
+
+// ---- news ---------------------------------------------------------------------------------------
+
+void secondary_take_fetches(struct followed *zone)
+{
+    const struct published_zone *served =
+        published_find(zone->secondaries->options.published, zone->apex);
+    for (size_t i = 0; served && i < zone->count; i++)
+        for (size_t k = 0; k < served->fetch_count; k++) {
+            const struct published_fetch *fetch = &served->fetches[k];
+            if (strcmp(fetch->server, zone->items[i].server->name) != 0)
+                continue;
+            zone->views[i].has_fetched = fetch->has_fetched;
+            zone->views[i].fetched = fetch->fetched_serial;
+            if (fetch->has_asked && fetch->asked_serial == zone->serial)
+                zone->items[i].has_come = true;
+        }
+}
+
+void secondary_announce(struct followed *zone)
+{
+    int64_t now_ms = loop_mono_ms(zone->secondaries->loop);
+    for (size_t i = 0; i < zone->count; i++) {
+        struct secondary *secondary = &zone->items[i];
+        secondary_end_exchange(&secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY]);
+        secondary->has_come = secondary->is_pushed = false;
+        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].times =
+            secondary->exchanges[PROVIDER_EXCHANGE_PROBE].times = 0;
+        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
+        secondary->exchanges[PROVIDER_EXCHANGE_PROBE].next_ms =
+            secondary->server->probe ? now_ms + PROBE_FIRST_MS : 0;
+    }
+    secondary_take_fetches(zone);
+    if (zone->secondaries->is_leading)
+        secondary_ring(zone);
+}

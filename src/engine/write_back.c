@@ -1,0 +1,317 @@
+#include "engine/write_back.h"
+
+#include <stdlib.h>
+
+#include "store/status.h"
+
+enum {
+    RACE_WAIT_MS = 5000,
+    WRITE_RETRY_BASE_MS = 5,
+    WRITE_RETRY_MAX_MS = 1000000,
+    REFUSED_RETRY_MAX_MS = 60000,
+};
+
+// One store call of one key; what is to be told with its success.
+struct write {
+    struct engine *engine;
+    struct write *next; // of all under way
+    struct write *previous;
+    uint32_t key;
+    const struct object *object;
+    struct report *report;
+    bool wants_reconcile;
+    bool is_ahead; // of talks, or of the status that is to tell it
+    bool makes;    // an object:
+    struct content_id made;
+};
+
+static struct write *write_new(struct engine *engine, uint32_t key, const struct decision *decision)
+{
+    struct write *write = mem_new_of(struct write);
+    write->engine = engine;
+    write->key = key;
+    write->object = object_ref(engine->keys[key].object);
+    write->next = engine->writes;
+    if (write->next)
+        write->next->previous = write;
+    engine->writes = write;
+    write->report = report_new(decision);
+    engine->keys[key].is_writing = true;
+    engine->writes_in_flight++;
+    return write;
+}
+
+static void write_refused(struct engine *engine, uint32_t id, const struct error *error)
+{
+    struct key *key = &engine->keys[id];
+    struct key_extra *extra = key_extra(key);
+    int64_t delay = WRITE_RETRY_BASE_MS;
+    struct buffer name = {0};
+    if (!engine_may_write(engine))
+        return; // whoever leads next, be it ourselves, looks at every key
+    extra->write_failures = error->fault == extra->write_failure ? extra->write_failures + 1 : 1;
+    extra->write_failure = error->fault;
+    engine->write_retries++;
+    for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
+        delay *= 2;
+    key->is_racing = error->fault == FAULT_RACE;
+    if (key->is_racing)
+        delay = RACE_WAIT_MS;
+    if (error->fault == FAULT_AUTH && delay > REFUSED_RETRY_MAX_MS)
+        delay = REFUSED_RETRY_MAX_MS;
+    if (error->retry_ms > delay)
+        delay = error->retry_ms;
+    key_after(engine, id, loop_mono_ms(engine->loop) + delay);
+    extra->write_not_before_ms = error->retry_ms ? loop_mono_ms(engine->loop) + delay : 0;
+    if (error->fault == FAULT_RACE || (extra->write_failures & (extra->write_failures - 1)))
+        return;
+    object_write_name(&name, key->object);
+    log_line(engine->log, LOG_ERROR, "cannot write to the store", LOG_TEXT("object", name.at),
+             LOG_TEXT("error", error->text), LOG_INT("attempts", extra->write_failures), LOG_END);
+    buffer_done(&name);
+}
+
+// The status is to tell it; the write itself is tried again later, or when the object changes.
+static void remember_refusal(struct engine *engine, uint32_t id, const struct error *error)
+{
+    struct key_extra *extra = key_extra(&engine->keys[id]);
+    int64_t delay_ms = WRITE_RETRY_BASE_MS;
+    for (unsigned i = 1; i < extra->write_failures && delay_ms < REFUSED_RETRY_MAX_MS; i++)
+        delay_ms *= 2;
+    if (!extra->refused)
+        extra->refused = mem_new_of(struct error);
+    *extra->refused = *error;
+    extra->refused_until_ms = loop_mono_ms(engine->loop) + delay_ms;
+    extra->is_refusal_untold = true;
+    key_wake(engine, id, QUEUE_USER);
+}
+
+static bool is_refusal(const struct error *error)
+{
+    return error->fault == FAULT_AUTH || error->fault == FAULT_SPEC;
+}
+
+static void write_free(struct write *write)
+{
+    object_unref(write->object);
+    free(write->report);
+    free(write);
+}
+
+static void write_end(struct write *write)
+{
+    if (write->next)
+        write->next->previous = write->previous;
+    if (write->previous)
+        write->previous->next = write->next;
+    else
+        write->engine->writes = write->next;
+    write_free(write);
+}
+
+void writes_free(struct engine *engine)
+{
+    for (struct write *write = engine->writes, *next; write; write = next) {
+        next = write->next;
+        write_free(write);
+    }
+    engine->writes = NULL;
+}
+
+// Nothing changed by it, and the next reconciliation would write the same again. (The last
+// finalizer of one in deletion goes with the object.)
+static bool is_in_vain(const struct write *write, const struct store_reply *reply)
+{
+    return write->is_ahead && write->wants_reconcile && reply->is_ok &&
+           reply->object == write->object;
+}
+
+static void write_succeeded(struct write *write, const struct store_reply *reply)
+{
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    if (reply->object && !key->is_gone)
+        engine_file_written(engine, key->object, reply->object);
+    if (key->extra)
+        key->extra->write_failures = 0;
+    if (write->is_ahead)
+        key_forget_refusal(key);
+    if (write->makes)
+        key_extra(key)->made = write->made;
+    report_tell(engine, write->report, write->object);
+    key->is_dirty |= write->wants_reconcile;
+}
+
+void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
+                            bool is_ahead)
+{
+    write_refused(engine, id, error);
+    if (is_ahead && is_refusal(error))
+        remember_refusal(engine, id, error);
+}
+
+static void write_failed(struct write *write, const struct error *error)
+{
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    reconcile_write_failed(engine, write->key, error, write->is_ahead);
+    // Whoever wrote first was heard of before the reply: there is nothing to wait for.
+    key->is_dirty |= key->is_racing && key->object != write->object;
+}
+
+static void write_done(void *context, const struct store_reply *reply)
+{
+    struct write *write = context;
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    struct error vain;
+    key->is_writing = false;
+    engine->writes_in_flight--;
+    if (is_in_vain(write, reply)) {
+        error_set(&vain, FAULT_SPEC, "Contended",
+                  "an admission webhook or another manager takes out what is written");
+        write_failed(write, &vain);
+    } else if (reply->is_ok) {
+        write_succeeded(write, reply);
+    } else {
+        write_failed(write, &reply->error);
+    }
+    if (key->is_dirty) {
+        key->is_dirty = false;
+        key_wake(engine, write->key, QUEUE_USER);
+    }
+    write_end(write);
+    engine_schedule(engine);
+}
+
+bool write_back_adds_finalizer(const struct object *object, const struct decision *decision)
+{
+    return decision->finalizer == FINALIZER_ADD && !object->has_finalizer;
+}
+
+bool write_back_removes_finalizer(const struct object *object, const struct decision *decision)
+{
+    return decision->finalizer == FINALIZER_REMOVE && object->has_finalizer;
+}
+
+bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    const struct object *object = engine->keys[id].object;
+    bool adds = write_back_adds_finalizer(object, decision);
+    if (!adds && !decision->mark_count)
+        return false;
+    struct store_mark marks[DECISION_MARKS_MAX];
+    for (size_t i = 0; i < decision->mark_count; i++)
+        marks[i] = (struct store_mark){decision->marks[i].key, decision->marks[i].value,
+                                       decision->marks[i].is_label};
+    struct write *write = write_new(engine, id, decision);
+    write->wants_reconcile = write->is_ahead = true;
+    store_apply(engine->options.store,
+                &(struct store_apply){.object = object,
+                                      .add_finalizer = adds,
+                                      .marks = marks,
+                                      .mark_count = decision->mark_count},
+                write_done, write);
+    return true;
+}
+
+bool write_back_finalizer_away(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    const struct object *object = engine->keys[id].object;
+    if (!write_back_removes_finalizer(object, decision))
+        return false;
+    struct write *write = write_new(engine, id, decision);
+    write->wants_reconcile = !object->deleted_s;
+    write->is_ahead = true;
+    store_remove_finalizer(engine->options.store, object, write_done, write);
+    return true;
+}
+
+// Of this state of the key's object: whatever comes in between, another leader say, makes it new.
+static struct content_id want_id(const struct object *object, const struct object_want *want)
+{
+    struct text version = object_version(object);
+    const struct content_id parts[] = {value_content_id(want->tree), value_content_id(want->kept),
+                                       content_id_of(want->name.at, want->name.len),
+                                       content_id_of(version.at, version.len)};
+    return content_id_of(parts, sizeof parts);
+}
+
+bool write_back_object(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    struct key *key = &engine->keys[id];
+    const struct object_want *want = decision->object;
+    if (!want)
+        return false;
+    struct content_id made = want_id(key->object, want);
+    if (key->extra && content_id_equal(key->extra->made, made))
+        return false;
+    struct write *write = write_new(engine, id, &(struct decision){0});
+    write->wants_reconcile = write->is_ahead = true;
+    write->makes = true;
+    write->made = made;
+    store_put(engine->options.store,
+              &(struct store_put){.key = {want->kind, want->namespace_, want->name},
+                                  .tree = want->tree,
+                                  .kept = want->kept,
+                                  .grant = want->grant},
+              write_done, write);
+    return true;
+}
+
+static void whole_read(void *context, const struct store_reply *reply)
+{
+    struct write *write = context;
+    struct engine *engine = write->engine;
+    struct key *key = &engine->keys[write->key];
+    struct buffer json = {0};
+    key->is_writing = key->is_dirty = false;
+    engine->writes_in_flight--;
+    key_extra(key)->was_read = true;
+    if (reply->is_ok && reply->tree) {
+        value_write_json(&json, reply->tree);
+        key->extra->whole = buffer_steal(&json);
+    }
+    key_wake(engine, write->key, QUEUE_USER);
+    write_end(write);
+    engine_schedule(engine);
+}
+
+bool write_back_read_whole(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    const struct object *object = engine->keys[id].object;
+    const struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    if (!decision->wants_whole || engine->keys[id].is_gone)
+        return false;
+    struct write *write = write_new(engine, id, &(struct decision){0});
+    store_get(engine->options.store, &key, whole_read, write);
+    return true;
+}
+
+// The status as it would be stored: fields that go leave no trace.
+static struct content_id stored_id(struct arena *arena, const struct kind *kind,
+                                   const struct value *status)
+{
+    struct value *kept = value_make(arena, VALUE_MAP);
+    value_each (item, status) {
+        if (item->type == VALUE_NULL || status_is_bulk(kind, item->key))
+            continue;
+        struct value *link = arena_new_of(arena, struct value);
+        *link = *item;
+        link->next = NULL;
+        value_set(kept, item->key, link);
+    }
+    return value_content_id(kept);
+}
+
+bool write_back_status(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    const struct object *object = engine->keys[id].object;
+    if (!decision->status ||
+        content_id_equal(stored_id(engine->arena, object->kind, decision->status),
+                         object->status_id))
+        return false;
+    struct write *write = write_new(engine, id, decision);
+    store_patch_status(engine->options.store, object, decision->status, write_done, write);
+    return true;
+}
