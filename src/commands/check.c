@@ -107,8 +107,9 @@ static void advise_as(const struct controller *controller, const struct document
 {
     if (controller->kind == document->kind && controller->admit)
         controller->admit(document->tree, findings);
-    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
-        advise_as(controller->companions[i], document, findings);
+    const struct dependency *at = NULL;
+    while ((at = dependency_next(controller, BRINGS_CONTROLLER, at)))
+        advise_as(at->controller, document, findings);
 }
 
 // Of what is meant for us in objects of others, as an admission review is.

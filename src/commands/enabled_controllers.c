@@ -22,25 +22,26 @@ static bool is_named(const char **names, size_t count, const char *name)
     return false;
 }
 
-static bool is_on(const struct invocation *invocation, const struct controller *companion)
+static bool is_on(const struct invocation *invocation, const struct dependency *brings)
 {
-    return !companion->switched_by || option_flag(invocation, companion->switched_by);
+    return !brings->option || option_flag(invocation, brings->option);
 }
 
 static void add(struct enabled_controllers *out, const struct invocation *invocation,
                 const struct controller *controller)
 {
     out->items[out->count++] = controller;
-    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
-        if (out->count < ENABLED_CONTROLLERS_MAX && is_on(invocation, controller->companions[i]))
-            out->items[out->count++] = controller->companions[i];
+    const struct dependency *at = NULL;
+    while ((at = dependency_next(controller, BRINGS_CONTROLLER, at)))
+        if (out->count < ENABLED_CONTROLLERS_MAX && is_on(invocation, at))
+            out->items[out->count++] = at->controller;
 }
 
-static bool joins(const struct invocation *invocation, const struct controller *controller)
+static bool has_its_option(const struct invocation *invocation, const struct controller *controller)
 {
-    for (size_t i = 0; controller->joins_with && controller->joins_with[i]; i++)
-        if (option_is_declared(invocation, controller->joins_with[i]) &&
-            option_is_set(invocation, controller->joins_with[i]))
+    const struct dependency *at = NULL;
+    while ((at = dependency_next(controller, RUNS_WITH_OPTION, at)))
+        if (option_is_declared(invocation, at->option) && option_is_set(invocation, at->option))
             return true;
     return false;
 }
@@ -54,9 +55,9 @@ static bool runs_by_itself(const struct invocation *invocation, const struct con
                            const struct names *names)
 {
     if (names->count ? is_named(names->items, names->count, controller->name)
-                     : controller->is_default)
+                     : dependency_next(controller, RUNS_BY_DEFAULT, NULL) != NULL)
         return true;
-    return joins(invocation, controller);
+    return has_its_option(invocation, controller);
 }
 
 static bool is_enabled_controllers(const struct invocation *invocation,
@@ -64,7 +65,7 @@ static bool is_enabled_controllers(const struct invocation *invocation,
 {
     if (runs_by_itself(invocation, controller, names))
         return true;
-    for (size_t i = 0; controller->is_attendant && i < controller_count; i++)
+    for (size_t i = 0; controller->hold && i < controller_count; i++)
         if (controllers[i]->open && runs_by_itself(invocation, controllers[i], names))
             return true;
     return false;
@@ -104,7 +105,7 @@ bool controller_reads(const struct controller *controller, const struct kind *ki
 
 bool controller_does_without(const struct controller *controller)
 {
-    return controller->is_attendant || controller->shares;
+    return controller->hold || dependency_next(controller, REUSES_BACKENDS, NULL);
 }
 
 bool enabled_controllers_reads(const struct enabled_controllers *enabled_controllers,
@@ -120,7 +121,7 @@ bool enabled_controllers_is_about(const struct enabled_controllers *enabled_cont
                                   const struct kind *kind)
 {
     for (size_t i = 0; i < enabled_controllers->count; i++)
-        if (!enabled_controllers->items[i]->is_attendant &&
+        if (!enabled_controllers->items[i]->hold &&
             controller_reads(enabled_controllers->items[i], kind))
             return true;
     return false;

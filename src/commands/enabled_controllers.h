@@ -20,7 +20,7 @@ bool enabled_controllers_has(const struct enabled_controllers *enabled_controlle
 // Does it run, and beside it none but those that others do without?
 bool enabled_controllers_is_alone(const struct enabled_controllers *enabled_controllers,
                                   const struct controller *controller);
-// Does one of them that is no attendant look at objects of that kind?
+// Does one of them that was chosen for itself look at objects of that kind?
 bool enabled_controllers_is_about(const struct enabled_controllers *enabled_controllers,
                                   const struct kind *kind);
 // Does any of them look at objects of that kind?

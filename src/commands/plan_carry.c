@@ -184,10 +184,7 @@ static void failed(void *context, const struct error *err)
 
 static bool is_of_zones(const struct controller *controller)
 {
-    for (size_t i = 0; zone_controller.companions[i]; i++)
-        if (controller == zone_controller.companions[i])
-            return true;
-    return controller == &zone_controller;
+    return controller == &zone_controller || controller_brings(&zone_controller, controller);
 }
 
 // Those of zones do not run here: a serial that nobody serves would be a change that nobody sees.

@@ -161,20 +161,12 @@ static bool reads_forbidden(const struct controller *controller,
     return false;
 }
 
-static bool is_companion_of(const struct controller *controller, const struct controller *other)
-{
-    for (size_t i = 0; other->companions && other->companions[i]; i++)
-        if (other->companions[i] == controller)
-            return true;
-    return false;
-}
-
 // With the one that it runs with, or that runs with it and shares what it knows.
 static bool goes_too(const struct setup *setup, const bool *is_out, size_t at)
 {
     for (size_t i = 0; i < setup->controller_count; i++) {
         const struct controller *a = setup->controllers[i], *b = setup->controllers[at];
-        bool is_pair = is_companion_of(b, a) || (is_companion_of(a, b) && a->shared_model);
+        bool is_pair = controller_brings(a, b) || (controller_brings(b, a) && a->shared_model);
         if (is_out[i] && is_pair)
             return true;
     }

@@ -445,6 +445,24 @@ struct change_messages {
     const char *prefix;  // of backend names, left out there: "pihole-"
 };
 
+// When a controller runs, and with whom. Without any it runs where --controllers names it.
+enum dependency_type {
+    DEPENDS_END,       // ends a table
+    RUNS_BY_DEFAULT,   // It runs unless --controllers says otherwise.
+    RUNS_WITH_OPTION,  // It runs beside those of --controllers as soon as `option` is given.
+    BRINGS_CONTROLLER, // `controller`, of another kind, runs with it under its name; if `option` is
+                       // given: while that setting, a flag, is on.
+    REUSES_BACKENDS, // Reuses the settings and the backends of `controller`, and runs after it. Who
+                     // does so is done without where its kind is missing or may not be read.
+                     // Nothing is removed for want of an object before all of them have heard of
+                     // theirs.
+};
+struct dependency {
+    enum dependency_type type;
+    const char *option;
+    const struct controller *controller;
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -459,27 +477,14 @@ struct controller {
     // What a guard holds back, as an object of this kind that asks people for their approval: to
     // be made by the engine if it is not there. `there`: the one of that name. False: nothing is to
     // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
+    // Who has it runs where any controller opens backends, and is done without where its kind is
+    // missing or may not be read.
     bool (*hold)(const struct backend_hold *hold, const struct object *there, struct arena *arena,
                  struct owned_object_want *out);
-    // One whose settings and opened backends are its own, too: it comes behind that one among those
-    // that run, who does without where its kind is missing or may not be read. Nothing is removed
-    // for want of an object before all who share them have heard of theirs. Or NULL.
-    const struct controller *shares;
     const struct change_messages *words;     // or NULL: changes make no lines of their own
-    const struct shared_model *shared_model; // or NULL
-    // It accompanies another, and runs only while this setting of that one, a FLAG, is on; or NULL.
-    const char *switched_by;
-    // Controllers of other kinds that run with it, under its name in --controllers;
-    // NULL-terminated, or NULL. Those that name the same shared model share it.
-    const struct controller *const *companions;
-    bool keeps_ledgers; // its backends may be of providers that have one
-    // It serves those that open backends: it runs where one of them does, and they do without where
-    // its kind is missing or may not be read.
-    bool is_attendant;
-    bool is_default; // runs unless --controllers says otherwise
-    // Options of which any makes it run beside the others as soon as it is given; NULL-terminated,
-    // or NULL.
-    const char *const *joins_with;
+    const struct shared_model *shared_model; // those that name the same one share it; or NULL
+    const struct dependency *dependencies;   // or NULL
+    bool keeps_ledgers;                      // its backends may be of providers that have one
     bool is_urgent;  // its keys have their reconciliations before those of others, however many
                      // writes wait
     bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
@@ -501,6 +506,13 @@ struct controller {
     const struct controller_metric *metrics;
     size_t metric_count;
 };
+
+// The first of that type, or the next one behind `last`. NULL: there is none.
+const struct dependency *dependency_next(const struct controller *controller,
+                                         enum dependency_type type, const struct dependency *last);
+// Whose settings and backends it has: its own, or those that it reuses.
+const struct controller *controller_backends_of(const struct controller *controller);
+bool controller_brings(const struct controller *controller, const struct controller *other);
 
 extern const struct controller *const controllers[];
 extern const size_t controller_count;

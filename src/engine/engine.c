@@ -22,12 +22,11 @@ static void add_kind(struct engine *engine, const struct kind *kind)
 
 static size_t opener_of(const struct engine_options *options, size_t at)
 {
-    const struct controller *shared = options->controllers[at]->shares;
-    for (size_t i = 0; shared && i < at; i++)
-        if (options->controllers[i] == shared)
+    const struct controller *opener = controller_backends_of(options->controllers[at]);
+    for (size_t i = 0; i <= at; i++)
+        if (options->controllers[i] == opener)
             return i;
-    must(!shared);
-    return at;
+    must(false);
 }
 
 static void add_controllers(struct engine *engine)

@@ -458,7 +458,7 @@ static bool open_engine(struct bench *bench, const struct invocation *invocation
         return false;
     settings->config = zones_place_config(bench->place);
     const struct controller *const chosen[CHOSEN] = {&zone_controller,
-                                                     zone_controller.companions[0]};
+                                                     zone_controller.dependencies[1].controller};
     const void *const chosen_settings[CHOSEN] = {settings, settings};
     const struct engine_options options = {
         .world = &bench->world,

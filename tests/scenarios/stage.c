@@ -81,17 +81,19 @@ static void add_controller(struct stage *stage, const struct controller *control
 {
     must(stage->controller_count < STAGE_CONTROLLERS_MAX);
     stage->controllers[stage->controller_count++] = controller;
-    for (size_t i = 0; controller->companions && controller->companions[i]; i++)
-        if (!controller->companions[i]->switched_by)
-            add_controller(stage, controller->companions[i]);
+    const struct dependency *at = NULL;
+    while ((at = dependency_next(controller, BRINGS_CONTROLLER, at)))
+        if (!at->option)
+            add_controller(stage, at->controller);
 }
 
 void stage_switch_on(struct stage *stage, const char *setting)
 {
+    const struct dependency *at = NULL;
     for (size_t i = 0; i < controller_count; i++)
-        for (const struct controller *const *at = controllers[i]->companions; at && *at; at++)
-            if ((*at)->switched_by && !strcmp((*at)->switched_by, setting))
-                add_controller(stage, *at);
+        while ((at = dependency_next(controllers[i], BRINGS_CONTROLLER, at)))
+            if (at->option && !strcmp(at->option, setting))
+                add_controller(stage, at->controller);
 }
 
 static const char *finalizer_of(const struct stage *stage, const struct kind *kind)

@@ -84,7 +84,7 @@ struct stage {
     char *refused;               // why the last manifest was refused (cluster)
     struct store *inner;
     struct store *store;
-    const struct controller *controllers[STAGE_CONTROLLERS_MAX]; // companions among them
+    const struct controller *controllers[STAGE_CONTROLLERS_MAX]; // with those that they bring
     size_t controller_count;
     struct engine *engine; // NULL: not started
     struct primary_frontend *frontend;

@@ -556,13 +556,15 @@ static const struct kube_right rights[] = {
     {0},
 };
 
+static const struct dependency dependencies[] = {{.type = RUNS_BY_DEFAULT}, {.type = DEPENDS_END}};
+
 const struct controller dnsclass_controller = {
     .name = "dnsclass",
     .kind = &dnsclass_kind,
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .backends = &backends,
-    .is_default = true,
+    .dependencies = dependencies,
     .decide = decide,
     .outward_reasons = outward_reasons,
     .rights = rights,

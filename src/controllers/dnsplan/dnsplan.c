@@ -285,7 +285,6 @@ static const struct kube_right rights[] = {
 
 const struct controller dnsplan_controller = {
     .name = "dnsplan",
-    .is_attendant = true,
     .reads_ours = true,
     .kind = &dnsplan_kind,
     .inputs = inputs,

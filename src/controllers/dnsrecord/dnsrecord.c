@@ -556,6 +556,8 @@ static const struct kube_right rights[] = {
     {0},
 };
 
+static const struct dependency dependencies[] = {{.type = RUNS_BY_DEFAULT}, {.type = DEPENDS_END}};
+
 const struct controller dnsrecord_controller = {
     .name = "dnsrecord",
     .kind = &dnsrecord_kind,
@@ -563,7 +565,7 @@ const struct controller dnsrecord_controller = {
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .backends = &backends,
-    .is_default = true,
+    .dependencies = dependencies,
     .decide = decide,
     .outward_reasons = outward_reasons,
     .rights = rights,

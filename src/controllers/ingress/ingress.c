@@ -71,20 +71,24 @@ static const struct controller_metric metrics[] = {
      .help = "Changes for Ingresses that were sent again, by the worst that is told of them."},
 };
 
-static const char *const joins_with[] = {"pihole-url", "pihole-targets", NULL};
-
-static const struct controller *const companions[] = {
-    &httproute_controller, &grpcroute_controller, &tlsroute_controller, &tcproute_controller, NULL};
+static const struct dependency dependencies[] = {
+    {.type = RUNS_WITH_OPTION, .option = "pihole-url"},
+    {.type = RUNS_WITH_OPTION, .option = "pihole-targets"},
+    {.type = BRINGS_CONTROLLER, .controller = &httproute_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &grpcroute_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &tlsroute_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &tcproute_controller},
+    {.type = DEPENDS_END},
+};
 
 const struct controller ingress_controller = {
     .name = "ingress",
-    .joins_with = joins_with,
+    .dependencies = dependencies,
     .keeps_ledgers = true,
     .kind = &ingress_kind,
     .finalizer = PIHOLE_FINALIZER,
     .open = open_backend,
     .words = &words,
-    .companions = companions,
     .decide = sources_decide,
     .admit = sources_admit,
     .rights = rights,

@@ -56,10 +56,15 @@ static const struct change_messages grpcroute_words = INGRESS_WORDS("grpcroute")
 static const struct change_messages tlsroute_words = INGRESS_WORDS("tlsroute");
 static const struct change_messages tcproute_words = INGRESS_WORDS("tcproute");
 
+static const struct dependency dependencies[] = {
+    {.type = REUSES_BACKENDS, .controller = &ingress_controller},
+    {.type = DEPENDS_END},
+};
+
 #define ROUTE(word)                                                                                \
     {                                                                                              \
         .name = #word, .kind = &word##_kind, .finalizer = PIHOLE_FINALIZER,                        \
-        .inputs = &sources_gateways, .input_count = 1, .shares = &ingress_controller,              \
+        .inputs = &sources_gateways, .input_count = 1, .dependencies = dependencies,               \
         .words = &word##_words, .decide = sources_decide, .admit = sources_admit,                  \
         .rights = word##_rights, .metrics = word##_metrics,                                        \
         .metric_count = COUNT_OF(word##_metrics)                                                   \

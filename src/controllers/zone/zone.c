@@ -136,12 +136,18 @@ static const struct controller ingress_source_controller = {
     .inputs = ingress_source_inputs,
     .input_count = INGRESS_SOURCE_INPUTS,
     .decide = ingress_source_decide,
-    .switched_by = "ingress-record-creation",
     .rights = ingress_source_rights,
 };
 
-static const struct controller *const companions[] = {&record_controller, &zonefile_controller,
-                                                      &ingress_source_controller, NULL};
+static const struct dependency dependencies[] = {
+    {.type = RUNS_BY_DEFAULT},
+    {.type = BRINGS_CONTROLLER, .controller = &record_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &zonefile_controller},
+    {.type = BRINGS_CONTROLLER,
+     .option = "ingress-record-creation",
+     .controller = &ingress_source_controller},
+    {.type = DEPENDS_END},
+};
 
 const struct controller zone_controller = {
     .name = "zone",
@@ -149,8 +155,7 @@ const struct controller zone_controller = {
     .decide = zone_decide,
     .admit = zone_admit,
     .shared_model = &zones_shared_model,
-    .companions = companions,
-    .is_default = true,
+    .dependencies = dependencies,
     .is_urgent = true,
     .reads_ours = true,
     .rights = zone_rights,
