@@ -2,21 +2,31 @@
 
 #include <string.h>
 
+#include "io/disk.h"
+
+enum { FILE_OCTETS_MAX = 1 << 20 };
+
 static struct option option_of(const struct controller_setting *setting)
 {
-    static const enum option_type types[] = {[SETTING_MS] = OPTION_DURATION,
-                                             [SETTING_INT] = OPTION_INT,
-                                             [SETTING_FLAG] = OPTION_FLAG,
-                                             [SETTING_CHOICE] = OPTION_CHOICE,
-                                             [SETTING_LIST] = OPTION_LIST};
-    static const char *const placeholders[SETTING_LIST + 1] = {
-        [SETTING_MS] = "DURATION", [SETTING_INT] = "N"};
+    static const struct {
+        enum option_type type;
+        const char *placeholder;
+    } forms[] = {
+        [SETTING_MS] = {OPTION_DURATION, "DURATION"},
+        [SETTING_INT] = {OPTION_INT, "N"},
+        [SETTING_FLAG] = {OPTION_FLAG, NULL},
+        [SETTING_CHOICE] = {OPTION_CHOICE, NULL},
+        [SETTING_LIST] = {OPTION_LIST, "VALUES"},
+        [SETTING_TEXT] = {OPTION_TEXT, "TEXT"},
+        [SETTING_ADDRESS] = {OPTION_ADDRESS, "ADDR:PORT"},
+        [SETTING_FILE] = {OPTION_TEXT, "FILE"},
+    };
     return (struct option){.name = setting->name,
                            .variable = setting->variable,
-                           .type = types[setting->type],
+                           .type = forms[setting->type].type,
                            .fallback = setting->fallback,
                            .placeholder = setting->placeholder ? setting->placeholder
-                                                               : placeholders[setting->type],
+                                                               : forms[setting->type].placeholder,
                            .choices = setting->choices,
                            .min = setting->min,
                            .max = setting->max,
@@ -71,6 +81,23 @@ static bool check_order(const struct invocation *invocation,
                      option_text(invocation, lower), source_of(invocation, lower));
 }
 
+static bool check_items(const struct invocation *invocation,
+                        const struct controller_setting *setting, const char *const *items,
+                        struct error *err)
+{
+    if (!setting->check || setting->check(items, err))
+        return true;
+    return option_blame(invocation, setting->name, option_text(invocation, setting->name), err);
+}
+
+static bool check_item(const struct invocation *invocation,
+                       const struct controller_setting *setting, const char *item,
+                       struct error *err)
+{
+    const char *const items[] = {item, NULL};
+    return !item || check_items(invocation, setting, items, err);
+}
+
 static bool put_list(const struct invocation *invocation, const struct controller_setting *setting,
                      char *out, struct error *err)
 {
@@ -80,28 +107,69 @@ static bool put_list(const struct invocation *invocation, const struct controlle
     for (size_t i = 0; i < count; i++)
         copy[i] = items[i];
     const char *const *list = copy;
-    if (setting->check && !setting->check(list, err))
-        return option_blame(invocation, setting->name, option_text(invocation, setting->name), err);
+    if (!check_items(invocation, setting, list, err))
+        return false;
     memcpy(out + setting->offset, &list, sizeof list);
+    return true;
+}
+
+static bool put_text(const struct invocation *invocation, const struct controller_setting *setting,
+                     char *out, struct error *err)
+{
+    const char *text = option_text(invocation, setting->name);
+    if (setting->type == SETTING_ADDRESS && text && !strcmp(text, "0"))
+        text = NULL;
+    if (!check_item(invocation, setting, text, err))
+        return false;
+    memcpy(out + setting->offset, &text, sizeof text);
+    return true;
+}
+
+static bool put_file(const struct invocation *invocation, const struct controller_setting *setting,
+                     char *out, struct error *err)
+{
+    AUTO_BUFFER content = {0};
+    struct setting_file file = {.path = option_text(invocation, setting->name)};
+    if (!file.path)
+        return true;
+    if (!disk_read(&content, file.path, FILE_OCTETS_MAX, err))
+        return option_blame(invocation, setting->name, file.path, err);
+    file.content = (struct text){
+        arena_copy(invocation->arena, buffer_text(&content).at, content.len), content.len};
+    if (!check_item(invocation, setting, file.content.at, err))
+        return false;
+    memcpy(out + setting->offset, &file, sizeof file);
+    return true;
+}
+
+static bool put_flag(const struct invocation *invocation, const struct controller_setting *setting,
+                     char *out, struct error *err)
+{
+    bool flag = option_flag(invocation, setting->name);
+    (void)err;
+    memcpy(out + setting->offset, &flag, sizeof flag);
+    return true;
+}
+
+static bool put_number(const struct invocation *invocation,
+                       const struct controller_setting *setting, char *out, struct error *err)
+{
+    int64_t number = number_of(invocation, setting, setting->name);
+    (void)err;
+    memcpy(out + setting->offset, &number, sizeof number);
     return true;
 }
 
 static bool put(const struct invocation *invocation, const struct controller_setting *setting,
                 char *out, struct error *err)
 {
-    if (setting->type == SETTING_LIST)
-        return put_list(invocation, setting, out, err);
-    if (setting->type == SETTING_CHOICE) {
-        const char *text = option_text(invocation, setting->name);
-        memcpy(out + setting->offset, &text, sizeof text);
-    } else if (setting->type == SETTING_FLAG) {
-        bool flag = option_flag(invocation, setting->name);
-        memcpy(out + setting->offset, &flag, sizeof flag);
-    } else {
-        int64_t number = number_of(invocation, setting, setting->name);
-        memcpy(out + setting->offset, &number, sizeof number);
-    }
-    return true;
+    static bool (*const puts[])(const struct invocation *, const struct controller_setting *,
+                                char *, struct error *) = {
+        [SETTING_MS] = put_number,    [SETTING_INT] = put_number, [SETTING_FLAG] = put_flag,
+        [SETTING_CHOICE] = put_text,  [SETTING_LIST] = put_list,  [SETTING_TEXT] = put_text,
+        [SETTING_ADDRESS] = put_text, [SETTING_FILE] = put_file,
+    };
+    return puts[setting->type](invocation, setting, out, err);
 }
 
 void *settings_resolve(const struct invocation *invocation, const struct controller *controller,

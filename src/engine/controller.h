@@ -395,9 +395,21 @@ void decision_note(struct decision *decision, bool is_warning, enum event_reason
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings
-// struct: an int64_t (MS, INT), a bool (FLAG), a const char * (CHOICE), or a const char *const *
-// (LIST; NULL-terminated, NULL when not given).
-enum setting_type { SETTING_MS, SETTING_INT, SETTING_FLAG, SETTING_CHOICE, SETTING_LIST };
+// struct.
+enum setting_type {
+    SETTING_MS,      // int64_t
+    SETTING_INT,     // int64_t
+    SETTING_FLAG,    // bool
+    SETTING_CHOICE,  // const char *
+    SETTING_LIST,    // const char *const *, NULL-terminated
+    SETTING_TEXT,    // const char *; NULL: it was not given
+    SETTING_ADDRESS, // const char *, "ADDR:PORT" or ":PORT"; NULL: it was not given, or is "0"
+    SETTING_FILE, // struct setting_file: the content, read when the command begins; at most 1 MiB
+};
+struct setting_file {
+    const char *path; // NULL: it was not given
+    struct text content;
+};
 struct controller_setting {
     const char *name;     // "orphan-after"
     const char *variable; // environment variable beside SIGNPOST_<NAME>, or NULL
@@ -407,8 +419,10 @@ struct controller_setting {
     int64_t max;                // 0: none
     const char *not_below;      // name of another one, of the same type, or NULL
     const char *const *choices; // CHOICE, NULL-terminated
-    const char *placeholder;    // LIST
-    bool (*check)(const char *const *items, struct error *err); // LIST, or NULL
+    const char *placeholder;    // what help shows for the value; NULL: a word for the type
+    // Of a LIST, or of the one TEXT, CHOICE, ADDRESS or content of a FILE. NULL-terminated. May be
+    // NULL.
+    bool (*check)(const char *const *items, struct error *err);
     const char *doc;
     size_t offset;
 };
