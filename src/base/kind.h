@@ -156,6 +156,8 @@ struct kind {
     // What the cache keeps of an object's spec and of the metadata that people write (annotations,
     // labels): compact, opaque to the store. A changed body wakes the key.
     void (*pack_spec)(const struct value *object, struct pack_writer *out);
+    bool keeps_labels; // That body begins with the labels (base/labels.h): inputs may select by
+                       // them.
     // What it keeps of that which we wrote ourselves: our annotations, status. Never wakes. Written
     // behind the spec with the same writer, so that it may refer back. NULL: nothing.
     void (*pack_ours)(const struct value *object, struct pack_writer *out);

@@ -224,11 +224,11 @@ static size_t list_kinds(const struct setup *setup, const struct kind *const *le
     for (size_t i = 0; i < kind_count && count < KINDS_MAX; i++) {
         if (!is_served(setup, kinds[i]) || is_left_out(left_out, kinds[i]))
             continue;
-        rows[count++] = (struct store_kind){.kind = kinds[i],
-                                            .finalizer = finalizer_of(setup, kinds[i]),
-                                            .is_by_name = kinds[i]->is_secret,
-                                            .is_dispensable = setup_does_without(setup, kinds[i]),
-                                            .is_required = is_required(setup, kinds[i])};
+        rows[count] = (struct store_kind){.kind = kinds[i],
+                                          .finalizer = finalizer_of(setup, kinds[i]),
+                                          .is_dispensable = setup_does_without(setup, kinds[i]),
+                                          .is_required = is_required(setup, kinds[i])};
+        controllers_describe(setup->controllers, setup->controller_count, &rows[count++]);
     }
     return count;
 }

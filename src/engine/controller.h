@@ -12,7 +12,7 @@
 #include "base/value.h"
 #include "dns/record.h"
 #include "store/event.h"
-#include "store/object.h"
+#include "store/store.h"
 
 // What a controller is to the engine. It declares, as data, what it reads; the engine fills an
 // immutable snapshot from that and derives wake-ups from the same declarations in reverse. decide()
@@ -32,12 +32,19 @@ struct strings {
 void strings_add(struct strings *strings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// A join: the objects of `kind` whose `index_keys` meet what the subject `lookup_keys`. index_keys
-// NULL: by identity ("ns/name", "name"). A prefix or suffix search is a join over all prefixes or
-// suffixes.
+// A join: the objects of `kind` that have one of the subject's lookup keys among their index keys.
+// Without index_keys an object is looked up by its identity ("ns/name", "name"), which may be the
+// same for all subjects. Without both every subject sees all objects of the kind; `labels` limits
+// them. A prefix or suffix search is a join over all prefixes or suffixes.
+//
+// If all inputs of a kind have `labels`, only objects that one of these selectors matches are
+// watched and cached. If all inputs have is_named, only objects that are looked up are. Otherwise
+// the whole kind is watched, and the engine shows each input what it selects.
 
 struct input {
     const struct kind *kind;
+    const char *labels; // label selector (base/labels.h) of a kind that keeps labels; NULL: all
+    bool is_named;      // by identity, of a kind of which nobody may read more than what is named
     void (*index_keys)(const struct object *object, struct strings *out);
     void (*lookup_keys)(const struct object *subject, struct strings *out);
     bool reads_ours; // what we wrote ourselves in those objects wakes, too
@@ -527,6 +534,10 @@ const struct dependency *dependency_next(const struct controller *controller,
 // Whose settings and backends it has: its own, or those that it reuses.
 const struct controller *controller_backends_of(const struct controller *controller);
 bool controller_brings(const struct controller *controller, const struct controller *other);
+
+// How a store has to hold a kind for those controllers: which selectors, whether by name.
+void controllers_describe(const struct controller *const *items, size_t count,
+                          struct store_kind *kind);
 
 extern const struct controller *const controllers[];
 extern const size_t controller_count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/labels.h"
 #include "base/must.h"
 #include "store/cache.h"
 
@@ -28,6 +29,9 @@ void strings_add(struct strings *strings, const char *format, ...)
     strings->items[strings->count++] = arena_copy_text(strings->arena, octets);
 }
 
+// What all objects offer and all subjects want in an input without functions for either.
+#define EVERY "*"
+
 static bool strings_has(const struct strings *strings, const char *text)
 {
     for (size_t i = 0; i < strings->count; i++)
@@ -36,14 +40,23 @@ static bool strings_has(const struct strings *strings, const char *text)
     return false;
 }
 
+static bool is_by_identity(const struct input *input)
+{
+    return input->lookup_keys && !input->index_keys;
+}
+
 // What an object offers in an input: by its index function, or its identity.
 static struct strings offers_of(struct engine *engine, const struct input *input,
                                 const struct object *object)
 {
     struct strings out = {.arena = engine->arena};
     struct text namespace_ = object_namespace(object);
+    if (input->labels && !labels_match(input->labels, object_spec(object)))
+        return out;
     if (input->index_keys)
         input->index_keys(object, &out);
+    else if (!input->lookup_keys)
+        strings_add(&out, "%s", EVERY);
     else if (namespace_.len)
         strings_add(&out, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(object_name(object)));
     else
@@ -56,8 +69,10 @@ static struct strings wants_of(struct arena *arena,
                                const struct object *object)
 {
     struct strings out = {.arena = arena};
-    if (object)
+    if (object && wants)
         wants(object, &out);
+    else if (object)
+        strings_add(&out, "%s", EVERY);
     return out;
 }
 
@@ -147,7 +162,7 @@ static struct object_ref_key identity_of(const struct kind *kind, const char *wa
 static void tell_want(struct engine *engine, const struct input *input, const char *text,
                       bool is_wanted)
 {
-    if (!input || input->index_keys)
+    if (!input || !is_by_identity(input))
         return;
     struct object_ref_key key = identity_of(input->kind, text);
     if (key.name.at)
@@ -312,7 +327,7 @@ void input_index_object(struct engine *engine, const struct object *old, const s
         struct controller_state *state = &engine->controllers[c];
         for (size_t i = 0; i < state->controller->input_count; i++) {
             const struct input *input = &state->controller->inputs[i];
-            if (input->kind == kind && input->index_keys)
+            if (input->kind == kind && !is_by_identity(input))
                 join_index_key(engine,
                                &(struct place){&state->joins[i], c, input, input->lookup_keys}, old,
                                new_);
@@ -367,7 +382,7 @@ void input_wake_identity(struct engine *engine, const struct object_ref_key *key
         struct controller_state *state = &engine->controllers[c];
         for (size_t i = 0; i < state->controller->input_count; i++) {
             const struct input *input = &state->controller->inputs[i];
-            if (input->kind == key->kind && !input->index_keys)
+            if (input->kind == key->kind && is_by_identity(input))
                 join_wake(engine, &state->joins[i], c, input->lookup_keys, text.at);
         }
     }
@@ -431,7 +446,7 @@ static bool is_each_wanted(struct engine *engine, const struct controller *contr
 {
     for (size_t i = 0; i < controller->input_count; i++) {
         const struct input *input = &controller->inputs[i];
-        if (input->index_keys)
+        if (!is_by_identity(input))
             continue;
         arena_reset(engine->scratch);
         struct strings wants = wants_of(engine->scratch, input->lookup_keys, subject);
@@ -485,16 +500,16 @@ static void found_add(struct found *found, const struct object *object)
     found->items[found->count++] = object;
 }
 
-static void find_by_identity(struct engine *engine, const struct kind *kind, const char *wanted,
+static void find_by_identity(struct engine *engine, const struct input *input, const char *wanted,
                              struct found *found)
 {
-    struct object_ref_key key = identity_of(kind, wanted);
+    struct object_ref_key key = identity_of(input->kind, wanted);
     if (!key.name.at)
         return;
     const struct object *object =
-        cache_find(engine->options.store->cache, kind, key.namespace_, key.name);
+        cache_find(engine->options.store->cache, input->kind, key.namespace_, key.name);
     const char *why = object ? NULL : store_unreadable(engine->options.store, &key);
-    if (object)
+    if (object && (!input->labels || labels_match(input->labels, object_spec(object))))
         found_add(found, object);
     if (why)
         found->unreadable = arena_copy_text(engine->arena, why);
@@ -508,8 +523,8 @@ static struct input_objects input_one(struct engine *engine, struct join *join,
     struct found found = {.arena = engine->arena};
     found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
     for (size_t i = 0; i < wants.count; i++) {
-        if (!input->index_keys) {
-            find_by_identity(engine, input->kind, wants.items[i], &found);
+        if (is_by_identity(input)) {
+            find_by_identity(engine, input, wants.items[i], &found);
             continue;
         }
         const struct join_value *value = join_find(join, wants.items[i]);

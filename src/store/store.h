@@ -170,13 +170,20 @@ struct store {
 };
 
 // What a store has to know of a kind beside its table.
+enum { STORE_SELECTORS_MAX = 7 };
 struct store_kind {
     const struct kind *kind;
+    // Label selectors (base/labels.h), behind the last NULL: only objects that match one of them
+    // are objects of the store. None: all are.
+    const char *selectors[STORE_SELECTORS_MAX + 1];
     const char *finalizer; // or NULL
     bool is_by_name;       // caches only objects that store_want() names, if the store can choose
     bool is_dispensable;   // counts as synced where it may not be read
     bool is_required;      // a server without the kind is an error; else it may be installed later
 };
+
+// Is that object one of the store, by its labels?
+bool store_selects(const struct store_kind *type, const struct value *tree);
 
 // Begins list and watch of all kinds that it was opened with.
 static inline bool store_start(struct store *store, const struct store_sink *sink,

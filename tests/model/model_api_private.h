@@ -61,6 +61,7 @@ struct model_stream {
     const struct store_kind *row;
     char *namespace_;
     char *name;
+    char *labels; // selector; NULL: none
     bool has_bookmarks;
     bool is_frozen;
     bool is_met; // `fault` is on its way
@@ -193,6 +194,9 @@ struct model_listing {
     size_t capacity;
 };
 // What stood there at that version, by namespace and name. Freed with free(items).
+// By a label selector; NULL: all.
+bool model_is_selected(const char *labels, const struct model_json *json);
+void model_select(struct model_listing *listing, const char *labels);
 void model_list(struct model_server *server, const struct model_target *target, struct text name,
                 uint64_t version, struct model_listing *out);
 

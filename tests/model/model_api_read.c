@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/labels.h"
 #include "model/model_api_private.h"
 
 bool model_version_read(struct text text, uint64_t *out)
@@ -286,43 +287,26 @@ static void write_list(struct buffer *out, const struct model_target *target,
     buffer_printf(out, ",\"resourceVersion\":\"%llu\"}}\n", (unsigned long long)page->version);
 }
 
-// One label and its value; or none.
-struct selector {
-    struct text key;
-    struct text value;
-};
-
-static bool read_selector(struct http_call *call, const struct model_target *target,
-                          struct selector *out)
+static char *copy_labels(struct arena *arena, const struct model_query *query)
 {
-    struct text rest = target->query.labels;
-    *out = (struct selector){0};
-    if (!rest.at)
-        return true;
-    if (text_cut(&rest, '=', &out->key) && rest.at && !memchr(rest.at, ',', rest.len)) {
-        out->value = rest;
-        return true;
-    }
-    refuse_request(call, "the model selects by one label and its value alone");
-    return false;
+    return query->labels.at ? arena_copy(arena, query->labels.at, query->labels.len) : NULL;
 }
 
-static bool is_selected(const struct selector *selector, const struct model_json *json)
+bool model_is_selected(const char *labels, const struct model_json *json)
 {
-    if (!selector->key.at)
+    if (!labels)
         return true;
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct text text = {json->at, json->len};
     const struct value *tree = value_read_json(arena, text, &value_manifest_limits, NULL);
-    const struct value *labels = value_at(tree, "metadata.labels", NULL);
-    return text_equal(value_text(value_find_text(labels, selector->key)), selector->value);
+    return labels_match_object(labels, tree);
 }
 
-static void select_items(struct model_listing *listing, const struct selector *selector)
+void model_select(struct model_listing *listing, const char *labels)
 {
     size_t kept = 0;
     for (size_t i = 0; i < listing->count; i++)
-        if (is_selected(selector, listing->items[i].json))
+        if (model_is_selected(labels, listing->items[i].json))
             listing->items[kept++] = listing->items[i];
     listing->count = kept;
 }
@@ -332,13 +316,11 @@ void model_handle_list(struct http_call *call, const struct model_target *target
 {
     struct text name;
     struct page page;
-    struct selector selector;
     struct model_listing listing = {0};
     const struct model_query *query = &target->query;
     struct model_server *server = call->api->server;
     (void)request;
-    if (!model_selected_name(call, target, &name) || !read_selector(call, target, &selector) ||
-        !read_page(call, query, &page, arena))
+    if (!model_selected_name(call, target, &name) || !read_page(call, query, &page, arena))
         return;
     bool is_exact = query->next.at || text_is(query->match, "Exact");
     if (is_exact && page.version < model_server_history(server, target->row->kind)->expired) {
@@ -348,7 +330,7 @@ void model_handle_list(struct http_call *call, const struct model_target *target
     if (!is_exact)
         page.version = model_server_version(server);
     model_list(server, target, name, page.version, &listing);
-    select_items(&listing, &selector);
+    model_select(&listing, copy_labels(arena, query));
     model_answer_text(call, 200, "");
     call->content_type = "application/json";
     write_list(&call->body, target, &listing, &page);

@@ -42,6 +42,7 @@ void model_stream_free(struct model_stream *stream)
     chunk_free(stream->repeated);
     free(stream->namespace_);
     free(stream->name);
+    free(stream->labels);
     free(stream);
 }
 
@@ -261,6 +262,18 @@ static void flow(void *context)
         arm(call);
 }
 
+// Whoever selects by labels sees an object that begins to match come, and one that ceases to go.
+static bool selected_type(const struct model_stream *stream, const struct model_event *event,
+                          enum store_event_type *type)
+{
+    if (!stream->labels)
+        return true;
+    bool was_there = event->old && model_is_selected(stream->labels, event->old);
+    bool is_there = event->type != STORE_DELETED && model_is_selected(stream->labels, event->json);
+    *type = !is_there ? STORE_DELETED : was_there ? STORE_MODIFIED : STORE_ADDED;
+    return was_there || is_there;
+}
+
 void model_stream_changed(struct http_call *call, const struct model_event *event)
 {
     static const char *const types[] = {
@@ -274,7 +287,10 @@ void model_stream_changed(struct http_call *call, const struct model_event *even
         return;
     bool is_first = !stream->first;
     int64_t due_ms = loop_mono_ms(api->loop) + model_server_watch_ms(api->server);
-    chunk_add(stream, due_ms, types[event->type], event->json)->version = event->version;
+    enum store_event_type type = event->type;
+    if (!selected_type(stream, event, &type))
+        return;
+    chunk_add(stream, due_ms, types[type], event->json)->version = event->version;
     if (is_first)
         arm(call);
 }
@@ -288,6 +304,7 @@ static void add_all(struct http_call *call, const struct model_target *target, s
     struct model_listing listing = {0};
     struct model_server *server = call->api->server;
     model_list(server, target, name, call->stream->version, &listing);
+    model_select(&listing, call->stream->labels);
     for (size_t i = 0; i < listing.count; i++) {
         struct model_json *json =
             model_json_ref((struct model_json *)(uintptr_t)listing.items[i].json);
@@ -354,6 +371,7 @@ static struct model_stream *stream_new(struct http_call *call, const struct mode
     *stream = (struct model_stream){.row = target->row,
                                     .namespace_ = copy_of(target->key.namespace_),
                                     .name = copy_of(name),
+                                    .labels = query->labels.at ? copy_of(query->labels) : NULL,
                                     .has_bookmarks = query->has_bookmarks,
                                     .version = model_server_version(call->api->server),
                                     .bookmark_ms = now_ms + BOOKMARK_MS,
@@ -400,11 +418,6 @@ void model_handle_watch(struct http_call *call, const struct model_target *targe
     (void)arena;
     if (!accept(call, query) || !model_selected_name(call, target, &name))
         return;
-    if (query->labels.at) {
-        model_refuse(call, &(struct model_status){.code = 400, .reason = "BadRequest"},
-                     "the model has no label selectors for watches");
-        return;
-    }
     if (query->version.at && !model_version_read(query->version, &version)) {
         model_refuse(call, &(struct model_status){.code = 400, .reason = "BadRequest"},
                      "invalid resource version");

@@ -51,7 +51,7 @@ static struct store *open_cluster(const struct world *world, const struct store_
     autofree struct store_kind *rows = mem_new_array(struct store_kind, options->kind_count + 1);
     for (size_t i = 0; i < options->kind_count; i++) {
         rows[i] = kinds[i];
-        rows[i].is_by_name = kinds[i].kind->is_secret;
+        rows[i].is_by_name |= kinds[i].kind->is_secret;
         rows[i].is_required = !kinds[i].is_dispensable;
     }
     options->access = access_new();

@@ -121,10 +121,12 @@ static void add_kinds(struct stage *stage)
 {
     stage->kinds = mem_new_array(struct store_kind, kind_count);
     stage->kind_count = kind_count;
-    for (size_t i = 0; i < kind_count; i++)
+    for (size_t i = 0; i < kind_count; i++) {
         stage->kinds[i] = (struct store_kind){.kind = kinds[i],
                                               .finalizer = finalizer_of(stage, kinds[i]),
                                               .is_dispensable = is_dispensable(stage, kinds[i])};
+        controllers_describe(stage->controllers, stage->controller_count, &stage->kinds[i]);
+    }
 }
 
 static char *temporary_folder(void)

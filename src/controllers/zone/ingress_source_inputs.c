@@ -50,9 +50,15 @@ static void want_apexes(const struct object *ingress, struct strings *out)
 }
 
 const struct input ingress_source_inputs[INGRESS_SOURCE_INPUTS] = {
-    [INGRESS_SOURCE_OWNED] = {&record_kind, offer_ingress, want_own, true},
-    [INGRESS_SOURCE_NAMED] = {&record_kind, NULL, want_names, false},
-    [INGRESS_SOURCE_ZONES] = {&zone_kind, offer_fqdn, want_apexes, true},
+    [INGRESS_SOURCE_OWNED] = {.kind = &record_kind,
+                              .index_keys = offer_ingress,
+                              .lookup_keys = want_own,
+                              .reads_ours = true},
+    [INGRESS_SOURCE_NAMED] = {.kind = &record_kind, .lookup_keys = want_names},
+    [INGRESS_SOURCE_ZONES] = {.kind = &zone_kind,
+                              .index_keys = offer_fqdn,
+                              .lookup_keys = want_apexes,
+                              .reads_ours = true},
 };
 
 bool ingress_source_zone_is(struct arena *arena, const struct object *zone, const char *fqdn)

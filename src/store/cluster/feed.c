@@ -75,6 +75,10 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
     struct cache *cache = cluster->store.cache;
     if (!identify(tree, &identity))
         return;
+    if (!store_selects(type, tree)) {
+        file_deleted(cluster, type, tree);
+        return;
+    }
     const struct object *cached = cache_find(cache, type->kind, identity.namespace_, identity.name);
     if (how->is_reply && (!cached || !is_same_object(cached, &identity)))
         return;
@@ -251,6 +255,7 @@ void feed_open(struct cluster *cluster, struct feed *feed, const struct store_ki
         .api = cluster->api,
         .kind = type->kind,
         .namespace_ = feed->namespace_,
+        .labels = type->selectors[1] ? NULL : type->selectors[0],
         .is_required = type->is_required,
         .is_dispensable = type->is_dispensable,
         .is_once = cluster->options.is_reading,

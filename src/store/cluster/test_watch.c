@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1467,17 +1468,33 @@ static void open_secret(struct bench *bench)
                &(struct watch_options){.kind = &secret_kind, .namespace_ = "shop", .name = "key"});
 }
 
-static void one_object_is_streamed_by_its_name(void **state)
+static void expect_stream_of(struct bench *bench, const char *path)
+{
+    char begin[200];
+    char next[200];
+    snprintf(
+        begin, sizeof begin,
+        "%swatch=1&sendInitialEvents=true"
+        "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=" SHORTEST,
+        path);
+    snprintf(next, sizeof next, "%swatch=1&allowWatchBookmarks=true&resourceVersion=20" SHORTEST,
+             path);
+    expect_call(bench, begin);
+    say(bench, END_MARK("20"));
+    expect_heard(bench, "begin end . ");
+    end_body(bench);
+    expect_call(bench, next);
+}
+
+static void one_object_is_streamed_by_its_name_and_some_by_their_labels(void **state)
 {
     (void)state;
-    BENCH bench = {0};
-    open_secret(&bench);
-    expect_call(&bench, "/" ONE "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-                        "&allowWatchBookmarks=true&resourceVersion=" SHORTEST);
-    say(&bench, END_MARK("20"));
-    expect_heard(&bench, "begin end . ");
-    end_body(&bench);
-    expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=20" SHORTEST);
+    BENCH one = {0};
+    open_secret(&one);
+    expect_stream_of(&one, "/" ONE);
+    BENCH some = {0};
+    open_watch(&some, &(struct watch_options){.kind = &zone_kind, .labels = "team=web,critical"});
+    expect_stream_of(&some, "/kubi.zone/zones?labelSelector=team=web,critical&");
 }
 
 static void one_object_is_got_and_watched_from_its_version(void **state)
@@ -1637,7 +1654,7 @@ int main(void)
         cmocka_unit_test(a_watch_that_stays_down_is_not_ready_after_2_min),
         cmocka_unit_test(failures_in_a_row_are_logged_at_powers_of_two),
         cmocka_unit_test(a_watch_that_comes_back_soon_is_told_in_two_calm_lines),
-        cmocka_unit_test(one_object_is_streamed_by_its_name),
+        cmocka_unit_test(one_object_is_streamed_by_its_name_and_some_by_their_labels),
         cmocka_unit_test(one_object_is_got_and_watched_from_its_version),
         cmocka_unit_test(one_object_whose_version_is_too_old_is_watched_from_the_cache),
         cmocka_unit_test(one_object_that_is_not_there_is_a_complete_pass),

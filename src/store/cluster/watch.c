@@ -512,6 +512,11 @@ void watch_add_path(const struct watch *watch, struct buffer *out)
     api_version_path(out, options->kind, watch->version, text_of(options->namespace_), TEXT(""),
                      NULL);
     buffer_add_char(out, '?');
+    if (options->labels) {
+        buffer_add_text(out, "labelSelector=");
+        api_query_escape(out, text_of(options->labels));
+        buffer_add_char(out, '&');
+    }
     if (!options->name)
         return;
     buffer_add_text(out, "fieldSelector=metadata.name%3D");

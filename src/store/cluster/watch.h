@@ -45,6 +45,7 @@ struct watch_options {
     const struct kind *kind;
     const char *namespace_;      // NULL: all, or the kind has none
     const char *name;            // NULL: all; else only that one (needs no right to list)
+    const char *labels;          // only objects that this label selector matches; NULL: all
     bool is_required;            // a missing CRD is a fault; else it is waited for in silence
     bool is_dispensable;         // that it may not be read is told once, and no fault either
     bool is_once;                // one list, and no watch; what is refused is believed at once

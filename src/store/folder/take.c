@@ -405,6 +405,9 @@ void take_document(void *context, struct arena *arena, struct document *document
         trouble_unknown_kind(folder, document, path_of(folder, folder->pass.file));
         return;
     }
+    if (document->kind && document->tree &&
+        !store_selects(folder_type(folder, document->kind), document->tree))
+        return;
     if (!document->has_identity) {
         folder->pass.keeps = true;
         take_broken(folder, arena, document, document->fault);
