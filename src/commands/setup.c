@@ -23,7 +23,7 @@ const struct option setup_options[SETUP_OPTION_COUNT] = {
      .type = OPTION_TEXT,
      .placeholder = "ID",
      .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
-            ".signpost/state or the Lease; one that is given replaces it."},
+            ".signpost/state.db or the Lease; one that is given replaces it."},
     {.name = "config",
      .type = OPTION_TEXT,
      .placeholder = "FILE",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/must.h"
@@ -178,6 +179,11 @@ bool database_do(struct database *database, struct error *err, const char *sql, 
                  ...)
 {
     va_list values;
+    if (database->is_open && database->fault.fault != FAULT_NONE) {
+        if (err)
+            *err = database->fault;
+        return false;
+    }
     va_start(values, types);
     struct rows rows = ask(database, sql, types, values);
     va_end(values);
@@ -194,13 +200,13 @@ static bool execute(struct database *database, const char *sql, struct error *er
     return result == SQLITE_OK || refuse_result(database, result, err);
 }
 
-bool database_begin(struct database *database, struct error *err)
+void database_begin(struct database *database)
 {
     if (database->is_open)
-        return true;
+        return;
+    database->is_open = true;
     error_clear(&database->fault);
-    database->is_open = execute(database, "BEGIN IMMEDIATE", err);
-    return database->is_open;
+    execute(database, "BEGIN IMMEDIATE", &database->fault);
 }
 
 bool database_commit(struct database *database, struct error *err)
@@ -236,13 +242,30 @@ static bool make_file(struct disk *disk, const char *path, struct error *err)
     return file != NULL;
 }
 
+// Who only reads makes no file: where no log lies beside it, nobody writes it.
+static void write_reader_path(struct buffer *out, const char *path)
+{
+    AUTO_BUFFER log = {0};
+    buffer_printf(&log, "%s-wal", path);
+    buffer_add_text(out, "file:");
+    for (const char *at = path; *at; at++)
+        buffer_printf(out, strchr("%?#", *at) ? "%%%02x" : "%c", *at);
+    if (!disk_stat(log.at, &(struct disk_stat){0}, NULL))
+        buffer_add_text(out, "?immutable=1");
+}
+
 static bool connect(struct database *database, struct disk *disk,
                     const struct database_options *options, struct error *err)
 {
+    AUTO_BUFFER reader = {0};
     int flags =
         SQLITE_OPEN_NOMUTEX |
         (options->is_reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     const char *path = options->path ? options->path : ":memory:";
+    if (options->is_reading) {
+        write_reader_path(&reader, path);
+        path = reader.at;
+    }
     int result = database->sqlite.open_v2(path, &database->connection, flags,
                                           options->path ? disk->vfs : NULL);
     if (result != SQLITE_OK)
@@ -254,7 +277,7 @@ static bool connect(struct database *database, struct disk *disk,
 static bool prepare_connection(struct database *database, const struct database_options *options,
                                struct error *err)
 {
-    return execute(database, "PRAGMA cache_size = -256; PRAGMA temp_store = MEMORY", err) &&
+    return execute(database, "PRAGMA cache_size = -256; PRAGMA busy_timeout = 1000", err) &&
            (options->is_reading || !options->is_exclusive ||
             execute(database, "PRAGMA locking_mode = EXCLUSIVE", err)) &&
            (options->is_reading || execute(database, "PRAGMA journal_mode = WAL", err)) &&
@@ -278,10 +301,10 @@ static bool make_tables(struct database *database, const struct database_options
     AUTO_BUFFER sql = {0};
     buffer_printf(&sql, "%s; PRAGMA user_version = %lld", options->schema,
                   (long long)options->version);
-    if (database_begin(database, err) && execute(database, sql.at, err))
-        return database_commit(database, err);
-    database_roll_back(database);
-    return false;
+    database_begin(database);
+    if (database->fault.fault == FAULT_NONE)
+        execute(database, sql.at, &database->fault);
+    return database_commit(database, err);
 }
 
 static bool check_schema(struct database *database, const struct database_options *options,
@@ -290,6 +313,8 @@ static bool check_schema(struct database *database, const struct database_option
     int64_t version = 0;
     if (!read_version(database, &version, err))
         return false;
+    if (options->is_reading && !version)
+        return error_set_errno(err, ENOENT, "cannot read %s", database->path);
     if (version > options->version)
         return error_set(err, FAULT_SPEC, "SystemError",
                          "%s was written by a later version of signpost", database->path);

@@ -26,7 +26,7 @@ struct database_options {
     int64_t version;    // of the schema, from 1 on
     bool is_exclusive;  // no other process opens it meanwhile
     bool is_unsynced;   // a commit survives the process, but not the machine
-    bool is_reading;    // it exists, and nothing is written
+    bool is_reading;    // nothing is written; without tables it counts as absent (ENOENT)
 };
 
 // Fails with FAULT_WAIT where another process has it, and where it is damaged or its schema is of a
@@ -36,10 +36,10 @@ struct database *database_open(struct disk *disk, const struct database_options 
 void database_free(struct database *database); // what was not committed is lost
 DEFINE_CLEANUP(database, database_free)
 
-// Begins a transaction, unless one is open.
-bool database_begin(struct database *database, struct error *err);
-// Fails where a statement of the transaction failed, too; nothing of it stands then. Without an
-// open transaction nothing happens.
+// Begins a transaction, unless one is open. Once something in it failed, its beginning too, what
+// else it was to change is left out, and database_commit tells.
+void database_begin(struct database *database);
+// On failure nothing of the transaction stands. Without an open one nothing happens.
 bool database_commit(struct database *database, struct error *err);
 void database_roll_back(struct database *database); // no open transaction is fine
 bool database_do(struct database *database, struct error *err, const char *sql, const char *types,

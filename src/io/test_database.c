@@ -127,13 +127,13 @@ static void transaction_that_is_rolled_back_leaves_nothing(void **state)
     struct bench *bench = *state;
     start(bench);
     put(bench, "a", 1);
-    assert_true(database_begin(bench->database, NULL));
-    assert_true(database_begin(bench->database, NULL));
+    database_begin(bench->database);
+    database_begin(bench->database);
     put(bench, "b", 2);
     database_roll_back(bench->database);
     database_roll_back(bench->database);
     assert_int_equal(sum(bench->database), 1);
-    assert_true(database_begin(bench->database, NULL));
+    database_begin(bench->database);
     put(bench, "b", 2);
     assert_true(database_commit(bench->database, NULL));
     assert_true(database_commit(bench->database, NULL));
@@ -146,11 +146,11 @@ static void transaction_with_a_failed_statement_leaves_nothing(void **state)
     struct bench *bench = *state;
     start(bench);
     put(bench, "a", 1);
-    assert_true(database_begin(bench->database, NULL));
+    database_begin(bench->database);
     put(bench, "b", 2);
     assert_false(
         database_do(bench->database, NULL, "INSERT INTO things (name) VALUES (?)", "t", TEXT("a")));
-    put(bench, "c", 4);
+    assert_false(database_do(bench->database, NULL, PUT, "tib", TEXT("c"), (int64_t)4, TEXT("")));
     assert_false(database_commit(bench->database, &bench->err));
     assert_non_null(strstr(bench->err.text, "UNIQUE constraint failed"));
     assert_int_equal(sum(bench->database), 1);
@@ -163,7 +163,7 @@ static void transaction_that_was_not_committed_is_lost_with_the_process(void **s
 {
     struct bench *bench = *state;
     start(bench);
-    assert_true(database_begin(bench->database, NULL));
+    database_begin(bench->database);
     put(bench, "a", 1);
     start(bench);
     assert_int_equal(sum(bench->database), 0);
@@ -211,6 +211,14 @@ static void reader_makes_no_file(void **state)
     assert_null(open_as(bench, (struct database_options){.is_reading = true}));
     assert_int_equal(bench->err.status, ENOENT);
     assert_false(disk_stat(bench->path, &found, NULL));
+}
+
+static void database_without_tables_is_absent_for_a_reader(void **state)
+{
+    struct bench *bench = *state;
+    assert_true(disk_replace(disk_system(), bench->path, TEXT(""), 0600, false, NULL));
+    assert_null(open_as(bench, (struct database_options){.is_reading = true}));
+    assert_int_equal(bench->err.status, ENOENT);
 }
 
 static void database_of_a_later_version_is_refused(void **state)
@@ -268,6 +276,7 @@ int main(void)
         TEST(exclusive_database_is_refused_to_a_second_one),
         TEST(reader_sees_what_was_committed_while_it_is_written),
         TEST(reader_makes_no_file),
+        TEST(database_without_tables_is_absent_for_a_reader),
         TEST(database_of_a_later_version_is_refused),
         TEST(file_that_is_no_database_is_refused_and_left),
         TEST(link_in_place_of_the_file_is_refused),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/database.h"
 #include "model/faulty_disk.h"
 #include "model/virtual_loop.h"
 #include "store/test_kind.h"
@@ -62,6 +63,7 @@ void rig_free(struct rig *rig)
     buffer_done(&rig->told);
     buffer_done(&rig->logged);
     buffer_done(&rig->why);
+    buffer_done(&rig->rows);
     buffer_done(&rig->json);
     free(rig);
 }
@@ -243,6 +245,38 @@ void rig_take_away(struct rig *rig, const char *path)
 }
 
 // ---- looking ------------------------------------------------------------------------------------
+
+static struct database *open_state(struct rig *rig)
+{
+    AUTO_BUFFER path = {0};
+    struct error err = {0};
+    buffer_printf(&path, "%s/.signpost/state.db", rig->state_dir[0] ? rig->state_dir : rig->dir);
+    const struct database_options options = {.path = path.at, .schema = "", .version = 1};
+    struct database *database = database_open(disk_system(), &options, &err);
+    if (!database)
+        fail_msg("%s", err.text);
+    return database;
+}
+
+const char *rig_rows(struct rig *rig, const char *sql)
+{
+    CLEANUP(database) struct database *database = open_state(rig);
+    struct rows rows = database_ask(database, sql, "");
+    buffer_clear(&rig->rows);
+    while (rows_next(&rows)) {
+        struct text text = rows_text(&rows, 0);
+        buffer_add(&rig->rows, text.at ? text.at : "", text.len);
+        buffer_add_char(&rig->rows, '\n');
+    }
+    assert_true(rows_end(&rows, NULL));
+    return rig->rows.at ? rig->rows.at : "";
+}
+
+void rig_tamper(struct rig *rig, const char *sql)
+{
+    CLEANUP(database) struct database *database = open_state(rig);
+    assert_true(database_do(database, NULL, sql, ""));
+}
 
 const char *rig_told(struct rig *rig)
 {

@@ -33,6 +33,7 @@ struct rig {
     struct buffer told;   // events and more since rig_told, a line each; "." ends a batch
     struct buffer logged; // log lines
     struct buffer why;    // not synced
+    struct buffer rows;   // of rig_rows
     bool is_synced;
     bool was_synced; // once since it was opened
     bool is_leading;
@@ -81,6 +82,11 @@ bool rig_has(struct rig *rig, const char *path);         // folders, too
 // Writes a new text and waits until it has settled.
 void rig_change(struct rig *rig, const char *path, const char *text);
 void rig_take_away(struct rig *rig, const char *path);
+
+// The first column of all rows that a query finds in the state, a line each; until the next call.
+const char *rig_rows(struct rig *rig, const char *sql);
+// Changes the state as somebody else might.
+void rig_tamper(struct rig *rig, const char *sql);
 
 // What was told since the last call.
 const char *rig_told(struct rig *rig);

@@ -547,16 +547,18 @@ static void claim_waits_while_the_disk_is_full(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     rig_run(rig, 100);
-    faulty_disk_fault(rig->disk, 0, DISK_FAILS);
+    faulty_disk_fill(rig->disk, true);
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_int_equal(rig->error.fault, FAULT_AGAIN);
-    assert_string_equal(rig->error.text, "cannot write: No space left on device");
+    assert_non_null(strstr(rig->error.text, "state.db: No space left on device"));
     assert_string_equal(rig_check(rig, "store"), rig->error.text);
     assert_false(rig_thing(rig, "www")->has_finalizer);
     assert_true(rig_has_logged(rig, "the store cannot write"));
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
-    assert_string_equal(rig->error.text, "cannot write: No space left on device");
     rig_told(rig);
+    rig_run(rig, 3000);
+    assert_string_equal(rig_told(rig), "");
+    faulty_disk_fill(rig->disk, false);
     rig_run(rig, 1100);
     assert_string_equal(rig_told(rig), "WRITABLE\n");
     assert_string_equal(rig_check(rig, "store"), "ok");
@@ -751,7 +753,7 @@ static void leader_goes_on_when_its_state_folder_is_back(void **state)
     assert_string_equal(rig_check(rig, "store"), "ok");
     assert_non_null(rig_thing(rig, "api"));
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[3]"));
-    assert_non_null(strstr(rig_read(rig, ".signpost/journal"), "[3]"));
+    assert_non_null(strstr(rig_rows(rig, "SELECT body FROM objects"), "[3]"));
 }
 
 static void another_state_folder_in_its_place_stays_untouched(void **state)
@@ -759,13 +761,12 @@ static void another_state_folder_in_its_place_stays_untouched(void **state)
     struct rig *rig = *state;
     open_with_a_claim(rig);
     rename_in(rig, ".signpost", "aside");
-    rig_write(rig, ".signpost/journal", "theirs");
+    rig_write(rig, ".signpost/state.db", "theirs");
     rig_write(rig, ".signpost/lock", "");
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
     rig_take_away(rig, "web.yaml");
     rig_run(rig, 120000);
-    assert_string_equal(rig_read(rig, ".signpost/journal"), "theirs");
-    assert_false(rig_has(rig, ".signpost/state"));
+    assert_string_equal(rig_read(rig, ".signpost/state.db"), "theirs");
     assert_non_null(rig_thing(rig, "www"));
 }
 
@@ -806,16 +807,19 @@ static void replaced_folder_is_locked_as_well(void **state)
     rig_free(other);
 }
 
-static void journal_that_goes_is_made_anew(void **state)
+static void database_that_goes_stops_the_leader_until_it_is_back(void **state)
 {
     struct rig *rig = *state;
     open_with_a_claim(rig);
-    rig_remove(rig, ".signpost/journal");
+    rename_in(rig, ".signpost/state.db", "aside");
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
-    assert_non_null(strstr(rig->error.text, "journal: it was removed or replaced"));
+    assert_non_null(strstr(rig->error.text, "was removed or replaced while in use: put it back"));
+    assert_false(rig->is_leading);
+    rename_in(rig, "aside", ".signpost/state.db");
     rig_run(rig, 2000);
+    assert_true(rig->is_leading);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[3]"));
-    assert_non_null(strstr(rig_read(rig, ".signpost/journal"), "[3]"));
+    assert_non_null(strstr(rig_rows(rig, "SELECT body FROM objects"), "[3]"));
     assert_string_equal(rig_check(rig, "store"), "ok");
 }
 
@@ -895,7 +899,7 @@ int main(void)
         CASE(another_state_folder_in_its_place_stays_untouched),
         CASE(second_process_does_not_lead_beside_one_whose_state_folder_went),
         CASE(replaced_folder_is_locked_as_well),
-        CASE(journal_that_goes_is_made_anew),
+        CASE(database_that_goes_stops_the_leader_until_it_is_back),
         CASE(reading_needs_no_lock_and_writes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

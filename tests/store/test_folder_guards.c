@@ -171,50 +171,51 @@ static void immutable_field_keeps_the_last_good_object(void **state)
 
 // ---- the journal --------------------------------------------------------------------------------
 
-static size_t count_lines(const char *text)
-{
-    size_t lines = 0;
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
-static void claim_is_in_the_journal_when_it_is_answered(void **state)
+static void claim_is_on_the_disk_when_it_is_answered(void **state)
 {
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
-    const char *journal = rig_read(rig, ".signpost/journal");
-    assert_int_equal(count_lines(journal), 1);
-    assert_non_null(strstr(journal, "\"test.example.org/claims\":\"[1]\""));
-    assert_non_null(strstr(journal, "\"finalizers\":[\"test.example.org/finalizer\"]"));
+    const char *rows = rig_rows(rig, "SELECT body FROM objects");
+    assert_non_null(strstr(rows, "test.example.org/claims: \"[1]\""));
+    assert_non_null(strstr(rows, "- test.example.org/finalizer"));
+    assert_string_equal(rig_rows(rig, "SELECT count(*) || path FROM objects"), "1web.yaml\n");
     rig_restart(rig);
     struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&ours), "[1]"));
     assert_true(rig_thing(rig, "www")->has_finalizer);
 }
 
-static void claims_of_one_turn_share_one_append_and_one_sync(void **state)
+// Changes of the disk that claims of one turn take.
+static unsigned claim_together(struct rig *rig, const char *const *names, size_t count,
+                               const char *value)
 {
-    struct rig *rig = *state;
-    const struct store_mark claims = {.key = RIG_CLAIMS, .value = "[1]"};
-    rig_write(rig, "web.yaml",
-              THING("a", "value: a") THING("b", "value: a") THING("c", "value: a"));
-    rig_open(rig);
-    assert_true(rig_claim(rig, rig_thing(rig, "a"), "[0]"));
-    rig_run(rig, 100);
+    const struct store_mark claims = {.key = RIG_CLAIMS, .value = value};
+    rig_run(rig, 1000);
     unsigned calls = faulty_disk_calls(rig->disk);
-    const char *const names[] = {"a", "b", "c"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
+    for (size_t i = 0; i < count; i++)
         store_apply(rig->store, &(struct store_apply){rig_thing(rig, names[i]), true, &claims, 1},
                     rig_answered, rig);
     rig->is_answered = false;
     while (!rig->is_answered)
         rig_run(rig, 0);
-    // Append, sync, and the status file.
-    assert_true(faulty_disk_calls(rig->disk) - calls <= 3);
-    assert_int_equal(count_lines(rig_read(rig, ".signpost/journal")), 4);
+    return faulty_disk_calls(rig->disk) - calls;
+}
+
+static void claims_of_one_turn_share_one_commit(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml",
+              THING("a", "value: a") THING("b", "value: a") THING("c", "value: a"));
+    rig_open(rig);
+    claim_together(rig, names, 3, "[0]");
+    unsigned alone = claim_together(rig, names, 1, "[1]");
+    unsigned together = claim_together(rig, names, 3, "[2]");
+    assert_int_equal(together, alone);
+    assert_string_equal(rig_rows(rig, "SELECT count(*) FROM objects WHERE body LIKE '%[2]%'"),
+                        "3\n");
 }
 
 static void two_claims_of_one_object_in_one_turn_both_count(void **state)
@@ -234,41 +235,7 @@ static void two_claims_of_one_object_in_one_turn_both_count(void **state)
                            "\"annotations\":{\"one\":\"1\",\"two\":\"2\"}"));
 }
 
-static void torn_last_line_is_dropped_and_does_not_swallow_the_next(void **state)
-{
-    struct rig *rig = *state;
-    rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: a"));
-    rig_open(rig);
-    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
-    rig_drop(rig);
-    AUTO_BUFFER torn = {0};
-    buffer_printf(&torn, "%s{\"apiVersion\":\"test.exam", rig_read(rig, ".signpost/journal"));
-    rig_write(rig, ".signpost/journal", torn.at);
-    rig_restart(rig);
-    assert_true(rig_thing(rig, "www")->has_finalizer);
-    assert_false(rig_has_logged(rig, "cannot be read and are skipped"));
-    assert_true(rig_claim(rig, rig_thing(rig, "api"), "[2]"));
-    rig_restart(rig);
-    assert_true(rig_thing(rig, "www")->has_finalizer);
-    assert_true(rig_thing(rig, "api")->has_finalizer);
-}
-
-static void unreadable_line_in_the_middle_is_told_and_skipped(void **state)
-{
-    struct rig *rig = *state;
-    rig_write(rig, "web.yaml", THING("www", "value: a"));
-    rig_open(rig);
-    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
-    rig_drop(rig);
-    AUTO_BUFFER broken = {0};
-    buffer_printf(&broken, "garbage\n%s", rig_read(rig, ".signpost/journal"));
-    rig_write(rig, ".signpost/journal", broken.at);
-    rig_restart(rig);
-    assert_true(rig_thing(rig, "www")->has_finalizer);
-    assert_true(rig_has_logged(rig, "lines of the journal cannot be read"));
-}
-
-static void lost_status_files_are_made_again_from_the_journal(void **state)
+static void lost_status_files_are_made_again_from_the_state(void **state)
 {
     struct rig *rig = *state;
     uint8_t uid[16];
@@ -332,7 +299,7 @@ static void folder_removed_while_down_keeps_its_claims_however_long_the_start_ta
     assert_true(text_is(unpack_text(&ours), "[1]"));
 }
 
-static void long_journal_becomes_a_checkpoint(void **state)
+static void state_does_not_grow_with_changes(void **state)
 {
     struct rig *rig = *state;
     autofree char *claims = mem_new(1, 600 * 1024);
@@ -349,9 +316,8 @@ static void long_journal_becomes_a_checkpoint(void **state)
         assert_true(rig_claim(rig, rig_thing(rig, "www"), claims));
     }
     rig_run(rig, 1000);
-    assert_true(strlen(rig_read(rig, ".signpost/journal")) < 2 * 1024 * 1024);
-    assert_true(rig_has(rig, ".signpost/base/web.yaml.status"));
     rig_drop(rig);
+    assert_true(strlen(rig_rows(rig, "SELECT body FROM objects")) < 1024 * 1024);
     rig_remove(rig, "web.yaml.status");
     rig_restart(rig);
     assert_true(rig_thing(rig, "api")->has_finalizer);
@@ -432,30 +398,18 @@ static void documents_of_kinds_that_are_not_served_stay_in_the_status_file(void 
 
 // ---- secrets ------------------------------------------------------------------------------------
 
-static const char *secret_path(struct rig *rig, const struct object *object, struct buffer *out)
-{
-    char uid[37];
-    (void)rig;
-    object_write_uid(object, uid);
-    buffer_clear(out);
-    buffer_printf(out, ".signpost/secrets/%s", uid);
-    return out->at;
-}
-
 static bool appears_anywhere(struct rig *rig, const char *word)
 {
-    static const char *const files[] = {"t.yaml.status", ".signpost/journal",
-                                        ".signpost/events.jsonl", ".signpost/state"};
+    static const char *const files[] = {"t.yaml.status", ".signpost/events.jsonl"};
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (strstr(rig_read(rig, files[i]), word))
             return true;
-    return rig_has_logged(rig, word);
+    return strstr(rig_rows(rig, "SELECT body FROM objects"), word) || rig_has_logged(rig, word);
 }
 
 static void secrets_lie_aside(void **state)
 {
     struct rig *rig = *state;
-    AUTO_BUFFER path = {0};
     AUTO_BUFFER full = {0};
     struct stat found;
     rig_write(rig, "t.yaml", TOKEN("t", "aHVzaGh1c2g=") PLACE("home", "secret: whisper"));
@@ -463,10 +417,14 @@ static void secrets_lie_aside(void **state)
     const struct object *place = rig_find(rig, RIG_PLACE, "", "home");
     assert_true(rig_claim(rig, place, "[1]"));
     rig_run(rig, 100);
-    assert_non_null(strstr(rig_read(rig, secret_path(rig, rig->object, &path)), "whisper"));
-    buffer_printf(&full, "%s/%s", rig->dir, path.at);
-    assert_int_equal(stat(full.at, &found), 0);
-    assert_int_equal(found.st_mode & 0777, 0600);
+    assert_non_null(strstr(rig_rows(rig, "SELECT document FROM secrets"), "whisper"));
+    static const char *const files[] = {"state.db", "state.db-wal", "state.db-shm"};
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        buffer_clear(&full);
+        buffer_printf(&full, "%s/.signpost/%s", rig->dir, files[i]);
+        assert_int_equal(stat(full.at, &found), 0);
+        assert_int_equal(found.st_mode & 0777, 0600);
+    }
     rig_change(rig, "t.yaml", "");
     rig_remove(rig, "t.yaml");
     rig_run(rig, 300);
@@ -480,7 +438,7 @@ static void secrets_lie_aside(void **state)
     assert_true(text_is(unpack_text(&spec), "whisper"));
     assert_true(rig_release(rig, place));
     rig_run(rig, 100);
-    assert_false(rig_has(rig, path.at));
+    assert_string_equal(rig_rows(rig, "SELECT count(*) FROM secrets"), "0\n");
 }
 
 static void secret_in_an_open_file_gets_one_warning(void **state)
@@ -519,15 +477,13 @@ int main(void)
         CASE(status_and_claims_give_no_event),
         CASE(annotation_is_removed_by_null),
         CASE(immutable_field_keeps_the_last_good_object),
-        CASE(claim_is_in_the_journal_when_it_is_answered),
-        CASE(claims_of_one_turn_share_one_append_and_one_sync),
+        CASE(claim_is_on_the_disk_when_it_is_answered),
+        CASE(claims_of_one_turn_share_one_commit),
         CASE(two_claims_of_one_object_in_one_turn_both_count),
-        CASE(torn_last_line_is_dropped_and_does_not_swallow_the_next),
-        CASE(unreadable_line_in_the_middle_is_told_and_skipped),
-        CASE(lost_status_files_are_made_again_from_the_journal),
+        CASE(lost_status_files_are_made_again_from_the_state),
         CASE(folder_removed_with_its_status_files_keeps_its_claims),
         CASE(folder_removed_while_down_keeps_its_claims_however_long_the_start_takes),
-        CASE(long_journal_becomes_a_checkpoint),
+        CASE(state_does_not_grow_with_changes),
         CASE(status_file_is_written_at_once_and_then_every_50_ms),
         CASE(flush_writes_what_waits),
         CASE(large_status_file_is_written_seldom_whatever_else_is_written),

@@ -107,44 +107,36 @@ static void outside_check(struct outside *outside)
 }
 
 #define UID "8a9f1e4c-0b1d-4e2f-9a3b-5c6d7e8f9a0b"
-#define KEPT_LINE(name, version, file)                                                             \
-    "{\"key\":\"Thing.test.example.org shop/" name "\",\"version\":" version ",\"file\":\"" file   \
-    "\",\"apiVersion\":\"test.example.org/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"" name  \
-    "\",\"namespace\":\"shop\",\"uid\":\"" UID "\",\"resourceVersion\":\"" version                 \
-    "\",\"generation\":1,\"creationTimestamp\":\"2023-11-14T22:13:20Z\",\"finalizers\":["          \
-    "\"" RIG_FINALIZER "\"]},\"lastGoodSpec\":{\"spec\":{\"value\":\"a\"}}}\n"
-#define GONE_LINE(name, version, file)                                                             \
-    "{\"key\":\"Thing.test.example.org shop/" name "\",\"version\":" version ",\"file\":\"" file   \
-    "\",\"gone\":true,\"uid\":\"" UID "\"}\n"
-
 static const char *base_name(const char *path)
 {
     return strrchr(path, '/') + 1;
 }
 
-static void journal_leads_to_no_file_outside_of_the_folder(void **state)
+static void rows_lead_to_no_file_outside_of_the_folder(void **state)
 {
     static const char *const ways[] = {"../", "sub/../../", "./../", "/../../../../../../"};
     struct rig *rig = *state;
     struct outside outside;
     outside_make(&outside);
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        AUTO_BUFFER path = {0};
-        AUTO_BUFFER journal = {0};
-        buffer_printf(&path, "%s%s/x.yaml", ways[i],
-                      i < 3 ? base_name(outside.folder) : outside.folder + 1);
-        buffer_printf(&journal, KEPT_LINE("x", "7", "%s") GONE_LINE("y", "8", "%s"), path.at,
-                      path.at);
-        rig_write(rig, "web.yaml", THING("www", "value: a"));
-        rig_write(rig, ".signpost/journal", journal.at);
+        AUTO_BUFFER sql = {0};
+        buffer_printf(&sql,
+                      "INSERT OR REPLACE INTO objects VALUES ('Thing.test.example.org shop/x', 7, "
+                      "'%s%s/x.yaml', 'metadata: {uid: " UID ", resourceVersion: \"7\"}'), "
+                      "('Thing.test.example.org shop/www', 9223372036854775807, 'web.yaml', NULL), "
+                      "('', 8, 'web.yaml', ''), ('a', NULL, NULL, NULL), (x'00', 'a', 7, 1.5)",
+                      ways[i], i < 3 ? base_name(outside.folder) : outside.folder + 1);
+        rig_drop(rig);
+        rig_tamper(rig, "DELETE FROM objects");
+        rig_tamper(rig, sql.at);
         rig_open(rig);
         rig_run(rig, 1000);
-        assert_true(rig_has_logged(rig, "lines of the journal cannot be read"));
         assert_non_null(rig_thing(rig, "www"));
         assert_null(rig_thing(rig, "x"));
-        rig_drop(rig);
-        buffer_clear(&rig->logged);
     }
+    rig_drop(rig);
     outside_check(&outside);
 }
 
@@ -173,22 +165,38 @@ static void linked_folder_gets_no_status_file(void **state)
     outside_check(&outside);
 }
 
-static void linked_journal_is_made_anew(void **state)
+static void linked_state_is_not_followed(void **state)
 {
     struct rig *rig = *state;
     struct outside outside;
     outside_make(&outside);
     make_folder(rig, ".signpost");
-    make_link(rig, outside.file.at, ".signpost/journal");
+    make_link(rig, outside.file.at, ".signpost/state.db");
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_claim(rig, rig_thing(rig, "www"), "[1]");
+    rig_run(rig, 5000);
+    assert_non_null(strstr(rig_check(rig, "store"), "state.db (a symbolic link"));
+    assert_false(rig->is_synced);
+    assert_false(rig->is_leading);
+    rig_remove(rig, ".signpost/state.db");
     rig_run(rig, 5000);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
     assert_string_equal(rig_check(rig, "store"), "ok");
-    rig_restart(rig);
-    assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "www"), "\"[2]\""));
     outside_check(&outside);
+}
+
+static void damaged_state_is_left_and_told(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER text = {0};
+    for (int i = 0; i < 500; i++)
+        buffer_add_text(&text, "this is no database\n");
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, ".signpost/state.db", text.at);
+    rig_open(rig);
+    assert_false(rig->is_leading);
+    assert_non_null(strstr(rig_check(rig, "store"), "state.db is damaged: put back a copy of it"));
+    assert_string_equal(rig_read(rig, ".signpost/state.db"), text.at);
 }
 
 static void numbers_of_others_do_not_break_the_counter(void **state)
@@ -233,14 +241,15 @@ static void number_of_the_state_does_not_break_the_counter(void **state)
 {
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
-    rig_write(rig, ".signpost/state",
-              "resourceVersion: 9223372036854775806\nownerId: \"0123abcd\"\n");
+    rig_open(rig);
+    rig_drop(rig);
+    rig_tamper(rig, "UPDATE counter SET version = 9223372036854775806, owner = '0123abcd'");
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_run(rig, 100);
     rig_restart(rig);
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "www"), "\"[1]\""));
-    assert_non_null(strstr(rig_read(rig, ".signpost/state"), "0123abcd"));
+    assert_string_equal(rig_rows(rig, "SELECT owner FROM counter"), "0123abcd\n");
     assert_false(rig_has_logged(rig, "cannot be read"));
 }
 
@@ -387,7 +396,8 @@ static void folder_that_takes_no_status_file_concerns_itself(void **state)
     assert_true(rig_patch(rig, rig_thing(rig, "x"), "{\"state\":\"Created\"}"));
     rig_run(rig, 1000);
     assert_true(rig_has_logged(rig, "a status file cannot be written beside its manifest"));
-    assert_non_null(strstr(rig_read(rig, ".signpost/base/sub/x.yaml.status"), "state: Created"));
+    assert_non_null(strstr(rig_rows(rig, "SELECT body FROM objects WHERE path = 'sub/x.yaml'"),
+                           "state: Created"));
     assert_non_null(strstr(rig_list(rig, true), "Created"));
     rig_restart(rig);
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "x"), "\"state\":\"Created\""));
@@ -582,9 +592,10 @@ static void moved_document_keeps_its_claims_without_status_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ONE(journal_leads_to_no_file_outside_of_the_folder),
+        ONE(rows_lead_to_no_file_outside_of_the_folder),
         ONE(linked_folder_gets_no_status_file),
-        ONE(linked_journal_is_made_anew),
+        ONE(linked_state_is_not_followed),
+        ONE(damaged_state_is_left_and_told),
         ONE(numbers_of_others_do_not_break_the_counter),
         ONE(number_of_the_state_does_not_break_the_counter),
         ONE(status_document_speaks_of_no_other_object),

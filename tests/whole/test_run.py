@@ -562,7 +562,7 @@ def test_claims_that_are_broken_by_hand_lose_no_key(memory):
     memory.program.stop()
     status = memory.folder / "web.yaml.status"
     status.write_text(re.sub(r"claims: .*", 'claims: "[broken"', status.read_text()))
-    (memory.folder / ".signpost" / "journal").unlink()
+    (memory.folder / ".signpost" / "state.db").unlink()
     memory.write("web.yaml", record("www", subdomain="new"))
     memory.start().wait(lambda: has(memory, "new") and lacks(memory, "www"), "no orphan is left")
     memory.remove("web.yaml")
@@ -694,10 +694,11 @@ spec:
     texts = {path: path.read_bytes() for path in memory.folder.rglob("*") if path.is_file()}
     texts[memory.program.path] = memory.program.path.read_bytes()
     for path, octets in texts.items():
-        is_open = ".signpost/secrets" not in str(path) and path.suffix != ".yaml"
+        is_state = ".signpost/state.db" in str(path)
+        is_open = not is_state and path.suffix != ".yaml"
         for word in (b"4711", b"4712", secret_text(key=secret).split()[-1].encode()):
             assert not (is_open and word in octets), path
-        if ".signpost/secrets" in str(path):
+        if is_state:
             assert path.stat().st_mode & 0o077 == 0, path
 
 
@@ -990,7 +991,7 @@ def test_a_restart_with_settled_records_sends_nothing(memory):
     assert after == {name: before[name] for name in after}
 
 
-def test_torn_status_files_are_rebuilt_from_the_journal(memory):
+def test_torn_status_files_are_rebuilt_from_the_state(memory):
     memory.write("web.yaml", *[record(f"r{i}") for i in range(20)])
     memory.start().wait_ready(*[f"r{i}" for i in range(20)])
     uid = memory.statuses()["DNSRecord default/r7"]["metadata"]["uid"]
@@ -1102,9 +1103,9 @@ def test_a_name_with_controls_forges_nothing(memory):
 
 def test_temporaries_of_killed_writes_go_and_others_stay(memory):
     state = memory.folder / ".signpost"
-    (state / "secrets").mkdir(parents=True)
-    ours = [memory.folder / ".web.yaml.status.AbCdEf.tmp", state / ".journal.AbCdEf.tmp",
-            state / "secrets" / ".x.AbCdEf.tmp"]
+    (state / "ledger").mkdir(parents=True)
+    ours = [memory.folder / ".web.yaml.status.AbCdEf.tmp", state / ".events.jsonl.AbCdEf.tmp",
+            state / "ledger" / ".x.AbCdEf.tmp"]
     others = [memory.folder / name for name in (
         ".web.yaml.AbCdEf.tmp", ".web.yaml.status.tmp", "web.yaml.status.AbCdEf.tmp")]
     for path in ours + others:
@@ -1244,7 +1245,7 @@ def test_a_read_only_folder_with_a_state_folder(memory, tmp_path):
             "status", {}).get("state") == "Created" for name in ("www", "more")),
                     "the status of both lies in the state folder")
         assert (state / "web.yaml.status").exists() and (state / "sub/more.yaml.status").exists()
-        assert (state / ".signpost" / "journal").exists()
+        assert (state / ".signpost" / "state.db").exists()
         memory.kill().start("--state-dir", state)
         assert is_quiet(memory)
         assert memory.server.requests("upsert") == 2
@@ -1254,7 +1255,7 @@ def test_a_read_only_folder_with_a_state_folder(memory, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in memory.folder.rglob("*")} == before
 
 
-def test_events_lie_beside_the_journal(memory):
+def test_events_lie_beside_the_state(memory):
     memory.write("web.yaml", record("www"))
     memory.start().wait_ready("www")
     memory.remove("web.yaml")

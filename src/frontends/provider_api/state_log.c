@@ -90,8 +90,7 @@ static void keep_span(void *context, struct span span)
 
 static bool remove_expired(struct state_log *state, struct error *err)
 {
-    if (!database_begin(state->database, err))
-        return false;
+    database_begin(state->database);
     database_do(state->database, NULL, "DELETE FROM forgotten", "");
     nonces_each_forgotten(state->nonces, keep_span, state);
     state->growth = 0;

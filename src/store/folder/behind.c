@@ -7,8 +7,6 @@
 #include "store/folder/lead.h"
 #include "store/folder/trouble.h"
 
-enum { CHECKPOINT_SLICE_MS = 10 };
-
 // ---- status files -------------------------------------------------------------------------------
 
 static const char *path_of(const struct folder *folder, uint32_t file)
@@ -164,8 +162,6 @@ static void run(struct folder *folder, bool is_forced)
     int64_t next_ms;
     if (!folder->is_leading || !lead_look(folder))
         return;
-    if (!folder->pass.is_load)
-        journal_index_free(steal(folder->load.journal));
     events_write(&folder->events);
     if (write_all_due(folder, is_forced, &next_ms))
         trouble_clear(folder, TROUBLE_STATUS);
@@ -204,17 +200,8 @@ static void warn_of_loss(const struct folder *folder, uint32_t file,
 bool folder_recover_status(struct folder *folder, uint32_t file, struct status_file *status,
                            struct error *err)
 {
-    const char *path = path_of(folder, file);
-    if (!status_book_merge_checkpoint(&folder->book, status, path, err))
+    if (!status_book_merge(&folder->book, status, path_of(folder, file), err))
         return false;
-    if (!folder->load.journal)
-        folder->load.journal = journal_index_new(folder->journal.path, err);
-    const struct journal_index *index = folder->load.journal;
-    if (!index)
-        return false;
-    const struct journal_item *item = journal_index_find(index, path);
-    for (; item && item < index->items + index->count && text_is(item->path, path); item++)
-        status_book_merge_line(status, item);
     behind_mark(folder, file);
     return true;
 }
@@ -225,7 +212,7 @@ static bool take_home(struct folder *folder, uint32_t file, struct status_file *
 {
     if (!(folder->entries.files[file].flags & FILE_IS_HOMELESS))
         return true;
-    if (!status_book_merge_checkpoint(&folder->book, status, path_of(folder, file), err))
+    if (!status_book_merge(&folder->book, status, path_of(folder, file), err))
         return false;
     behind_mark(folder, file);
     return true;
@@ -249,95 +236,37 @@ struct status_file *folder_open_status(struct folder *folder, uint32_t file, str
     return folder_recover_status(folder, file, status, err) ? status : NULL;
 }
 
-// ---- checkpoints --------------------------------------------------------------------------------
+// ---- the state ----------------------------------------------------------------------------------
 
-void behind_cover(struct folder *folder, uint32_t file)
+void behind_probe_state(struct folder *folder)
 {
-    folder->entries.files[file].flags |= FILE_IS_COVERED;
+    if (folder->is_leading)
+        loop_timer_set(folder->world.loop, &folder->probe_timer, RETRY_MS);
 }
 
-static void collect_covered(struct folder *folder)
-{
-    struct entries *entries = &folder->entries;
-    for (uint32_t id = 0; id < entries->file_slots.end; id++) {
-        if (!(entries->files[id].flags & FILE_IS_COVERED))
-            continue;
-        entries->files[id].flags &= ~(uint32_t)FILE_IS_COVERED;
-        id_list_add(&folder->covered, id);
-    }
-}
-
-void behind_look_at_journal(struct folder *folder)
-{
-    struct journal *journal = &folder->journal;
-    if (!folder->is_leading || folder->is_checkpointing ||
-        (!journal_is_suspect(journal) && journal->octets <= JOURNAL_OCTETS_MAX))
-        return;
-    folder->is_checkpointing = true;
-    folder->covered_octets = journal_is_suspect(journal) ? SIZE_MAX : journal->octets;
-    collect_covered(folder);
-    loop_timer_set(folder->world.loop, &folder->checkpoint_timer,
-                   journal_is_suspect(journal) ? RETRY_MS : 0);
-}
-
-static bool copy_file(struct folder *folder, uint32_t file, struct error *err)
-{
-    const char *path = path_of(folder, file);
-    if (!path)
-        return true;
-    struct status_file *status = folder_open_status(folder, file, err);
-    return status && status_book_checkpoint(&folder->book, status, path, err);
-}
-
-static bool copy_some(struct folder *folder, struct error *err)
-{
-    int64_t until_ms = folder_now_ms(folder) + CHECKPOINT_SLICE_MS;
-    struct id_list *covered = &folder->covered;
-    while (covered->count) {
-        if (!copy_file(folder, covered->items[covered->count - 1], err))
-            return false;
-        covered->count--;
-        if (folder_now_ms(folder) >= until_ms)
-            break;
-    }
-    return true;
-}
-
-static void checkpoint_fired(void *context)
+static void probe_fired(void *context)
 {
     struct folder *folder = context;
-    struct error err = {0};
-    bool is_ok = true;
-    if (!lead_look(folder)) {
-        loop_timer_set(folder->world.loop, &folder->checkpoint_timer, RETRY_MS);
+    if (!lead_look(folder) || !state_probe(&folder->state)) {
+        behind_probe_state(folder);
         return;
     }
-    if (folder->covered.count) {
-        is_ok = copy_some(folder, &err);
-    } else if ((is_ok = journal_renew(&folder->journal, folder->covered_octets, &err))) {
-        trouble_clear(folder, TROUBLE_JOURNAL);
-        folder->is_checkpointing = false;
-        behind_look_at_journal(folder);
-        return;
-    }
-    if (!is_ok)
-        trouble_set(folder, TROUBLE_JOURNAL, &err);
-    loop_timer_set(folder->world.loop, &folder->checkpoint_timer, is_ok ? 0 : RETRY_MS);
+    trouble_clear(folder, TROUBLE_STATE);
+    trouble_clear(folder, TROUBLE_WRITE_AHEAD);
 }
 
 void behind_init(struct folder *folder)
 {
     folder->behind_timer = (struct loop_timer){.call = behind_fired, .context = folder};
-    folder->checkpoint_timer = (struct loop_timer){.call = checkpoint_fired, .context = folder};
+    folder->probe_timer = (struct loop_timer){.call = probe_fired, .context = folder};
 }
 
 void behind_done(struct folder *folder)
 {
     loop_timer_cancel(folder->world.loop, &folder->behind_timer);
-    loop_timer_cancel(folder->world.loop, &folder->checkpoint_timer);
+    loop_timer_cancel(folder->world.loop, &folder->probe_timer);
     for (size_t i = 0; i < folder->move_count; i++)
         free(folder->moves[i].key);
     free(folder->moves);
     free(folder->due.items);
-    free(folder->covered.items);
 }

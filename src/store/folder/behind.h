@@ -3,7 +3,7 @@
 #include "store/folder/inside.h"
 
 // What follows behind: status files (at most one write per file and 50 ms, many objects in one),
-// Events, checkpoints. Nothing of it is waited for.
+// Events. Nothing of it is waited for.
 
 // The status file of that manifest holds a change.
 void behind_mark(struct folder *folder, uint32_t file);
@@ -18,14 +18,12 @@ void behind_flush(struct folder *folder);
 // The loaded status file of a manifest; one that got lost since is made again.
 struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err);
 
-// Adds to a loaded one what checkpoint and journal know newer.
+// Adds to a loaded one what the state knows newer.
 bool folder_recover_status(struct folder *folder, uint32_t file, struct status_file *status,
                            struct error *err);
 
-// After an append: the journal covers that file.
-void behind_cover(struct folder *folder, uint32_t file);
-// Begins a checkpoint if the journal is long or broken.
-void behind_look_at_journal(struct folder *folder);
+// The state could not be written: finds out when it can be.
+void behind_probe_state(struct folder *folder);
 
 void behind_init(struct folder *folder);
 void behind_done(struct folder *folder);

@@ -82,7 +82,7 @@ static void look_aside(struct folder *folder, struct draft *draft)
 {
     if (draft->ours.last_good || draft->unread.len)
         return;
-    draft->ours.last_good = secrets_read(&folder->secrets, draft->ours.uid, draft->arena);
+    draft->ours.last_good = secrets_read(&folder->state, draft->ours.uid, draft->arena);
     draft->is_aside = draft->ours.last_good != NULL;
 }
 
@@ -189,7 +189,8 @@ static bool find_doc(struct folder *folder, const struct draft *draft, const str
     *doc = status_file_find(status, buffer_text(&key));
     if (is_as_new(*doc, entry->object) || !folder->is_leading || folder->pass.is_load)
         return true;
-    if (!folder_recover_status(folder, entry->file, status, err))
+    if (!folder_recover_status(folder, entry->file, status, err) ||
+        !status_book_merge_key(&folder->book, status, buffer_text(&key), err))
         return false;
     *doc = status_file_find(status, buffer_text(&key));
     return true;
@@ -239,14 +240,17 @@ void draft_write(struct buffer *out, const struct draft *draft)
     ours_write(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside);
 }
 
-void draft_write_line(struct buffer *out, const struct folder *folder, const struct draft *draft,
-                      uint32_t file, bool is_gone)
+void folder_write_ahead(struct folder *folder, uint32_t file, const struct object_ref_key *key,
+                        uint64_t version, const char *body)
 {
-    const char *path = folder->entries.files[file].path;
-    if (is_gone)
-        ours_write_gone(out, draft->arena, &draft->subject, &draft->ours, path);
-    else
-        ours_write_line(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside, path);
+    AUTO_BUFFER name = {0};
+    name_write_key(&name, key);
+    state_put(&folder->state, &(struct state_row){
+                                  .key = buffer_text(&name),
+                                  .version = version,
+                                  .path = text_of(folder->entries.files[file].path),
+                                  .body = body ? text_of(body) : (struct text){0},
+                              });
 }
 
 // Who only reads keeps it in memory: there the latest state of an object is found again.
@@ -365,7 +369,7 @@ void folder_leave(struct folder *folder, uint32_t id)
     const struct object *last = cache_take(folder->store.cache, key.kind, key.namespace_, key.name);
     folder_drop(folder, file, buffer_text(&key_text));
     if (had_secret && folder->is_leading)
-        secrets_remove(&folder->secrets, uid);
+        secrets_remove(&folder->state, uid);
     if (folder->is_leading)
         forget_made(folder, uid);
     if (is_reborn)

@@ -10,7 +10,7 @@ struct draft {
     struct ours ours;
     struct text unread; // YAML of ours.last_good that was not read yet; see draft_complete
     bool is_behind;     // what is kept of it is older than the cached state, or lost
-    bool is_aside; // the last good document holds a secret: never in a status file or the journal
+    bool is_aside;      // the last good document holds a secret: never in a status file or a row
 };
 
 struct draft draft_make(const struct folder *folder, struct arena *arena,
@@ -34,11 +34,12 @@ void draft_step(struct folder *folder, struct draft *draft);
 struct object *draft_object(const struct folder *folder, const struct draft *draft);
 // The status document, for draft_keep or to be kept later.
 void draft_write(struct buffer *out, const struct draft *draft);
-// The line of the journal.
-void draft_write_line(struct buffer *out, const struct folder *folder, const struct draft *draft,
-                      uint32_t file, bool is_gone);
 void draft_key(struct buffer *out, const struct draft *draft);
 
+// Puts the status document of an object into the state, where it counts once that is committed.
+// `body` NULL: the object is gone for good.
+void folder_write_ahead(struct folder *folder, uint32_t file, const struct object_ref_key *key,
+                        uint64_t version, const char *body);
 // Puts a document into a status file and lets it be written. Nothing on a standby;
 // who only reads keeps it in memory.
 bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,

@@ -40,11 +40,10 @@ enum file_flag {
     FILE_HAS_DUPLICATES = 1 << 2, // some of its objects stand in another file too
     FILE_WAS_WARNED = 1 << 3,     // secrets in a file that others may read
     FILE_IS_DUE = 1 << 4,         // its status file is to be written
-    FILE_IS_COVERED = 1 << 5,     // the journal holds what its checkpoint lacks
     FILE_IS_KEPT = 1 << 6,        // not readable as a whole: its last good objects stay
     FILE_IS_UNSETTLED = 1 << 7,   // to be read again, whatever its times say
     FILE_HAS_BROKEN = 1 << 8,     // the status file has documents for what gives no object
-    FILE_IS_HOMELESS = 1 << 9,    // its status lies in a checkpoint alone
+    FILE_IS_HOMELESS = 1 << 9,    // its status lies in the state alone
     FILE_IS_MISSED = 1 << 10,     // its status file was removed, and is to be made again
 };
 

@@ -172,8 +172,6 @@ static void folder_free(struct store *store)
     behind_done(folder);
     lead_done(folder);
     events_done(&folder->events);
-    journal_done(&folder->journal);
-    secrets_done(&folder->secrets);
     made_done(&folder->made);
     made_done(&folder->children);
     state_done(&folder->state);
@@ -291,16 +289,14 @@ static void copy_kinds(struct folder *folder, const struct folder_options *optio
 static void open_parts(struct folder *folder)
 {
     struct disk *disk = folder->world.disk;
-    autofree char *checkpoints = join(folder->own_dir, "base");
-    autofree char *journal = join(folder->own_dir, "journal");
-    autofree char *secrets = join(folder->own_dir, "secrets");
+    autofree char *state = join(folder->own_dir, "state.db");
     autofree char *events = join(folder->own_dir, "events.jsonl");
     autofree char *made = join(folder->own_dir, "made");
     autofree char *children = join(folder->state_dir, NAME_CHILDREN);
-    status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "", checkpoints);
+    status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "",
+                     &folder->state);
     folder->book.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
-    journal_init(&folder->journal, disk, journal);
-    secrets_init(&folder->secrets, disk, secrets);
+    state_init(&folder->state, disk, state);
     made_init(&folder->made, disk, made);
     made_init(&folder->children, disk, children);
     folder->children.changed = changes_tell_child;

@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 // A directory of manifests as a store: inotify and a slow scan find changes, status files lie
-// beside the manifests, `.signpost/journal` is the write-ahead. Users' files are never written.
+// beside the manifests, `.signpost/state.db` is the write-ahead. Users' files are never written.
 
 struct folder_options {
     const char *dir;
@@ -19,7 +19,7 @@ struct folder_options {
     size_t kind_count;
 };
 
-// Reads .signpost/state, rebuilds status from the journal. Fails when the folder can't be read or
+// Reads .signpost/state.db, rebuilds status from it. Fails when the folder can't be read or
 // the state folder can't be written ("... start with --state-dir").
 struct store *folder_new(const struct world *world, const struct folder_options *options,
                          struct log *log, struct error *err);

@@ -124,11 +124,6 @@ static const struct scan_calls child_calls = {
     .unreadable = saw_no_children,
 };
 
-static const struct scan_calls child_status_calls = {
-    .status = saw_child_status,
-    .unreadable = saw_no_children,
-};
-
 enum step full_scan_begin(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
@@ -193,21 +188,5 @@ enum step full_scan_begin_children(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
     scan_begin(&folder->scan, folder->children.folder, &child_calls, folder);
-    return STEP_DONE;
-}
-
-enum step full_scan_begin_child_checkpoints(struct folder *folder, int64_t until_ms)
-{
-    AUTO_BUFFER root = {0};
-    (void)until_ms;
-    buffer_printf(&root, "%s/" NAME_CHILDREN, folder->book.checkpoints);
-    scan_begin(&folder->scan, root.at, &child_status_calls, folder);
-    return STEP_DONE;
-}
-
-enum step full_scan_begin_checkpoints(struct folder *folder, int64_t until_ms)
-{
-    (void)until_ms;
-    scan_begin(&folder->scan, folder->book.checkpoints, &status_calls, folder);
     return STEP_DONE;
 }

@@ -12,7 +12,6 @@
 #include "store/folder/entries.h"
 #include "store/folder/events.h"
 #include "store/folder/folder.h"
-#include "store/folder/journal.h"
 #include "store/folder/made.h"
 #include "store/folder/ours.h"
 #include "store/folder/scan.h"
@@ -29,7 +28,7 @@
 //     settle.c   when to look: timers, work in slices
 //     changes.c  what inotify names, and what it comes to
 //     full_scan.c    what a look at everything finds
-//     load.c     what earlier runs left: status files, checkpoints, journal
+//     load.c     what earlier runs left: status files and the state
 //     orphans.c  what of it no manifest claims
 //     pass.c     changed manifests, file by file
 //     take.c     one document: it becomes, changes or keeps an object
@@ -37,7 +36,7 @@
 //     draft.c    one object: what is kept of it, and its next state
 //     write.c    apply, remove_finalizer, patch_status, put, get
 //     page_files.c   pages of ledgers
-//     behind.c   what follows: status files, events, checkpoints
+//     behind.c   what follows: status files, events
 //     read.c     reading without opening
 //     trouble.c  what is wrong: refused documents, failing writes
 
@@ -71,8 +70,7 @@ struct dormant {
 };
 
 struct load {
-    struct journal_index *journal;
-    struct id_list files; // those that have a status file or a checkpoint
+    struct id_list files; // those that have a status file
     size_t next;
     struct dormant *items; // by hash, newest first
     size_t count;
@@ -80,8 +78,7 @@ struct load {
     char (*spared)[37]; // uids of documents that nobody serves now
     size_t spared_count;
     size_t spared_capacity;
-    bool has_unreadable;     // documents: whose they are is not known
-    struct buffer farewells; // lines of the journal: what went while nobody was there
+    bool has_unreadable; // documents: whose they are is not known
 };
 
 // A document that another file's status file holds now: once that is written, the old one goes.
@@ -128,7 +125,7 @@ struct file_faults {
 
 enum trouble {
     TROUBLE_LOST,
-    TROUBLE_JOURNAL,
+    TROUBLE_WRITE_AHEAD,
     TROUBLE_STATE,
     TROUBLE_STATUS,
     TROUBLE_SECRETS,
@@ -158,9 +155,7 @@ struct folder {
 
     struct entries entries;
     struct status_book book;
-    struct journal journal;
     struct state state;
-    struct secrets secrets;
     struct made made;
     struct made children;
     struct events events;
@@ -218,10 +213,7 @@ struct folder {
     struct move *moves;
     size_t move_count;
     size_t move_capacity;
-    struct id_list covered; // files still to be copied by the checkpoint that runs
-    size_t covered_octets;  // of the journal
-    bool is_checkpointing;
-    struct loop_timer checkpoint_timer;
+    struct loop_timer probe_timer; // of a state that could not be written
 
     LIST_OF(struct file_faults) faults;
     struct file_faults *folder_faults; // those of folders; NULL: none

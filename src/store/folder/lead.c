@@ -57,7 +57,7 @@ bool lead_open(struct folder *folder, struct error *err)
 static bool keeps_state(const struct folder *folder, struct error *err)
 {
     autofree char *path = lock_path(folder);
-    if (disk_lock_is_at(folder->lock, path))
+    if (disk_lock_is_at(folder->lock, path) && state_is_in_place(&folder->state))
         return true;
     return error_set(err, FAULT_AGAIN, "SystemError",
                      "%s was removed or replaced while in use: put it back, or restart signpost to "

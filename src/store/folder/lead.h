@@ -9,7 +9,7 @@
 // dead one's locks.
 //
 // A lock belongs to an inode, so a state folder that is removed or replaced under a leader would
-// let a second one lead beside it, and the journal would grow where nobody finds it. A leader that
+// let a second one lead beside it, and the state would grow where nobody finds it. A leader that
 // notices this stops: nothing is written or sent, and readiness says why. Once the very same folder
 // lies there again it goes on, as nobody else can have locked it. A new one is not begun in its
 // place: the last good state of secrets is nowhere else, so that is left to a restart, which says

@@ -12,34 +12,24 @@
 void load_done(struct folder *folder)
 {
     struct load *load = &folder->load;
-    journal_index_free(load->journal);
     free(load->files.items);
     free(load->items);
     free(load->spared);
-    buffer_done(&load->farewells);
     *load = (struct load){0};
 }
 
 enum step load_begin(struct folder *folder, int64_t until_ms)
 {
-    AUTO_BUFFER path = {0};
     struct error err = {0};
     (void)until_ms;
     load_done(folder);
     behind_flush(folder);
     status_book_reset(&folder->book);
-    buffer_printf(&path, "%s/state", folder->own_dir);
-    state_load(&folder->state, folder->world.disk, path.at, folder->world.random);
-    folder->load.journal = journal_index_new(folder->journal.path, &err);
-    if (!folder->load.journal) {
-        trouble_set(folder, TROUBLE_JOURNAL, &err);
+    if (!state_load(&folder->state, folder->world.random, folder->is_leading, &err)) {
+        trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
         return STEP_FAILED;
     }
-    trouble_clear(folder, TROUBLE_JOURNAL);
-    folder->journal.octets = folder->load.journal->text.len;
-    if (folder->load.journal->unreadable)
-        log_line(folder->log, LOG_WARN, "lines of the journal cannot be read and are skipped",
-                 LOG_INT("lines", (int64_t)folder->load.journal->unreadable), LOG_END);
+    trouble_clear(folder, TROUBLE_WRITE_AHEAD);
     return STEP_DONE;
 }
 
@@ -77,7 +67,7 @@ static bool index_file(struct folder *folder, uint32_t file, struct error *err)
     const char *path = folder->entries.files[file].path;
     struct indexing indexing = {folder, file};
     struct status_file *status = folder_open_status(folder, file, err);
-    if (!status || !status_book_merge_checkpoint(&folder->book, status, path, err))
+    if (!status)
         return false;
     if (status->was_torn)
         log_line(folder->log, LOG_WARN, "a status file is torn; its last document is made again",
@@ -154,7 +144,7 @@ enum step load_index(struct folder *folder, int64_t until_ms)
     return STEP_DONE;
 }
 
-// ---- the journal --------------------------------------------------------------------------------
+// ---- the state ----------------------------------------------------------------------------------
 
 // A key that is gone was gone everywhere.
 static void forget_key(struct folder *folder, struct dormant *first, size_t count, uint64_t version,
@@ -168,44 +158,62 @@ static void forget_key(struct folder *folder, struct dormant *first, size_t coun
     }
 }
 
-static bool merge_item(struct folder *folder, const struct journal_item *item, size_t sorted,
-                       struct error *err)
+struct merging {
+    struct folder *folder;
+    size_t sorted; // of the dormant documents
+    bool is_failed;
+    struct error err;
+};
+
+static void merge_gone(struct folder *folder, struct dormant *known, size_t sorted,
+                       const struct state_row *row)
 {
+    if (known)
+        forget_key(folder, known, sorted - (size_t)(known - folder->load.items), row->version,
+                   row->key);
+    else if (folder->is_leading)
+        state_forget(&folder->state, row->key);
+}
+
+static void merge_row(void *context, const struct state_row *row)
+{
+    struct merging *merging = context;
+    struct folder *folder = merging->folder;
     struct load *load = &folder->load;
-    struct dormant *known = load_find(load, item->hash, sorted);
-    autofree char *path = mem_new(1, item->path.len + 1);
-    memcpy(path, item->path.at, item->path.len);
-    state_raise(&folder->state, item->version);
-    behind_cover(folder, files_need(&folder->entries, path));
-    if (known && item->is_gone)
-        forget_key(folder, known, sorted - (size_t)(known - load->items), item->version, item->key);
-    if (item->is_gone || (known && known->version >= item->version))
-        return true;
-    uint32_t file = known ? known->file : files_need(&folder->entries, path);
-    struct status_file *status = folder_open_status(folder, file, err);
+    uint64_t hash = hash_octets(row->key.at, row->key.len);
+    struct dormant *known = load_find(load, hash, merging->sorted);
+    state_raise(&folder->state, row->version);
+    if (!row->body.at)
+        merge_gone(folder, known, merging->sorted, row);
+    if (!row->body.at || (known && known->version >= row->version))
+        return;
+    AUTO_BUFFER path = {0};
+    buffer_add(&path, row->path.at, row->path.len);
+    uint32_t file = known ? known->file : files_need(&folder->entries, path.at);
+    struct status_file *status = folder_open_status(folder, file, &merging->err);
+    merging->is_failed = merging->is_failed || !status;
     if (!status)
-        return false;
-    status_book_merge_line(status, item);
+        return;
+    status_book_merge_row(status, row);
     behind_mark(folder, file);
     if (known)
         known->is_used = true;
-    add_dormant(folder, item->hash, item->version, file);
-    return true;
+    add_dormant(folder, hash, row->version, file);
 }
 
 enum step load_merge(struct folder *folder, int64_t until_ms)
 {
     struct load *load = &folder->load;
-    struct error err = {0};
-    size_t sorted = load->count;
+    struct merging merging = {.folder = folder, .sorted = load->count};
     (void)until_ms;
-    for (size_t i = 0; i < load->journal->count; i++) {
-        if (merge_item(folder, &load->journal->items[i], sorted, &err))
-            continue;
-        trouble_set(folder, TROUBLE_STATUS, &err);
+    bool is_read =
+        state_each(&folder->state, STATE_ALL, (struct text){0}, merge_row, &merging, &merging.err);
+    if (!is_read || merging.is_failed) {
+        trouble_set(folder, TROUBLE_STATUS, &merging.err);
         return STEP_FAILED;
     }
-    journal_index_free(steal(load->journal));
+    if (folder->is_leading)
+        state_commit(&folder->state, NULL);
     sort_dormants(load);
     load->next = 0;
     return STEP_DONE;

@@ -6,9 +6,9 @@
 // What earlier runs left: every document of the status files lies dormant until a manifest claims
 // it. Steps of the work WORK_LOAD (settle.h), in this order around the scan and the pass.
 
-// State and journal.
+// The state.
 enum step load_begin(struct folder *folder, int64_t until_ms);
-// A status file or a checkpoint was found beside or for that manifest.
+// A status file was found beside that manifest.
 void load_note(struct folder *folder, const char *manifest);
 enum step load_index(struct folder *folder, int64_t until_ms);
 enum step load_merge(struct folder *folder, int64_t until_ms);

@@ -10,11 +10,12 @@
 #include "store/folder/settle.h"
 #include "store/folder/trouble.h"
 
-enum { CHUNK = 256 }; // deletions that share one append, at most
+enum { CHUNK = 256 }; // deletions that share one commit, at most
 
-// An entry whose document is gone, made ready for the journal.
+// An entry whose document is gone, made ready for the state.
 struct farewell {
     uint32_t entry;
+    uint64_t version;
     struct object *object; // in deletion; NULL: it leaves at once
     char *body;            // its status document
 };
@@ -22,7 +23,6 @@ struct farewell {
 struct farewells {
     struct farewell items[CHUNK];
     size_t count;
-    struct buffer lines;
 };
 
 static void farewells_done(struct farewells *farewells)
@@ -31,7 +31,6 @@ static void farewells_done(struct farewells *farewells)
         object_unref(farewells->items[i].object);
         free(farewells->items[i].body);
     }
-    buffer_done(&farewells->lines);
 }
 
 // What the cache knows goes along: the status file may have been lost, with the claims in it.
@@ -63,7 +62,7 @@ static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t
     draft_step(folder, &draft);
     if (draft.ours.has_finalizer)
         begin_deletion(folder, &draft, object, farewell);
-    draft_write_line(&farewells->lines, folder, &draft, entry->file, !farewell->object);
+    farewell->version = draft.ours.version;
     farewells->count++;
     arena_reset(folder->arena);
     return true;
@@ -90,13 +89,23 @@ static void commit(struct folder *folder, struct farewells *farewells)
 {
     for (size_t i = 0; i < farewells->count; i++) {
         struct farewell *farewell = &farewells->items[i];
-        if (folder->is_leading)
-            behind_cover(folder, folder->entries.items[farewell->entry].file);
         if (farewell->object)
             commit_deletion(folder, farewell);
         else
             folder_leave(folder, farewell->entry);
     }
+}
+
+static bool write_ahead(struct folder *folder, const struct farewells *farewells, struct error *err)
+{
+    for (size_t i = 0; i < farewells->count; i++) {
+        const struct farewell *farewell = &farewells->items[i];
+        const struct entry *entry = &folder->entries.items[farewell->entry];
+        const struct object *object = entry->object;
+        struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+        folder_write_ahead(folder, entry->file, &key, farewell->version, farewell->body);
+    }
+    return state_commit(&folder->state, err);
 }
 
 static bool is_missing(const struct folder *folder, uint32_t id)
@@ -130,9 +139,8 @@ static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *e
         if (folder_now_ms(folder) >= until_ms)
             break;
     }
-    if (folder->is_leading && farewells.count &&
-        !journal_append(&folder->journal, buffer_text(&farewells.lines), err)) {
-        behind_look_at_journal(folder);
+    if (folder->is_leading && !write_ahead(folder, &farewells, err)) {
+        behind_probe_state(folder);
         return false;
     }
     missing->count = left;
@@ -215,7 +223,7 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
     while (folder->missing.count && !is_put_off) {
         if (!act_on_some(folder, until_ms, &err)) {
             if (!folder->is_lost)
-                trouble_set(folder, TROUBLE_JOURNAL, &err);
+                trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
             return STEP_FAILED;
         }
         if (folder->missing.count && folder_now_ms(folder) >= until_ms)

@@ -26,7 +26,7 @@ bool name_is_child(const char *path);
 bool name_is_path(struct text path);
 
 // "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in
-// status files and journal.
+// status files and state.
 void name_write_key(struct buffer *out, const struct object_ref_key *key);
 // Documents of a status file that give no object are numbered: "broken 1".
 #define NAME_BROKEN "broken "

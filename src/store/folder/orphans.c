@@ -8,12 +8,7 @@
 #include "store/folder/name.h"
 #include "store/folder/trouble.h"
 
-enum {
-    FAREWELLS_OCTETS = 256 * 1024,
-    UID_OCTETS = 36,
-    NAME_OCTETS_MAX = 253,
-    NAMESPACE_OCTETS_MAX = 63
-};
+enum { UID_OCTETS = 36, NAME_OCTETS_MAX = 253, NAMESPACE_OCTETS_MAX = 63 };
 
 struct keys {
     struct arena *arena;
@@ -83,15 +78,15 @@ static void revive(struct folder *folder, struct draft *draft, uint32_t file, bo
         pass_miss(folder, id);
 }
 
-// Nobody waits for it: it leaves at once, also for those who read the journal.
+// Nobody waits for it: it leaves at once, also for those who read the state.
 static void leave(struct folder *folder, struct draft *draft, uint32_t file, struct text key)
 {
     folder_drop(folder, file, key);
     if (!folder->is_leading)
         return;
     draft_step(folder, draft);
-    draft_write_line(&folder->load.farewells, folder, draft, file, true);
-    behind_cover(folder, file);
+    struct object_ref_key name = subject_key(&draft->subject);
+    folder_write_ahead(folder, file, &name, draft->ours.version, NULL);
 }
 
 static void take_orphan(void *context, struct draft *draft, uint32_t file)
@@ -279,7 +274,7 @@ static void sweep_secrets(struct folder *folder)
 {
     struct uids uids = {.count = 0};
     collect_uids(folder, false, &uids);
-    secrets_sweep(&folder->secrets, is_held, &uids);
+    secrets_sweep(&folder->state, is_held, &uids);
     free(uids.items);
 }
 
@@ -327,18 +322,14 @@ static void sweep(struct folder *folder)
     sweep_made(folder);
 }
 
-// Where it fails, what went is told as such until the next checkpoint, and nothing is lost.
+// Where it fails, what went is found gone once more at the next start.
 static void say_farewell(struct folder *folder)
 {
     struct error err = {0};
-    struct buffer *lines = &folder->load.farewells;
-    if (!lines->len)
+    if (state_commit(&folder->state, &err))
         return;
-    if (!journal_append(&folder->journal, buffer_text(lines), &err)) {
-        trouble_set(folder, TROUBLE_JOURNAL, &err);
-        behind_look_at_journal(folder);
-    }
-    buffer_clear(lines);
+    trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
+    behind_probe_state(folder);
 }
 
 enum step load_orphans(struct folder *folder, int64_t until_ms)
@@ -356,12 +347,11 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
             trouble_set(folder, TROUBLE_STATUS, &err);
             return STEP_FAILED;
         }
-        if (load->farewells.len > FAREWELLS_OCTETS)
-            say_farewell(folder);
         if (load->next < load->files.count && folder_now_ms(folder) >= until_ms)
             return STEP_AGAIN;
     }
-    say_farewell(folder);
+    if (folder->is_leading)
+        say_farewell(folder);
     folder->pass.is_load = false;
     drop_unseen(folder);
     sweep(folder);

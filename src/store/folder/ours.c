@@ -184,53 +184,6 @@ void ours_write(struct buffer *out, struct arena *arena, const struct subject *s
     value_write_yaml(out, document, 0);
 }
 
-// What finds a line stands first, so that it is found without reading the rest (journal.c).
-static void write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
-                       const struct ours *ours, const struct value *document, const char *path)
-{
-    AUTO_BUFFER key = {0};
-    struct object_ref_key name = subject_key(subject);
-    struct value *line = value_make(arena, VALUE_MAP);
-    name_write_key(&key, &name);
-    set_text(arena, line, TEXT("key"), text_of(arena_copy(arena, key.at, key.len)));
-    value_set(line, TEXT("version"), value_make_int(arena, (int64_t)ours->version));
-    set_text(arena, line, TEXT("file"), text_of(path));
-    value_each (item, document) {
-        value_set(line, item->key, share(arena, item));
-    }
-    value_write_json(out, line);
-    buffer_add_char(out, '\n');
-}
-
-void ours_write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
-                     const struct ours *ours, bool is_aside, const char *path)
-{
-    struct value *document = make_kept(arena, subject, ours);
-    if (subject->type->kind->is_status_ahead)
-        set_shared(arena, document, TEXT("status"), ours->status);
-    if (!is_aside)
-        set_shared(arena, document, TEXT("lastGoodSpec"), ours->last_good);
-    write_line(out, arena, subject, ours, document, path);
-}
-
-void ours_write_gone(struct buffer *out, struct arena *arena, const struct subject *subject,
-                     const struct ours *ours, const char *path)
-{
-    struct value *document = value_make(arena, VALUE_MAP);
-    value_set(document, TEXT("gone"), value_make_bool(arena, true));
-    set_text(arena, document, TEXT("uid"), text_of(ours->uid));
-    write_line(out, arena, subject, ours, document, path);
-}
-
-struct value *ours_read_line(struct arena *arena, struct text line)
-{
-    static const char *const heads[] = {"key", "version", "file"};
-    struct value *tree = value_read_json(arena, line, &ours_limits, NULL);
-    for (size_t i = 0; tree && tree->type == VALUE_MAP && i < COUNT_OF(heads); i++)
-        value_remove(tree, heads[i]);
-    return tree && tree->type == VALUE_MAP ? tree : NULL;
-}
-
 // ---- the document of the user -------------------------------------------------------------------
 
 struct value *ours_last_good(struct arena *arena, const struct kind *kind, const struct value *tree)

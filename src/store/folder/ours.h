@@ -10,9 +10,8 @@
 
 // What the store keeps of an object beside its manifest: the metadata that a cluster would have
 // given, our labels and annotations, the status, the last good document, and why the present one is
-// refused. One YAML document of a status file, or one line of the journal (without status,
-// unless the kind's is written ahead). Lives
-// as long as the tree that it was decoded from.
+// refused. One YAML document of a status file, and of a row of the state. Lives as long as the tree
+// that it was decoded from.
 
 struct ours {
     char uid[37];
@@ -42,23 +41,11 @@ struct subject {
 };
 struct object_ref_key subject_key(const struct subject *subject);
 
-// From a document of a status file or a line of the journal. False: not usable (no uid, no
-// version).
+// From such a document. False: not usable (no uid, no version).
 bool ours_decode(struct ours *out, const struct store_kind *type, const struct value *document);
 // The document of a status file, as YAML. `is_aside`: the last good one is kept elsewhere.
 void ours_write(struct buffer *out, struct arena *arena, const struct subject *subject,
                 const struct ours *ours, bool is_aside);
-// A line of the journal with its line feed, {"key":...,"version":...,"file":... and then the
-// document. `path` is the manifest beside which the status lies.
-void ours_write_line(struct buffer *out, struct arena *arena, const struct subject *subject,
-                     const struct ours *ours, bool is_aside, const char *path);
-// The line that says that it is gone for good.
-void ours_write_gone(struct buffer *out, struct arena *arena, const struct subject *subject,
-                     const struct ours *ours, const char *path);
-
-// The document of a line, without what finds it. NULL when the line cannot be read.
-struct value *ours_read_line(struct arena *arena, struct text line);
-
 // What is kept of a good document: everything but apiVersion, kind, the metadata that is not
 // labels, annotations or ownerReferences, and a status, unless that is others'
 // (kind->has_their_status).

@@ -16,8 +16,8 @@ void pass_queue_doubtful(struct folder *folder);
 void pass_sort(struct folder *folder);
 // Reads queued files until the clock says `until_ms`, which may be amid one: it goes on there.
 enum step pass_read(struct folder *folder, int64_t until_ms);
-// Deletions, once all files were read; then the batch ends. FAILED: a journal write has to be tried
-// again later.
+// Deletions, once all files were read; then the batch ends. FAILED: a write of the state has to be
+// tried again later.
 enum step pass_finish(struct folder *folder, int64_t until_ms);
 void pass_done(struct folder *folder);
 // Was seen in this pass.

@@ -6,24 +6,6 @@
 #include "base/secret.h"
 #include "store/folder/ours.h"
 
-enum { SECRET_OCTETS_MAX = 8 * 1024 * 1024 };
-
-void secrets_init(struct secrets *secrets, struct disk *disk, const char *folder)
-{
-    secrets->disk = disk;
-    secrets->folder = mem_copy_text(folder);
-}
-
-void secrets_done(struct secrets *secrets)
-{
-    free(secrets->folder);
-}
-
-static void path_of(struct buffer *out, const struct secrets *secrets, const char *uid)
-{
-    buffer_printf(out, "%s/%s", secrets->folder, uid);
-}
-
 static void wipe(struct buffer *buffer)
 {
     if (buffer->at)
@@ -31,45 +13,44 @@ static void wipe(struct buffer *buffer)
     buffer_done(buffer);
 }
 
-bool secrets_write(struct secrets *secrets, const char *uid, const struct value *last_good,
+bool secrets_write(struct state *state, const char *uid, const struct value *last_good,
                    struct error *err)
 {
-    AUTO_BUFFER path = {0};
     __attribute__((cleanup(wipe))) struct buffer text = {0};
-    path_of(&path, secrets, uid);
     value_write_json(&text, last_good);
-    return disk_make_folder(secrets->disk, secrets->folder, 0700, err) &&
-           disk_replace(secrets->disk, path.at, buffer_text(&text), 0600, true, err);
+    database_begin(state->database);
+    database_do(state->database, NULL, "INSERT OR REPLACE INTO secrets VALUES (?, ?)", "tb",
+                text_of(uid), buffer_text(&text));
+    return state_commit(state, err);
 }
 
-struct value *secrets_read(const struct secrets *secrets, const char *uid, struct arena *arena)
+struct value *secrets_read(const struct state *state, const char *uid, struct arena *arena)
 {
-    AUTO_BUFFER path = {0};
-    __attribute__((cleanup(wipe))) struct buffer text = {0};
-    path_of(&path, secrets, uid);
-    if (!disk_read(&text, path.at, SECRET_OCTETS_MAX, NULL))
+    struct value *found = NULL;
+    if (!state->database)
         return NULL;
-    return value_read_json(arena, buffer_text(&text), &ours_limits, NULL);
+    struct rows rows = database_ask(state->database, "SELECT document FROM secrets WHERE uid = ?",
+                                    "t", text_of(uid));
+    while (rows_next(&rows))
+        found = value_read_json(arena, rows_text(&rows, 0), &ours_limits, NULL);
+    rows_end(&rows, NULL);
+    return found;
 }
 
-void secrets_remove(struct secrets *secrets, const char *uid)
+void secrets_remove(struct state *state, const char *uid)
 {
-    AUTO_BUFFER path = {0};
-    path_of(&path, secrets, uid);
-    disk_remove(secrets->disk, path.at, NULL);
+    database_do(state->database, NULL, "DELETE FROM secrets WHERE uid = ?", "t", text_of(uid));
 }
 
-void secrets_sweep(struct secrets *secrets, bool (*is_known)(const void *context, const char *uid),
+void secrets_sweep(struct state *state, bool (*is_known)(const void *context, const char *uid),
                    const void *context)
 {
-    char **names = NULL;
-    size_t count = 0;
-    if (!disk_list(secrets->folder, &names, &count, NULL))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_known(context, names[i]))
-            secrets_remove(secrets, names[i]);
-        free(names[i]);
+    struct rows rows = database_ask(state->database, "SELECT uid FROM secrets", "");
+    while (rows_next(&rows)) {
+        AUTO_BUFFER uid = {0};
+        buffer_add(&uid, rows_text(&rows, 0).at, rows_text(&rows, 0).len);
+        if (!is_known(context, uid.at))
+            secrets_remove(state, uid.at);
     }
-    free(names);
+    rows_end(&rows, NULL);
 }

@@ -105,10 +105,6 @@ static const struct stage load_stages[] = {
     {full_scan_judge, SLICE_MS},
     {full_scan_begin_state, SLICE_MS},
     {full_scan_run, SLICE_MS},
-    {full_scan_begin_checkpoints, SLICE_MS},
-    {full_scan_run, SLICE_MS},
-    {full_scan_begin_child_checkpoints, SLICE_MS},
-    {full_scan_run, SLICE_MS},
     {load_index, SLICE_MS},
     {load_merge, SLICE_MS},
     {pass_read, SLICE_MS},
@@ -141,8 +137,8 @@ static void forget_files(struct folder *folder)
     struct entries *entries = &folder->entries;
     for (uint32_t id = 0; id < entries->file_slots.end; id++) {
         const struct file *file = &entries->files[id];
-        uint32_t held = FILE_IS_PRESENT | FILE_IS_QUEUED | FILE_IS_DUE | FILE_IS_COVERED |
-                        FILE_HAS_BROKEN | FILE_IS_UNSETTLED;
+        uint32_t held =
+            FILE_IS_PRESENT | FILE_IS_QUEUED | FILE_IS_DUE | FILE_HAS_BROKEN | FILE_IS_UNSETTLED;
         if (file->path && file->first == ENTRY_NONE && !(file->flags & held) &&
             !status_book_find(&folder->book, id)) {
             faults_forget(folder, id);
@@ -184,8 +180,8 @@ static void end_work(struct folder *folder, enum step result)
         lead_tell(folder);
     clear_made(folder);
     tell_lost(folder);
-    // Both know files by number.
-    if (!folder->is_checkpointing && !folder->move_count)
+    // Moves know files by number.
+    if (!folder->move_count)
         forget_files(folder);
     if (folder->needs_load)
         start_work(folder);

@@ -1,15 +1,44 @@
 #include "store/folder/state.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "base/value.h"
+#include "store/folder/name.h"
+#include "store/folder/ours.h"
 
-enum { STATE_OCTETS_MAX = 4096, OWNER_OCTETS = 4 };
+#define SCHEMA                                                                                     \
+    "CREATE TABLE counter (id INTEGER PRIMARY KEY, version INTEGER, owner TEXT);"                  \
+    "CREATE TABLE objects (key TEXT PRIMARY KEY, version INTEGER, path TEXT, body TEXT)"           \
+    " WITHOUT ROWID;"                                                                              \
+    "CREATE INDEX objects_by_path ON objects (path);"                                              \
+    "CREATE TABLE secrets (uid TEXT PRIMARY KEY, document BLOB)"
+
+enum { OWNER_OCTETS = 4 };
+
+void state_init(struct state *state, struct disk *disk, const char *path)
+{
+    *state = (struct state){.disk = disk, .path = mem_copy_text(path), .next = 1};
+}
+
+void state_done(struct state *state)
+{
+    database_free(steal(state->database));
+    free(steal(state->path));
+}
+
+bool state_is_in_place(const struct state *state)
+{
+    struct disk_stat found;
+    return !state->database ||
+           (disk_stat(state->path, &found, NULL) && found.device == state->opened.device &&
+            found.inode == state->opened.inode);
+}
+
+// ---- numbers and the owner id -------------------------------------------------------------------
 
 static void draw_owner(struct state *state, struct random *random)
 {
@@ -18,43 +47,55 @@ static void draw_owner(struct state *state, struct random *random)
     hex_encode(octets, sizeof octets, state->owner_id);
 }
 
-static bool take_owner(struct state *state, struct text owner)
+static void take_counter(struct state *state, int64_t limit, struct text owner)
 {
     if (!owner_id_check(owner, NULL))
-        return false;
+        return;
     memcpy(state->owner_id, owner.at, owner.len);
     state->owner_id[owner.len] = '\0';
     state->had_owner = true;
-    return true;
-}
-
-static bool read_state(struct state *state)
-{
-    AUTO_BUFFER text = {0};
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *tree = NULL;
-    bool has = false;
-    if (!disk_read(&text, state->path, STATE_OCTETS_MAX, NULL))
-        return false;
-    CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(buffer_text(&text), &value_reply_limits);
-    if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
-        return false;
-    int64_t limit = value_int_at(tree, "resourceVersion", 0);
-    if (!take_owner(state, value_text_at(tree, "ownerId")) || limit <= 0 || limit > STATE_LIMIT_MAX)
-        return false;
+    if (limit <= 0 || limit > STATE_LIMIT_MAX)
+        return;
     state->next = state->limit = (uint64_t)limit;
-    return true;
+    state->is_new = false;
 }
 
-void state_load(struct state *state, struct disk *disk, const char *path, struct random *random)
+static bool read_counter(struct state *state, struct error *err)
 {
-    free(state->path);
-    *state = (struct state){.disk = disk, .next = 1};
-    state->path = mem_copy_text(path);
-    state->is_new = !read_state(state);
+    if (!state->database)
+        return true;
+    struct rows rows = database_ask(state->database, "SELECT version, owner FROM counter", "");
+    while (rows_next(&rows))
+        take_counter(state, rows_int(&rows, 0), rows_text(&rows, 1));
+    return rows_end(&rows, err);
+}
+
+static bool open_database(struct state *state, bool is_leading, struct error *err)
+{
+    struct error why = {0};
+    const struct database_options options = {
+        .path = state->path, .schema = SCHEMA, .version = 1, .is_reading = !is_leading};
+    database_free(steal(state->database));
+    state->database = database_open(state->disk, &options, &why);
+    if (state->database)
+        return disk_stat(state->path, &state->opened, err);
+    if (err)
+        *err = why;
+    return !is_leading && (why.status == ENOENT || why.status == EACCES);
+}
+
+bool state_load(struct state *state, struct random *random, bool is_leading, struct error *err)
+{
+    state->next = 1;
+    state->limit = 0;
+    state->had_owner = false;
+    state->is_new = true;
+    error_clear(&state->fault);
+    if (!open_database(state, is_leading, err) || !read_counter(state, err))
+        return false;
     if (!state->had_owner)
         draw_owner(state, random);
+    return true;
 }
 
 void state_set_owner(struct state *state, const char *owner_id)
@@ -65,12 +106,6 @@ void state_set_owner(struct state *state, const char *owner_id)
     state->is_new = true;
 }
 
-void state_done(struct state *state)
-{
-    free(state->path);
-    state->path = NULL;
-}
-
 void state_raise(struct state *state, uint64_t version)
 {
     if (version >= state->next && version <= STATE_FOUND_MAX)
@@ -79,16 +114,14 @@ void state_raise(struct state *state, uint64_t version)
 
 bool state_reserve(struct state *state)
 {
-    AUTO_BUFFER text = {0};
     if (state->next < state->limit && !state->is_new)
         return true;
     uint64_t limit = state->next + STATE_BLOCK;
-    buffer_printf(&text,
-                  "# Written by Signpost. The next resourceVersion to give out, and the owner id.\n"
-                  "resourceVersion: %" PRIu64 "\nownerId: \"%s\"\n",
-                  limit, state->owner_id);
     error_clear(&state->fault);
-    if (!disk_replace(state->disk, state->path, buffer_text(&text), 0644, true, &state->fault))
+    database_begin(state->database);
+    database_do(state->database, NULL, "INSERT OR REPLACE INTO counter VALUES (1, ?, ?)", "it",
+                (int64_t)limit, text_of(state->owner_id));
+    if (!state_commit(state, &state->fault))
         return false;
     state->limit = limit;
     state->is_new = false;
@@ -98,4 +131,58 @@ bool state_reserve(struct state *state)
 uint64_t state_next(struct state *state)
 {
     return state->next++;
+}
+
+bool state_probe(struct state *state)
+{
+    state->is_new = true;
+    return state_reserve(state);
+}
+
+// ---- objects ------------------------------------------------------------------------------------
+
+void state_put(struct state *state, const struct state_row *row)
+{
+    database_begin(state->database);
+    database_do(state->database, NULL, "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", "titt",
+                row->key, (int64_t)row->version, row->path, row->body);
+}
+
+bool state_commit(struct state *state, struct error *err)
+{
+    return database_commit(state->database, err);
+}
+
+void state_forget(struct state *state, struct text key)
+{
+    database_begin(state->database);
+    database_do(state->database, NULL, "DELETE FROM objects WHERE key = ?", "t", key);
+}
+
+static bool read_row(const struct rows *rows, struct state_row *out)
+{
+    int64_t version = rows_int(rows, 1);
+    *out = (struct state_row){rows_text(rows, 0), (uint64_t)version, rows_text(rows, 2),
+                              rows_text(rows, 3)};
+    return out->key.len && name_is_path(out->path) && version > 0 && version <= OURS_VERSION_MAX;
+}
+
+bool state_each(struct state *state, enum state_which which, struct text wanted,
+                void (*call)(void *context, const struct state_row *row), void *context,
+                struct error *err)
+{
+    static const char *const queries[] = {
+        [STATE_ALL] = "SELECT * FROM objects",
+        [STATE_OF_PATH] = "SELECT * FROM objects WHERE path = ?",
+        [STATE_OF_KEY] = "SELECT * FROM objects WHERE key = ?",
+    };
+    struct state_row row;
+    if (!state->database)
+        return true;
+    struct rows rows =
+        database_ask(state->database, queries[which], which == STATE_ALL ? "" : "t", wanted);
+    while (rows_next(&rows))
+        if (read_row(&rows, &row))
+            call(context, &row);
+    return rows_end(&rows, err);
 }

@@ -4,12 +4,17 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "io/disk.h"
+#include "io/database.h"
 #include "io/random.h"
 #include "store/owner.h"
 
-// `.signpost/state`: the counter that gives resourceVersions, and the owner id. Numbers are
-// reserved on disk in blocks, so that counting costs no write; a restart goes on behind the block.
+// `.signpost/state.db`: what the store keeps for itself, a database of mode 0600. A row for each
+// object that was written ahead: its document as of then, on the disk before anything that stands
+// on it leaves the house. The counter that gives resourceVersions, whose numbers are reserved on
+// disk in blocks, so that counting costs no write; a restart goes on behind the block. The owner
+// id. The last good document of objects that hold a secret (secrets.h).
+//
+// Whoever leads has it open; others read what was committed.
 
 enum { STATE_BLOCK = 10000 };
 
@@ -21,23 +26,53 @@ enum { STATE_BLOCK = 10000 };
 struct state {
     struct disk *disk;
     char *path;
-    uint64_t next;  // the number to give out
-    uint64_t limit; // reserved on disk: numbers below
+    struct database *database; // NULL: there is none, or it may not be read
+    struct disk_stat opened;   // what lay at the path then
+    uint64_t next;             // the number to give out
+    uint64_t limit;            // reserved on disk: numbers below
     char owner_id[OWNER_ID_MAX + 1];
     bool is_new;        // what stands on disk is not this, or nothing
     bool had_owner;     // the owner id was read from disk
     struct error fault; // of the last reservation; fault NONE: none
 };
 
-// An absent or unreadable file counts as new: state_raise then puts the counter above whatever is
-// found elsewhere.
-void state_load(struct state *state, struct disk *disk, const char *path, struct random *random);
+void state_init(struct state *state, struct disk *disk, const char *path);
+void state_done(struct state *state);
+// Opens it, and makes it where there is none and `is_leading`. Others go on without one that they
+// cannot find or may not read.
+bool state_load(struct state *state, struct random *random, bool is_leading, struct error *err);
+// Does what is open still lie there?
+bool state_is_in_place(const struct state *state);
+
+// ---- numbers and the owner id -------------------------------------------------------------------
+
 // This owner id from now on; it is on disk after the next state_reserve().
 void state_set_owner(struct state *state, const char *owner_id);
-void state_done(struct state *state);
 // All numbers up to `version`, which somebody was found to have, are taken.
 void state_raise(struct state *state, uint64_t version);
-// Writes a reservation when none is left. False when it could not: numbers go on all the same, and
-// the next call tries again.
+// Writes a reservation when none is left, and commits. False when it could not: numbers go on all
+// the same, and the next call tries again.
 bool state_reserve(struct state *state);
 uint64_t state_next(struct state *state);
+// Can it be written again? Writes a reservation in any case.
+bool state_probe(struct state *state);
+
+// ---- objects ------------------------------------------------------------------------------------
+
+struct state_row {
+    struct text key;
+    uint64_t version;
+    struct text path; // manifest beside which the status lies
+    struct text body; // its status document; absent: the object is gone for good
+};
+
+// Counts once it is committed, which tells of failures, too.
+void state_put(struct state *state, const struct state_row *row);
+bool state_commit(struct state *state, struct error *err);
+// That it is gone need not be known any more.
+void state_forget(struct state *state, struct text key);
+// All rows, those of one manifest, or that of one key. A row lives for the call.
+enum state_which { STATE_ALL, STATE_OF_PATH, STATE_OF_KEY };
+bool state_each(struct state *state, enum state_which which, struct text wanted,
+                void (*call)(void *context, const struct state_row *row), void *context,
+                struct error *err);

@@ -36,12 +36,12 @@ static uint64_t slot_hash(const void *context, uint32_t slot)
 static const struct table_ops id_ops = {.matches = id_matches, .hash = slot_hash};
 
 void status_book_init(struct status_book *book, struct disk *disk, const char *root,
-                      const char *checkpoints)
+                      struct state *state)
 {
     *book = (struct status_book){
         .disk = disk,
         .root = mem_copy_text(root),
-        .checkpoints = mem_copy_text(checkpoints),
+        .state = state,
         .by_id = {.ops = &id_ops, .context = book},
     };
 }
@@ -62,7 +62,6 @@ void status_book_done(struct status_book *book)
     status_book_reset(book);
     free(book->files);
     free(book->root);
-    free(book->checkpoints);
 }
 
 // ---- in memory ----------------------------------------------------------------------------------
@@ -224,15 +223,14 @@ static bool make_parent(struct status_book *book, const char *path, struct error
     return disk_make_folder(book->disk, folder, 0755, err);
 }
 
-static bool replace(struct status_book *book, const char *path, struct text text, bool is_synced,
-                    struct error *err)
+static bool replace(struct status_book *book, const char *path, struct text text, struct error *err)
 {
     struct error local = {0};
-    if (disk_replace(book->disk, path, text, 0644, is_synced, &local))
+    if (disk_replace(book->disk, path, text, 0644, false, &local))
         return true;
     if (local.status == ENOENT)
         return make_parent(book, path, err) &&
-               disk_replace(book->disk, path, text, 0644, is_synced, err);
+               disk_replace(book->disk, path, text, 0644, false, err);
     if (err)
         *err = local;
     return false;
@@ -246,7 +244,28 @@ static bool put_beside(struct status_book *book, const char *manifest, struct te
     if (!text.len)
         return disk_remove(book->disk, path.at, err);
     return book->is_shared ? disk_replace(book->disk, path.at, text, 0644, false, err)
-                           : replace(book, path.at, text, false, err);
+                           : replace(book, path.at, text, err);
+}
+
+struct keeping {
+    struct state *state;
+    const char *manifest;
+};
+
+static void keep_doc(void *context, const struct status_doc *doc)
+{
+    const struct keeping *keeping = context;
+    if (doc->version)
+        state_put(keeping->state, &(struct state_row){doc->key, doc->version,
+                                                      text_of(keeping->manifest), doc->body});
+}
+
+static bool keep_rows(struct status_book *book, const struct status_file *file,
+                      const char *manifest, struct error *err)
+{
+    struct keeping keeping = {book->state, manifest};
+    status_file_each(file, keep_doc, &keeping);
+    return state_commit(book->state, err);
 }
 
 static bool put(struct status_book *book, struct status_file *file, const char *manifest,
@@ -261,7 +280,7 @@ static bool put(struct status_book *book, struct status_file *file, const char *
         file->is_homeless = file->is_refused = is_its_own_fault(&local);
     }
     if (file->is_homeless)
-        return status_book_checkpoint(book, file, manifest, err);
+        return keep_rows(book, file, manifest, err);
     if (err)
         *err = local;
     return false;
@@ -293,84 +312,33 @@ int64_t status_book_due_ms(const struct status_file *file)
     return file->written_ms + (pause_ms > STATUS_WRITE_MS ? pause_ms : STATUS_WRITE_MS);
 }
 
-// ---- checkpoints and the journal ----------------------------------------------------------------
+// ---- rows of the state --------------------------------------------------------------------------
 
-static void merge_doc(void *context, const struct status_doc *doc)
+static void merge_row(void *context, const struct state_row *row)
 {
     struct status_file *into = context;
-    const struct status_doc *known = status_file_find(into, doc->key);
-    if (text_starts(doc->key, NAME_BROKEN) || (known && known->version >= doc->version))
+    const struct status_doc *known = status_file_find(into, row->key);
+    if (known && known->version >= row->version)
         return;
-    status_file_set(into, doc->key, doc->version, doc->body);
+    if (row->body.at)
+        status_file_set(into, row->key, row->version, row->body);
+    else
+        status_file_drop(into, row->key);
 }
 
-bool status_book_merge_checkpoint(struct status_book *book, struct status_file *file,
-                                  const char *manifest, struct error *err)
+void status_book_merge_row(struct status_file *file, const struct state_row *row)
 {
-    AUTO_BUFFER text = {0};
-    bool is_absent;
-    if (!read_text(&text, book->checkpoints, manifest, &is_absent, err))
-        return false;
-    if (is_absent)
-        return true;
-    struct status_file checkpoint;
-    status_file_init(&checkpoint, file->id);
-    status_file_load(&checkpoint, &text);
-    status_file_each(&checkpoint, merge_doc, file);
-    status_file_done(&checkpoint);
-    return true;
+    merge_row(file, row);
 }
 
-static struct value *read_status(struct arena *arena, const struct status_doc *doc)
+bool status_book_merge(struct status_book *book, struct status_file *file, const char *manifest,
+                       struct error *err)
 {
-    struct value *tree = NULL;
-    bool has = false;
-    if (!doc)
-        return NULL;
-    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(doc->body, &ours_limits);
-    if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
-        return NULL;
-    return value_find(tree, "status");
+    return state_each(book->state, STATE_OF_PATH, text_of(manifest), merge_row, file, err);
 }
 
-void status_book_merge_line(struct status_file *file, const struct journal_item *item)
+bool status_book_merge_key(struct status_book *book, struct status_file *file, struct text key,
+                           struct error *err)
 {
-    const struct status_doc *known = status_file_find(file, item->key);
-    if (known && known->version >= item->version)
-        return;
-    if (item->is_gone) {
-        status_file_drop(file, item->key);
-        return;
-    }
-    CLEANUP(arena) struct arena *arena = arena_new();
-    AUTO_BUFFER body = {0};
-    struct value *tree = ours_read_line(arena, item->line);
-    struct value *status = read_status(arena, known);
-    if (!tree)
-        return;
-    if (status && !value_find(tree, "status"))
-        value_set(tree, TEXT("status"), status);
-    value_write_yaml(&body, tree, 0);
-    status_file_set(file, item->key, item->version, buffer_text(&body));
-}
-
-// An empty file first: its absence alone is not synced, and an old one that came back would bring
-// back what is gone.
-static bool remove_checkpoint(struct status_book *book, const char *path, struct error *err)
-{
-    struct disk_stat found;
-    if (!disk_stat(path, &found, NULL))
-        return true;
-    return replace(book, path, TEXT(""), true, err) && disk_remove(book->disk, path, err);
-}
-
-bool status_book_checkpoint(struct status_book *book, struct status_file *file,
-                            const char *manifest, struct error *err)
-{
-    AUTO_BUFFER path = {0};
-    AUTO_BUFFER text = {0};
-    path_of(&path, book->checkpoints, manifest);
-    status_file_write(&text, file, manifest);
-    return text.len ? replace(book, path.at, buffer_text(&text), true, err)
-                    : remove_checkpoint(book, path.at, err);
+    return state_each(book->state, STATE_OF_KEY, key, merge_row, file, err);
 }

@@ -7,15 +7,14 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "io/disk.h"
-#include "store/folder/journal.h"
+#include "store/folder/state.h"
 #include "store/folder/status_file.h"
 
 // All status files of a store. Each is in memory only while it is worked on: what is to be written
 // is kept until it is, what was read is let go when the whole grows over a megabyte.
 //
-// A checkpoint is a synced copy of a status file below `.signpost/base`, made before the journal
-// that covers it begins anew. Status files are written without sync and lie where people tidy up; a
-// torn or missing one is made again from its checkpoint and the journal.
+// Status files are written without sync and lie where people tidy up; a torn or missing one is made
+// again from the rows of the state.
 
 enum { STATUS_BOOK_OCTETS_MAX = 1024 * 1024, STATUS_WRITE_MS = 50 };
 
@@ -23,7 +22,7 @@ struct status_book {
     struct disk *disk;
     char *root;                 // status files: <root>/<manifest>.status
     bool is_shared;             // the root is the users' folder: no folder is made there
-    char *checkpoints;          // and their checkpoints: <checkpoints>/<manifest>.status
+    struct state *state;        // whose rows stand in for what is lost
     struct status_file **files; // in memory
     size_t count;
     size_t capacity;
@@ -32,7 +31,7 @@ struct status_book {
 };
 
 void status_book_init(struct status_book *book, struct disk *disk, const char *root,
-                      const char *checkpoints);
+                      struct state *state);
 void status_book_done(struct status_book *book); // what was not written is lost
 // Forgets everything in memory, changes too.
 void status_book_reset(struct status_book *book);
@@ -48,7 +47,7 @@ struct status_file *status_book_open(struct status_book *book, uint32_t id, cons
 struct status_file *status_book_find(const struct status_book *book, uint32_t id);
 // Writes the changes, if there are any; removes a file without documents. Not synced. Where the
 // folder was removed by its users, lies behind a link now, or does not take the file (is_refused),
-// it is kept as a checkpoint alone (is_homeless).
+// its documents are kept as rows of the state alone (is_homeless).
 bool status_book_write(struct status_book *book, struct status_file *file, const char *manifest,
                        int64_t now_ms, struct error *err);
 // When a changed file may be written at the earliest: at once, and then at most once per 50 ms
@@ -57,11 +56,9 @@ int64_t status_book_due_ms(const struct status_file *file);
 // Lets go what is neither changed nor written a moment ago.
 void status_book_tidy(struct status_book *book, int64_t now_ms);
 
-// Adds what the checkpoint knows newer or alone.
-bool status_book_merge_checkpoint(struct status_book *book, struct status_file *file,
-                                  const char *manifest, struct error *err);
-// Adds what a line of the journal knows newer; the status stays as it is.
-void status_book_merge_line(struct status_file *file, const struct journal_item *item);
-// Makes the checkpoint of a file as it is now, synced.
-bool status_book_checkpoint(struct status_book *book, struct status_file *file,
-                            const char *manifest, struct error *err);
+// Adds what the state knows newer or alone: of one object, of a manifest, of a key.
+void status_book_merge_row(struct status_file *file, const struct state_row *row);
+bool status_book_merge(struct status_book *book, struct status_file *file, const char *manifest,
+                       struct error *err);
+bool status_book_merge_key(struct status_book *book, struct status_file *file, struct text key,
+                           struct error *err);

@@ -148,7 +148,6 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
     if (!folder->is_leading)
         return;
     draft_key(&key, draft);
-    behind_cover(folder, folder->pass.file);
     behind_move(folder, from, folder->pass.file, buffer_text(&key), draft->ours.version);
 }
 
@@ -230,8 +229,8 @@ static bool keep_secret(struct folder *folder, struct draft *draft, bool has_sec
     if (!folder->is_leading || (!has_secret && !was_aside))
         return true;
     if (has_secret)
-        return secrets_write(&folder->secrets, draft->ours.uid, draft->ours.last_good, err);
-    secrets_remove(&folder->secrets, draft->ours.uid);
+        return secrets_write(&folder->state, draft->ours.uid, draft->ours.last_good, err);
+    secrets_remove(&folder->state, draft->ours.uid);
     return true;
 }
 

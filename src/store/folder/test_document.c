@@ -213,22 +213,6 @@ static void status_document_reads_back_as_written(void **state)
     assert_true(text_equal(ours.fault, read.fault));
 }
 
-static void line_of_the_journal_has_no_status(void **state)
-{
-    AUTO_BUFFER text = {0};
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct subject subject = {&thing_type, TEXT("shop"), TEXT("a")};
-    struct ours ours = example(arena);
-    struct ours read;
-    (void)state;
-    ours_write_line(&text, arena, &subject, &ours, false, "web.yaml");
-    assert_int_equal(strcspn(text.at, "\n"), text.len - 1);
-    struct value *tree = ours_read_line(arena, text_trim(buffer_text(&text)));
-    assert_true(ours_decode(&read, &thing_type, tree));
-    assert_same(&ours, &read);
-    assert_null(read.status);
-}
-
 static void what_lies_aside_is_left_out(void **state)
 {
     AUTO_BUFFER text = {0};
@@ -237,7 +221,6 @@ static void what_lies_aside_is_left_out(void **state)
     struct ours ours = example(arena);
     (void)state;
     ours_write(&text, arena, &subject, &ours, true);
-    ours_write_line(&text, arena, &subject, &ours, true, "web.yaml");
     assert_null(strstr(text.at, "lastGoodSpec"));
 }
 
@@ -358,7 +341,6 @@ int main(void)
         cmocka_unit_test(draft_is_called_up_to_its_fault),
         cmocka_unit_test(defaults_of_the_table_are_filled_in),
         cmocka_unit_test(status_document_reads_back_as_written),
-        cmocka_unit_test(line_of_the_journal_has_no_status),
         cmocka_unit_test(what_lies_aside_is_left_out),
         cmocka_unit_test(whole_object_has_both_annotations_and_ours_win),
         cmocka_unit_test(a_status_is_kept_of_kinds_alone_that_have_others_write_it),

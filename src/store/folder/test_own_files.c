@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "io/test_folder.h"
 #include "store/folder/events.h"
-#include "store/folder/journal.h"
 #include "store/folder/name.h"
 #include "store/folder/secrets.h"
 #include "store/folder/state.h"
@@ -46,91 +45,73 @@ static char *read_path(const char *path)
     return buffer_steal(&text);
 }
 
-// ---- journal ------------------------------------------------------------------------------------
+// ---- objects ------------------------------------------------------------------------------------
 
-#define LINE(name, version, file)                                                                  \
-    "{\"key\":\"Thing.x n/" name "\",\"version\":" version ",\"file\":\"" file                     \
-    "\",\"apiVersion\":\"x/v1\",\"kind\":\"Thing\"}\n"
-
-static void append(struct journal *journal, const char *lines)
+static struct state open_state(const struct place *place)
 {
+    struct state opened = {0};
     struct error err = {0};
-    bool is_ok = journal_append(journal, text_of(lines), &err);
-    assert_string_equal(err.text, "");
-    assert_true(is_ok);
+    state_init(&opened, disk_system(), place->path);
+    if (!state_load(&opened, random_system(), true, &err))
+        fail_msg("%s", err.text);
+    return opened;
 }
 
-static void journal_index_holds_the_newest_line_of_each(void **state)
+static void put(struct state *opened, const char *key, uint64_t version, const char *path,
+                const char *body)
 {
-    const struct place *place = *state;
-    struct journal journal = {0};
-    journal_init(&journal, disk_system(), place->path);
-    append(&journal, LINE("a", "1", "web.yaml") LINE("b", "2", "web.yaml"));
-    append(&journal, LINE("a", "4", "api.yaml") LINE("c", "3", "api.yaml"));
-    journal_done(&journal);
-    struct journal_index *index = journal_index_new(place->path, NULL);
-    assert_int_equal(index->count, 3);
-    const struct journal_item *item = journal_index_find(index, "api.yaml");
-    assert_true(text_is(item[0].key, "Thing.x n/a"));
-    assert_int_equal(item[0].version, 4);
-    assert_true(text_is(item[1].key, "Thing.x n/c"));
-    item = journal_index_find(index, "web.yaml");
-    assert_true(text_is(item[0].key, "Thing.x n/b"));
-    assert_null(journal_index_find(index, "none.yaml"));
-    journal_index_free(index);
+    state_put(opened, &(struct state_row){text_of(key), version, text_of(path),
+                                          body ? text_of(body) : (struct text){0}});
 }
 
-static void paths_that_need_escapes_are_understood(void **state)
+static void describe(void *context, const struct state_row *row)
 {
-    const struct place *place = *state;
-    struct journal journal = {0};
-    journal_init(&journal, disk_system(), place->path);
-    append(&journal, LINE("a", "1", "a\\\"b.yaml") LINE("b", "2", "\xc3\xa4.yaml"));
-    journal_done(&journal);
-    struct journal_index *index = journal_index_new(place->path, NULL);
-    assert_non_null(journal_index_find(index, "a\"b.yaml"));
-    assert_non_null(journal_index_find(index, "\xc3\xa4.yaml"));
-    journal_index_free(index);
+    buffer_printf(context, "%.*s %d %.*s %s\n", TEXT_ARGS(row->key), (int)row->version,
+                  TEXT_ARGS(row->path), row->body.at ? "stands" : "gone");
 }
 
-static void absent_journal_is_empty(void **state)
+static void state_holds_the_newest_row_of_each(void **state)
 {
     const struct place *place = *state;
-    struct journal_index *index = journal_index_new(place->path, NULL);
-    assert_int_equal(index->count, 0);
-    journal_index_free(index);
-    assert_null(journal_index_new(place->folder, NULL));
+    AUTO_BUFFER all = {0};
+    AUTO_BUFFER some = {0};
+    struct state opened = open_state(place);
+    put(&opened, "a", 1, "web.yaml", "one");
+    put(&opened, "b", 2, "web.yaml", "two");
+    put(&opened, "a", 4, "a\"b.yaml", "three");
+    put(&opened, "c", 3, "\xc3\xa4.yaml", NULL);
+    put(&opened, "d", 5, "../web.yaml", "a path that leads elsewhere");
+    assert_true(state_commit(&opened, NULL));
+    state_done(&opened);
+    opened = open_state(place);
+    assert_true(state_each(&opened, STATE_ALL, TEXT(""), describe, &all, NULL));
+    assert_string_equal(all.at,
+                        "a 4 a\"b.yaml stands\nb 2 web.yaml stands\nc 3 \xc3\xa4.yaml gone\n");
+    assert_true(state_each(&opened, STATE_OF_PATH, TEXT("web.yaml"), describe, &some, NULL));
+    assert_true(state_each(&opened, STATE_OF_KEY, TEXT("c"), describe, &some, NULL));
+    assert_string_equal(some.at, "b 2 web.yaml stands\nc 3 \xc3\xa4.yaml gone\n");
+    state_done(&opened);
 }
 
-static void renewed_journal_keeps_what_is_not_covered(void **state)
+static void who_only_reads_makes_no_state_and_sees_what_was_committed(void **state)
 {
     const struct place *place = *state;
-    struct journal journal = {0};
-    journal_init(&journal, disk_system(), place->path);
-    append(&journal, LINE("a", "1", "web.yaml"));
-    size_t covered = journal.octets;
-    append(&journal, LINE("b", "2", "web.yaml"));
-    assert_true(journal_renew(&journal, covered, NULL));
-    append(&journal, LINE("c", "3", "web.yaml"));
-    autofree char *text = read_path(place->path);
-    assert_string_equal(text, LINE("b", "2", "web.yaml") LINE("c", "3", "web.yaml"));
-    assert_int_equal(journal.octets, strlen(text));
-    journal_done(&journal);
-}
-
-static void lines_that_say_too_little_are_counted(void **state)
-{
-    const struct place *place = *state;
-    struct journal journal = {0};
-    journal_init(&journal, disk_system(), place->path);
-    append(&journal, "nonsense\n{}\n" LINE("a", "0", "web.yaml")
-                         LINE("a", "1", "") "{\"key\":\"Thing.x n/b\",\"version\":1}\n" LINE(
-                             "a", "1", "web.yaml") "{\"torn");
-    journal_done(&journal);
-    struct journal_index *index = journal_index_new(place->path, NULL);
-    assert_int_equal(index->count, 1);
-    assert_int_equal(index->unreadable, 5);
-    journal_index_free(index);
+    AUTO_BUFFER all = {0};
+    struct disk_stat found;
+    struct state reader = {0};
+    state_init(&reader, disk_system(), place->path);
+    assert_true(state_load(&reader, random_system(), false, NULL));
+    assert_false(disk_stat(place->path, &found, NULL));
+    struct state opened = open_state(place);
+    put(&opened, "a", 1, "web.yaml", "one");
+    assert_true(state_reserve(&opened));
+    put(&opened, "b", 2, "web.yaml", "not committed");
+    assert_true(state_load(&reader, random_system(), false, NULL));
+    assert_true(state_each(&reader, STATE_ALL, TEXT(""), describe, &all, NULL));
+    assert_string_equal(all.at, "a 1 web.yaml stands\n");
+    assert_string_equal(reader.owner_id, opened.owner_id);
+    state_done(&reader);
+    state_done(&opened);
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -161,19 +142,19 @@ static void path_of_a_manifest_is_one_that_a_scan_finds(void **state)
     assert_false(name_is_path(TEXT("a\0b.yaml")));
 }
 
-// ---- state --------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static void numbers_go_on_behind_the_reserved_block(void **state)
 {
     const struct place *place = *state;
-    struct state numbers = {0};
     char owner[OWNER_ID_MAX + 1];
-    state_load(&numbers, disk_system(), place->path, random_system());
+    struct state numbers = open_state(place);
     assert_true(state_reserve(&numbers));
     assert_int_equal(state_next(&numbers), 1);
     assert_int_equal(state_next(&numbers), 2);
     memcpy(owner, numbers.owner_id, sizeof owner);
-    state_load(&numbers, disk_system(), place->path, random_system());
+    state_done(&numbers);
+    numbers = open_state(place);
     assert_true(state_next(&numbers) > STATE_BLOCK);
     assert_string_equal(numbers.owner_id, owner);
     state_done(&numbers);
@@ -182,60 +163,27 @@ static void numbers_go_on_behind_the_reserved_block(void **state)
 static void a_given_owner_id_replaces_the_one_that_is_kept(void **state)
 {
     const struct place *place = *state;
-    struct state numbers = {0};
-    state_load(&numbers, disk_system(), place->path, random_system());
+    struct state numbers = open_state(place);
     assert_false(numbers.had_owner);
     assert_true(state_reserve(&numbers));
     state_set_owner(&numbers, "home-2");
     assert_true(state_reserve(&numbers));
-    state_load(&numbers, disk_system(), place->path, random_system());
+    state_done(&numbers);
+    numbers = open_state(place);
     assert_true(numbers.had_owner);
     assert_string_equal(numbers.owner_id, "home-2");
-    state_done(&numbers);
-}
-
-static void an_owner_id_outlives_lost_numbers_but_not_its_own_spelling(void **state)
-{
-    const struct place *place = *state;
-    struct state numbers = {0};
-    assert_true(disk_replace(disk_system(), place->path,
-                             TEXT("resourceVersion: x\nownerId: mine\n"), 0644, false, NULL));
-    state_load(&numbers, disk_system(), place->path, random_system());
-    assert_true(numbers.is_new);
-    assert_string_equal(numbers.owner_id, "mine");
-    assert_true(disk_replace(disk_system(), place->path,
-                             TEXT("resourceVersion: 7\nownerId: \"Not mine\"\n"), 0644, false,
-                             NULL));
-    state_load(&numbers, disk_system(), place->path, random_system());
-    assert_int_equal(strlen(numbers.owner_id), 8);
     state_done(&numbers);
 }
 
 static void lost_numbers_begin_above_what_is_found(void **state)
 {
     const struct place *place = *state;
-    struct state numbers = {0};
-    assert_true(
-        disk_replace(disk_system(), place->path, TEXT("resourceVersion: [\n"), 0644, false, NULL));
-    state_load(&numbers, disk_system(), place->path, random_system());
+    struct state numbers = open_state(place);
     state_raise(&numbers, 41);
     state_raise(&numbers, 7);
     assert_true(state_reserve(&numbers));
     assert_int_equal(state_next(&numbers), 42);
     assert_int_equal(strlen(numbers.owner_id), 8);
-    state_done(&numbers);
-}
-
-static void numbers_go_on_when_they_cannot_be_reserved(void **state)
-{
-    const struct place *place = *state;
-    struct state numbers = {0};
-    AUTO_BUFFER path = {0};
-    buffer_printf(&path, "%s/none/state", place->folder);
-    state_load(&numbers, disk_system(), path.at, random_system());
-    assert_false(state_reserve(&numbers));
-    assert_int_equal(numbers.fault.fault, FAULT_AGAIN);
-    assert_int_equal(state_next(&numbers), 1);
     state_done(&numbers);
 }
 
@@ -249,27 +197,20 @@ static bool is_kept(const void *context, const char *uid)
 static void secrets_are_read_as_written_and_swept(void **state)
 {
     const struct place *place = *state;
-    struct secrets secrets = {0};
-    AUTO_BUFFER path = {0};
-    struct disk_stat found;
+    struct state opened = open_state(place);
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *value =
         value_read_json(arena, TEXT("{\"data\":{\"a\":\"b\"}}"), &value_reply_limits, NULL);
-    buffer_printf(&path, "%s/secrets", place->folder);
-    secrets_init(&secrets, disk_system(), path.at);
-    secrets_sweep(&secrets, is_kept, "one");
-    assert_true(secrets_write(&secrets, "one", value, NULL));
-    assert_true(secrets_write(&secrets, "two", value, NULL));
-    assert_true(value_equal(secrets_read(&secrets, "one", arena), value));
-    buffer_add_text(&path, "/one");
-    assert_true(disk_stat(path.at, &found, NULL));
-    assert_int_equal(found.mode, 0600);
-    secrets_sweep(&secrets, is_kept, "one");
-    assert_non_null(secrets_read(&secrets, "one", arena));
-    assert_null(secrets_read(&secrets, "two", arena));
-    secrets_remove(&secrets, "one");
-    assert_null(secrets_read(&secrets, "one", arena));
-    secrets_done(&secrets);
+    secrets_sweep(&opened, is_kept, "one");
+    assert_true(secrets_write(&opened, "one", value, NULL));
+    assert_true(secrets_write(&opened, "two", value, NULL));
+    assert_true(value_equal(secrets_read(&opened, "one", arena), value));
+    secrets_sweep(&opened, is_kept, "one");
+    assert_non_null(secrets_read(&opened, "one", arena));
+    assert_null(secrets_read(&opened, "two", arena));
+    secrets_remove(&opened, "one");
+    assert_null(secrets_read(&opened, "one", arena));
+    state_done(&opened);
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -327,17 +268,12 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make, clear)
     const struct CMUnitTest tests[] = {
-        CASE(journal_index_holds_the_newest_line_of_each),
-        CASE(absent_journal_is_empty),
-        CASE(paths_that_need_escapes_are_understood),
-        CASE(renewed_journal_keeps_what_is_not_covered),
-        CASE(lines_that_say_too_little_are_counted),
+        CASE(state_holds_the_newest_row_of_each),
+        CASE(who_only_reads_makes_no_state_and_sees_what_was_committed),
         CASE(path_of_a_manifest_is_one_that_a_scan_finds),
         CASE(numbers_go_on_behind_the_reserved_block),
         CASE(a_given_owner_id_replaces_the_one_that_is_kept),
-        CASE(an_owner_id_outlives_lost_numbers_but_not_its_own_spelling),
         CASE(lost_numbers_begin_above_what_is_found),
-        CASE(numbers_go_on_when_they_cannot_be_reserved),
         CASE(secrets_are_read_as_written_and_swept),
         CASE(event_is_one_line_whatever_its_text),
         CASE(old_events_are_kept_once),

@@ -15,7 +15,7 @@
 #include "store/status.h"
 
 enum {
-    BATCH_OCTETS = 256 * 1024, // of journal lines that share one append
+    BATCH_OCTETS = 256 * 1024, // of documents that share one commit
     BATCH_REQUESTS = 1024,
 };
 
@@ -44,7 +44,7 @@ struct request {
     char *version;           // the same of a page that was put
     struct error *error;     // what went wrong, or NULL
 
-    // Made ready for the journal:
+    // Made ready for the state:
     bool is_ready;
     uint32_t entry;
     struct object *next;
@@ -208,7 +208,7 @@ static bool guard(const struct folder *folder, struct request *request, struct e
             check_version(folder, request->entry, request->object, err));
 }
 
-static bool make_ready(struct folder *folder, struct request *request, struct buffer *lines,
+static bool make_ready(struct folder *folder, struct request *request, size_t *octets,
                        struct error *err)
 {
     AUTO_BUFFER body = {0};
@@ -223,8 +223,8 @@ static bool make_ready(struct folder *folder, struct request *request, struct bu
     if (!is_changed)
         return true;
     draft_step(folder, &draft);
-    draft_write_line(lines, folder, &draft, entry->file, is_gone);
     draft_write(&body, &draft);
+    *octets += body.len;
     object_unref(request->next);
     request->next = draft_object(folder, &draft);
     request->body = is_gone ? NULL : buffer_steal(&body);
@@ -253,18 +253,18 @@ static bool is_busy(const struct folder *folder, const struct request *request)
 }
 
 // Makes requests ready until the batch is full. How many it took.
-static size_t input(struct folder *folder, struct request *requests, size_t count,
-                    struct buffer *lines)
+static size_t input(struct folder *folder, struct request *requests, size_t count)
 {
     size_t taken = 0;
-    for (; taken < count && taken < BATCH_REQUESTS && lines->len < BATCH_OCTETS; taken++) {
+    size_t octets = 0;
+    for (; taken < count && taken < BATCH_REQUESTS && octets < BATCH_OCTETS; taken++) {
         struct request *request = &requests[taken];
         struct error err = {0};
         if (!is_written_ahead(request))
             continue;
         if (is_busy(folder, request))
             break;
-        if (!make_ready(folder, request, lines, &err))
+        if (!make_ready(folder, request, &octets, &err))
             fail(request, &err);
         if (request->is_ready)
             folder->entries.items[request->entry].flags |= ENTRY_IS_BUSY;
@@ -296,20 +296,44 @@ static void commit(struct folder *folder, struct request *request)
     entry->flags &= ~(unsigned)ENTRY_IS_BUSY & 0xff;
     if (!request->is_ready)
         return;
-    behind_cover(folder, entry->file);
     if (request->body)
         commit_next(folder, request);
 }
 
-static void write_ahead(struct folder *folder, struct request *requests, size_t count,
-                        struct text lines)
+static void put_row(struct folder *folder, const struct request *request)
+{
+    const struct object *next = request->next;
+    struct object_ref_key key = {next->kind, object_namespace(next), object_name(next)};
+    uint64_t version = 0;
+    object_version_number(next, &version);
+    folder_write_ahead(folder, folder->entries.items[request->entry].file, &key, version,
+                       request->body);
+}
+
+static bool write_ahead(struct folder *folder, const struct request *requests, size_t count,
+                        struct error *err)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i].is_ready)
+            put_row(folder, &requests[i]);
+        has_any = has_any || requests[i].is_ready;
+    }
+    if (!has_any)
+        return true;
+    if (state_commit(&folder->state, err)) {
+        trouble_clear(folder, TROUBLE_WRITE_AHEAD);
+        return true;
+    }
+    trouble_set(folder, TROUBLE_WRITE_AHEAD, err);
+    behind_probe_state(folder);
+    return false;
+}
+
+static void carry_out(struct folder *folder, struct request *requests, size_t count)
 {
     struct error err = {0};
-    bool is_written = !lines.len || journal_append(&folder->journal, lines, &err);
-    if (is_written && lines.len)
-        trouble_clear(folder, TROUBLE_JOURNAL);
-    if (!is_written)
-        trouble_set(folder, TROUBLE_JOURNAL, &err);
+    bool is_written = write_ahead(folder, requests, count, &err);
     for (size_t i = 0; i < count; i++) {
         if (!requests[i].is_ready)
             continue;
@@ -317,7 +341,6 @@ static void write_ahead(struct folder *folder, struct request *requests, size_t 
             fail(&requests[i], &err);
         commit(folder, &requests[i]);
     }
-    behind_look_at_journal(folder);
 }
 
 static void answer_get(struct folder *folder, const struct request *request)
@@ -390,10 +413,9 @@ static void let_go(struct folder *folder, const struct request *request)
 static void write_fired(void *context)
 {
     struct folder *folder = context;
-    AUTO_BUFFER lines = {0};
     lead_look(folder);
     size_t count = folder->request_count - folder->request_next;
-    size_t taken = input(folder, folder->requests + folder->request_next, count, &lines);
+    size_t taken = input(folder, folder->requests + folder->request_next, count);
     // Answers may bring in new requests, which may move the others in memory.
     autofree struct request *batch =
         mem_copy(folder->requests + folder->request_next, taken * sizeof *batch);
@@ -404,7 +426,7 @@ static void write_fired(void *context)
         folder->request_count = folder->request_next = 0;
         mem_relax(&folder->requests, &folder->request_capacity);
     }
-    write_ahead(folder, batch, taken, buffer_text(&lines));
+    carry_out(folder, batch, taken);
     for (size_t i = 0; i < taken; i++) {
         answer(folder, &batch[i]);
         let_go(folder, &batch[i]);
