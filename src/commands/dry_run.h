@@ -3,7 +3,7 @@
 #include "commands/proposal.h"
 #include "commands/setup.h"
 
-// A dry run from beginning to end: reads the store, takes all turns, and gathers what would be
+// A dry run from beginning to end: reads the store, reconciles all keys, and collects what would be
 // sent. Nothing is written, no lock or lease is taken, no backend is talked to unless that is
 // wanted.
 

@@ -11,7 +11,7 @@
 #include "io/world.h"
 #include "store/store.h"
 
-// What each command that takes turns begins with: which controllers run, with which settings, and
+// What each command that reconciles begins with: which controllers run, with which settings, and
 // their store.
 
 struct pihole_targets;

@@ -241,7 +241,7 @@ static const struct provider *provider_of(const struct engine *engine, const cha
     return NULL;
 }
 
-// What the backend knew was of another backend.
+// Forgets what was learned of the server before: the backend leads to another one now.
 static void backend_forget_place(struct backend *backend, const struct provider *provider,
                                  const char *registry)
 {

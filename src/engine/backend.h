@@ -16,7 +16,7 @@ struct session {
     const struct provider *provider;
     void *at;
     unsigned refs;
-    bool is_elsewhere; // the backend has moved to another backend since
+    bool is_elsewhere; // the backend leads to another server since
 };
 
 // backend.c
@@ -74,7 +74,7 @@ void backends_free(struct engine *engine);
 void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests);
 // We lead, or lead no more.
 void backends_lead(struct engine *engine, bool is_leading);
-// Sessions hold their last exchanges. False: none is left to be held.
+// Begins the last exchanges of sessions. False: none is left to begin.
 bool backends_leave(struct engine *engine);
 // What stands at those of that controller's settings is asked for again.
 void backends_list_anew(struct engine *engine, size_t controller);

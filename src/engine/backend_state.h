@@ -77,7 +77,7 @@ struct backend {
     bool is_question_due;    // asked as soon as nothing is in flight
     bool is_fresh;           // no change was sent since
     bool wants_owner;        // its session waits for the owner id
-    struct session *leaving; // the session before, that has its last exchange to hold
+    struct session *leaving; // the session before, whose last exchange is still to come
     bool has_left;
     bool is_stale;                // not named any more by the settings at hand
     struct ledger_keeper *ledger; // or NULL

@@ -195,7 +195,7 @@ bool claim_may_stand(const struct claim *claim)
     return claim->there == THERE_SET || claim->there == THERE_OPEN;
 }
 
-bool claim_is_same_key(const struct claim *a, const struct claim *b)
+bool claim_is_same_type_and_split(const struct claim *a, const struct claim *b)
 {
     return a->type == b->type && a->subdomain_len == b->subdomain_len;
 }

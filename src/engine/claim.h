@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 
 // Claims: a claim is one record set that a key wants at a backend (or wants gone, or looked at).
-// It lies in the claim registry of the backend's URL, where several claims on one name are settled
+// It lies in the claim registry of the server's URL, where several claims on one name are settled
 // by plan, and lives from the first submit that names it until a submit names it no more and
 // nothing of it is in flight.
 
@@ -42,7 +42,7 @@ struct due_link *claim_due_link(const struct engine *engine, uint32_t id);
 struct backend *claim_backend(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
 struct text claim_subdomain(const struct claim *claim);
-// Of a SET, as its content would stand there: unknown, another, or this one.
+// Is `hash` what this SET wants to stand there? False, too, when that is not known.
 bool claim_wants(const struct claim *claim, const uint8_t hash[FINGERPRINT_OCTETS]);
 // What looked like `before` would look like `now`: if it wants that, it goes on wanting it.
 void claim_learn(struct engine *engine, uint32_t id, const uint8_t before[FINGERPRINT_OCTETS],

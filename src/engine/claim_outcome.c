@@ -177,7 +177,7 @@ void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 static bool is_beside(const struct engine *engine, const struct claim *claim)
 {
     return claim_state(claim) == RECEIPT_LOST && claim->loser_to != NO_ID &&
-           claim_is_same_key(claim, &engine->claims[claim->loser_to]);
+           claim_is_same_type_and_split(claim, &engine->claims[claim->loser_to]);
 }
 
 static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)

@@ -91,7 +91,7 @@ static bool is_known(const struct engine *engine, const struct claim *claim)
     return !claim_is_forgotten(claim);
 }
 
-// One that lost beats nobody, whoever else comes.
+// A claim that lost or shares counts against nobody.
 static bool may_beat(const struct engine *engine, const struct claim *claim)
 {
     return !claim_is_forgotten(claim) &&
@@ -162,7 +162,8 @@ static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent s
     return engine->options.may_send(engine->options.context, &change);
 }
 
-// Held, and it still is: to wait in between would be news to its key, which would ask again.
+// A claim that is held and stays held keeps its standing: setting it to waiting for a moment would
+// wake its key for nothing.
 static bool claim_stays_held(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
@@ -193,19 +194,19 @@ static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
         claim_stand(engine, id, MOVE_HOLD, NO_ID);
 }
 
-// Servers ignore what cannot stand beside other data: a loser's content that keeps the holder's out
-// goes first. The loser stays a loser; what it removes, it removes for the holder.
+// A server ignores a record that may not stand beside existing data, as a CNAME. So content of a
+// loser that is in the way of the holder's is removed first. The loser stays a loser.
 static bool stands_in_way(const struct claim *loser, const struct claim *holder)
 {
-    return claim_may_stand(loser) && !claim_is_same_key(loser, holder);
+    return claim_may_stand(loser) && !claim_is_same_type_and_split(loser, holder);
 }
 
-// Where the holder's content stands under the very same key, the loser's is no more.
+// If the holder's content stands with the same type and split, it has replaced the loser's.
 static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
 {
     struct claim *claim = &engine->claims[id];
     const struct claim *holder = &engine->claims[holder_id];
-    if (claim_may_stand(claim) && claim_is_same_key(claim, holder) &&
+    if (claim_may_stand(claim) && claim_is_same_type_and_split(claim, holder) &&
         claim->work != WORK_IN_FLIGHT && holder->intent == CLAIM_SET &&
         claim_is_satisfied(holder)) {
         claim->there = THERE_NOTHING;
@@ -215,7 +216,7 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim_stand(engine, id, MOVE_LOSE, holder_id);
 }
 
-// It stands as long as the holder's does, and stays when the holder goes.
+// A claim that shares has the state of its holder, whose content is its own.
 static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
 {
     struct claim *claim = &engine->claims[id];
@@ -313,7 +314,8 @@ static void replan_from(struct engine *engine, uint32_t first)
         claim_wake_if_other(engine, all[i].id, faces[i]);
 }
 
-// Those that stayed for others to hear of them. Returns the first that is left, or NO_ID.
+// Frees forgotten claims that were kept until the losers could be told. Returns the first claim
+// that remains, or NO_ID.
 static uint32_t release_forgotten(struct engine *engine, uint32_t first)
 {
     uint32_t left = NO_ID;
@@ -380,7 +382,7 @@ bool registry_awaits_plan(const struct engine *engine, uint32_t key)
 
 // ---- what a claim would come to -----------------------------------------------------------------
 
-// The subject takes the place of what its key claims now. There is room for one more.
+// Replaces the claims of the key by the wanted one. There is room for one more.
 static size_t swap_in(const struct engine *engine, uint32_t key, const struct object *subject,
                       struct named *all, size_t count)
 {

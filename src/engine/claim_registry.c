@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/must.h"
 
-// ---- registries by the URL of their backend -----------------------------------------------------
+// ---- registries by the URL of their server ------------------------------------------------------
 
 uint16_t registry_get(struct engine *engine, const char *registry)
 {

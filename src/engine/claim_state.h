@@ -77,82 +77,87 @@ struct claim {
 _Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 
 // claim.c
-// It has not failed, and backs off no more.
+// Forgets its failures and ends its back-off.
 void claim_clear_failure(struct engine *engine, uint32_t id);
-// Something is to be kept for it from now on.
+// Makes its pending part, unless it has one.
 struct pending *claim_pending(struct engine *engine, struct claim *claim);
 void claim_set_wanted(struct engine *engine, struct claim *claim,
                       const uint8_t hash[FINGERPRINT_OCTETS]);
-// Of one that has_wanted.
+// Only of a claim with has_wanted.
 const uint8_t *claim_wanted_hash(const struct claim *claim);
-// Notes what stands at the backend; the claim goes on wanting what it wanted.
+// Remembers what stands at the server; what the claim wants stays as it is.
 void claim_set_there(struct engine *engine, struct claim *claim,
                      const uint8_t hash[FINGERPRINT_OCTETS]);
-// Copies the set; NULL: none.
+// Copies the set. NULL: the claim has no content.
 void pending_set_content(struct engine *engine, struct pending *pending,
                          const struct record_set *set);
-// It goes through no backend any more.
+// Takes it from its backend.
 void claim_leave_backend(struct engine *engine, struct claim *claim);
-// What is wanted is what stood there last.
+// Is what it wants what stood at the server last?
 bool claim_is_match(const struct claim *claim);
-// Nothing is to be sent for what is wanted of it.
+// Is nothing to be sent for it?
 bool claim_is_satisfied(const struct claim *claim);
-// What it lost to, or shares with. NO_ID: nothing, or that is gone and the name not planned since.
+// The claim that it lost to or shares with. NO_ID: there is none, or it is gone and the name was
+// not planned since.
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim);
-// What its receipt shows of it, but for failures: another one is news to its key.
+// A number for what its receipt shows, without failures: when it changes, the key is woken.
 uint32_t claim_face(const struct claim *claim);
-// Gives it another standing by the plan of its name. `holder`: of one that lost or shares, else
-// NO_ID. Its key is woken when either is another than before.
+// Gives it the standing that the plan of its name decided. `holder` is the claim that it lost to or
+// shares with, else NO_ID. Wakes the key if the standing or the holder has changed.
 void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder);
-// Its exchange has ended.
+// Must be called when its exchange has ended.
 void claim_land(struct engine *engine, uint32_t id);
-// It is tried again then. Not of one in flight.
+// Sends it again after the delay. Not for a claim in flight.
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms);
 void claim_end_back_off(struct engine *engine, uint32_t id); // if it does
-// Nothing is to be done for it. One in flight goes on.
+// Takes it out of the line and out of back-off: nothing is to be sent for it. An exchange in flight
+// goes on.
 void claim_rest(struct engine *engine, uint32_t id);
-// What such a change needs is at hand.
+// Does it have the content that such a change needs?
 bool claim_has_content(const struct claim *claim, enum claim_intent sends);
-// What goes first may take our content along: a by-name server holds one record under both splits.
+// The REMOVE that must go first may remove the content of this claim, too, as some servers keep one
+// record for both splits: what stands there is not certain any more.
 void claim_doubt(struct claim *claim);
-// Of two claims at one name.
-bool claim_is_same_key(const struct claim *a, const struct claim *b);
-// Wakes its key where its receipt shows something else than `face`.
+// Do two claims at one name have the same type and the same split?
+bool claim_is_same_type_and_split(const struct claim *a, const struct claim *b);
+// Wakes its key if claim_face() has changed from `face`.
 void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face);
 
 // claim_move.c
-// Carries a move out and proves the state that it leads to; aborts where there is no such move from
-// the state at hand.
+// Carries a move out and proves the invariants of the state that it leads to. Aborts if the table
+// (claim_life.h) has no such move from the present state.
 void claim_move(struct engine *engine, uint32_t id, enum claim_move move);
 void pending_free(struct pending *pending);
 
 // claim_registry.c
-// TABLE_NONE: nobody claims that name.
+// Returns TABLE_NONE if nobody claims that name.
 uint32_t claim_first_of_name(struct engine *engine, const struct claim *claim);
-// A new one of that key, found by its name.
+// Makes a claim of that key and files it under its name.
 uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want);
 // Another claim at the same name, or NO_ID.
 uint32_t claim_neighbour(struct engine *engine, uint32_t id);
-// Its key leads to it no more.
+// Takes it out of the list of its key's claims.
 void claim_unchain_key(struct engine *engine, uint32_t id);
-// Frees the slot of one that its key forgot.
+// Frees the slot of a claim that its key has forgotten.
 void claim_release(struct engine *engine, uint32_t id);
 // The first claim at the name of such a want, or NO_ID.
 uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *want);
-// A name may have many claims, and so may a key: whichever chain ends first tells it.
+// The claim of that key for such a want, or NO_ID. Follows the claims of the key and those of the
+// name at once, as either may be many, and stops where the shorter list ends.
 uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want);
 
 // claim_plan.c
-// So many claim its name that plans of it are put off.
+// Do so many keys claim its name that plans of the name are delayed?
 bool claim_is_crowded(struct engine *engine, uint32_t id);
-// No key names it any more and it is not in flight. Where its name is planned later it stays until
-// then, for those that lost to it. Returns a claim whose name is to be planned now, or NO_ID.
+// Removes a claim that its key has forgotten and that is not in flight. If plans of its name are
+// delayed it stays until the next one, for the claims that lost to it. Returns a claim whose name
+// is to be planned now, or NO_ID.
 uint32_t claim_drop(struct engine *engine, uint32_t id);
-// Drops it and plans its name.
+// claim_drop(), then plans the name.
 void claim_bury(struct engine *engine, uint32_t id);
-// The key does not name it any more. One in flight stays as a zombie until its receipt.
+// The key wants it no more. A claim in flight stays, without a key, until its exchange has ended.
 void claim_forget(struct engine *engine, uint32_t id);
 
 // receipt.c
-// One that shares fares as its holder does.
+// The claim whose failures its receipt shows: itself, or its holder if it shares.
 const struct claim *claim_shown(const struct engine *engine, const struct claim *claim);

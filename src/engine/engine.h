@@ -41,9 +41,9 @@ struct engine_options {
     bool renews_models; // make shared models anew before each use (tests)
     size_t crowd;       // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
-    // A dry run: the same turns and claims, but exchanges are taken as done without being held, and
-    // questions are not asked; engine_plan() tells what would have been sent. The store is one that
-    // writes nothing (store/dry.h).
+    // A dry run: the same reconciliations and claims, but exchanges count as done and never begin,
+    // and questions are not asked; engine_plan() tells what would have been sent. The store is one
+    // that writes nothing (store/dry.h).
     bool is_dry;
     // Others may have to write only where we lead, too: told of each change. May be NULL, as may
     // the following.

@@ -148,7 +148,7 @@ static void write_backends(struct engine *engine, struct buffer *out)
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         write_backend_seconds(out, backend);
     secondaries_write_seconds(engine->secondaries, out);
-    metric_write_head(out, "signpost_backend_in_flight", "gauge", "Talks under way.");
+    metric_write_head(out, "signpost_backend_in_flight", "gauge", "Requests in flight by backend.");
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", backend->name,
                       backend->in_flight + backend->reading);

@@ -116,7 +116,7 @@ struct join {
 
 // ---- claims and registries ----------------------------------------------------------------------
 
-// A backend by its normalised URL. Without claims and names in flight its slot is free.
+// All claims on one server, known by its normalised URL. Without claims and names in flight its slot is free.
 struct registry {
     char *url;
     uint32_t refs;
@@ -421,7 +421,7 @@ void hold_free(struct hold *hold);              // NULL is fine
 // So many strays went in an exchange: what the guard counts is stored with what else the ledger
 // learns.
 void holds_count(struct backend *backend, size_t count);
-void holds_forget(struct backend *backend); // it is another backend now
+void holds_forget(struct backend *backend); // it leads to another server now
 void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
 // For /readyz: what is held; advice, as all else goes on. Texts live until the next reconciliation.
 size_t holds_checks(const struct engine *engine, struct store_check *out, size_t capacity);

@@ -10,7 +10,7 @@ CHANGES = ("upsert", "delete")
 
 
 def reigns(replica):
-    """{trace id: (replica, how many times it had come to lead)} of all its talks."""
+    """{trace id: (replica, how many times it had come to lead)} of all its exchanges."""
     found, count = {}, 0
     for row in replica.program.lines():
         if row["msg"] == "the lease is ours":

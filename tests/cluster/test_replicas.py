@@ -273,7 +273,7 @@ def test_a_connection_that_came_up_while_the_leader_was_stopped_carries_no_reque
     leader, other = start_two(operator)
     cluster.api.apply(secret(namespace, KEY))
     cluster.api.apply(dns_class(namespace, f"http://{LOOPBACK}:{door.port}", namespace))
-    wait_until(lambda: order.reigns(leader), "a exchange begins", 10, [leader.program])
+    wait_until(lambda: order.reigns(leader), "an exchange begins", 10, [leader.program])
     leader.program.signal(signal.SIGSTOP)
     follows(operator, other)
     door.open()

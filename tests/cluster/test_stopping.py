@@ -28,7 +28,7 @@ class Held:
         return self.server.accept(request)
 
     def wait_asked(self, count=1):
-        wait_until(lambda: len(self.server.of("POST")) >= count, f"{count} talks are in flight", 20)
+        wait_until(lambda: len(self.server.of("POST")) >= count, f"{count} requests are in flight", 20)
         return self
 
 
@@ -95,8 +95,8 @@ def test_a_provider_that_hangs_is_cut_off_and_named(cluster, namespace, operator
     assert len(replica.program.lines("exchange broken off")) == 1
     assert replica.program.wait(20) == 1
     row, = replica.program.lines("cut off at --shutdown-timeout")
-    talk, *writes = row["cut"].split(", ")
-    assert (row["level"], talk) == ("ERROR", f"class-{namespace}: 1 talk")
+    exchange, *writes = row["cut"].split(", ")
+    assert (row["level"], exchange) == ("ERROR", f"class-{namespace}: 1 exchange")
     assert all("to the store" in write for write in writes)
     held.go.set()
     operator.start()

@@ -34,7 +34,7 @@ def test_a_killed_one_gets_what_changed_meanwhile(ingresses, pihole):
 
 
 def hang(ingresses, pihole):
-    """With a talk about more.home.lan that gets no answer."""
+    """With an exchange about more.home.lan that gets no answer."""
     ingresses.start()
     ingresses.add("app", "app.home.lan")
     ingresses.wait_synced("app", "app.home.lan")

@@ -68,7 +68,7 @@ struct record_key *record_find_key(struct record_reconcile *reconcile,
                                    const struct dnsrecord_claim *claim)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
-        if (dnsrecord_claim_is_same_key(&reconcile->keys[i].claim, claim))
+        if (dnsrecord_claim_is_same_type_and_split(&reconcile->keys[i].claim, claim))
             return &reconcile->keys[i];
     return NULL;
 }
@@ -88,7 +88,7 @@ static const struct dnsrecord_applied *find_applied(const struct record_reconcil
                                                     const struct dnsrecord_claim *claim)
 {
     for (size_t i = 0; i < reconcile->ours.applied_count; i++)
-        if (dnsrecord_claim_is_same_key(&reconcile->ours.applied[i].key, claim))
+        if (dnsrecord_claim_is_same_type_and_split(&reconcile->ours.applied[i].key, claim))
             return &reconcile->ours.applied[i];
     return NULL;
 }
@@ -407,9 +407,9 @@ static bool is_same_refusal(const struct dnsrecord_refusal *a, const struct dnsr
 static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     bool is_same_was = !a->was == !b->was && (!a->was || record_set_equal(a->was, b->was));
-    return dnsrecord_claim_is_same_key(a, b) && text_equal(a->class_name, b->class_name) &&
-           is_same_refusal(a->refusal, b->refusal) && is_same_was &&
-           text_equal(a->replaces, b->replaces);
+    return dnsrecord_claim_is_same_type_and_split(a, b) &&
+           text_equal(a->class_name, b->class_name) && is_same_refusal(a->refusal, b->refusal) &&
+           is_same_was && text_equal(a->replaces, b->replaces);
 }
 
 // The annotation, when it is not what stands there; and always beside a finalizer that is added, as

@@ -85,7 +85,7 @@ static const struct record_set *sent_last(struct record_reconcile *reconcile,
                                   .type = was->type,
                                   .domain = was->domain,
                                   .subdomain = was->subdomain};
-    bool is_it = dnsrecord_claim_is_same_key(&key, &old->claim) &&
+    bool is_it = dnsrecord_claim_is_same_type_and_split(&key, &old->claim) &&
                  text_equal(before.class_name, old->claim.class_name);
     return is_it ? was : NULL;
 }

@@ -156,7 +156,7 @@ struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
 void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
                      struct record_key *wanted);
 
-// ---- record_told.c ------------------------------------------------------------------------------
+// ---- record_report.c ----------------------------------------------------------------------------
 
 void record_tell(struct record_reconcile *reconcile, enum reason reason, const char *message);
 void record_tell_failure(struct record_reconcile *reconcile, const struct receipt *receipt,

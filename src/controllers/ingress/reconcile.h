@@ -37,7 +37,7 @@ struct reconcile {
 void reconcile_decide(const struct snapshot *snapshot, const struct source *source,
                       struct decision *out);
 
-// ---- turn.c -------------------------------------------------------------------------------------
+// ---- reconcile.c --------------------------------------------------------------------------------
 
 bool reconcile_wants(const struct reconcile *reconcile, struct text name);
 bool reconcile_manages(const struct reconcile *reconcile, struct text name);
@@ -49,7 +49,7 @@ const struct backend_view *reconcile_backend(const struct reconcile *reconcile,
                                              const struct pihole_target *target);
 bool reconcile_is_settled(const struct receipt *receipt, enum claim_intent intent);
 
-// ---- claims.c, told.c ---------------------------------------------------------------------------
+// ---- claims.c, report.c -------------------------------------------------------------------------
 
 void reconcile_claim(struct reconcile *reconcile);
 void reconcile_tell(struct reconcile *reconcile);

@@ -92,7 +92,7 @@ static void set_children(struct zone_tree *zone_tree, struct tree_entry *tree_en
     arena_reset(zone_tree->arena);
 }
 
-// ---- when ---------------------------------------------------------------------------------------
+// ---- which zones are due ------------------------------------------------------------------------
 
 void compile_due(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 {
@@ -187,7 +187,8 @@ void compile_free(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
     zone_compiler_free(steal(tree_entry->compiler));
 }
 
-// Children before their parents, whose cuts they make.
+// Compiles child zones before their parents, whose delegations consist of the children's NS and
+// address records.
 void compile_settle(struct zone_tree *zone_tree)
 {
     for (size_t labels = COUNT_OF(zone_tree->due); labels-- > 0;) {

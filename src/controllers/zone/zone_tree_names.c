@@ -111,7 +111,7 @@ static void name_tree_entry(struct tree_entry *tree_entry)
         name_partial(tree_entry, own);
 }
 
-// All from `path` on up to `tree entry`, which names one of them.
+// All from `path` on up to `tree_entry`, which names one of them.
 static struct tree_entry *end_loop(struct tree_entry *path, const struct tree_entry *tree_entry)
 {
     bool is_whole = false;

@@ -175,7 +175,7 @@ void tree_entry_touch_record_entries(struct zone_tree *zone_tree, struct tree_en
         record_entry_touch(zone_tree, record_entry, RECORD_ENTRY_IS_FRESH);
 }
 
-// ---- leaves -------------------------------------------------------------------------------------
+// ---- record entries -----------------------------------------------------------------------------
 
 struct record_entry *record_entry_find(const struct zone_tree *zone_tree, struct tree_entry_key key)
 {

@@ -12,8 +12,8 @@
 // record entry is a Record. A record entry hangs in one list of one tree entry: that of those that
 // name the Zone, or that of those whose full name has this live zone as the closest above it.
 //
-// Nodes are few and worked out anew as a whole when one of them changes; what that alters is then
-// looked for among the leaves. Leaves are many: each is judged by itself.
+// Tree entries are few: when one changes, all are worked out again, and then the record entries
+// that this affects are looked for. Record entries are many: each is judged by itself.
 
 struct record_entry;
 struct tree_entry;
@@ -168,7 +168,7 @@ static inline bool tree_entry_has_name(const struct tree_entry *tree_entry)
     return tree_entry->now.octets != NULL;
 }
 
-// ---- zone_tree_tree_entry.c: tree entries and leaves in their tables and lists ------------------
+// ---- zone_tree_node.c: tree entries and record entries in their tables and lists ----------------
 struct tree_entry *tree_entry_find(const struct zone_tree *zone_tree,
                                    struct tree_entry_key key); // or NULL
 struct tree_entry *tree_entry_want(struct zone_tree *zone_tree,
@@ -204,10 +204,10 @@ void record_entry_set_narrowed(struct zone_tree *zone_tree, struct record_entry 
 void names_settle(struct zone_tree *zone_tree);
 // Before: names. Works out the rest and marks what depends on it.
 void live_settle(struct zone_tree *zone_tree);
-// The live zone closest to a name: that has it, or is above it. Strictly: above it.
 // The group whose catalog has the zone's name, or NULL.
 const char *zone_tree_catalog_of(const struct zone_tree *zone_tree,
                                  const struct tree_entry *tree_entry);
+// The live zone closest to a name: that has it, or is above it. Strictly: above it.
 struct tree_entry *live_find(const struct zone_tree *zone_tree, struct dname name, bool is_strict);
 uint64_t live_hash(struct dname name);
 extern const struct table_ops live_ops;

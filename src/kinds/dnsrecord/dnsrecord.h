@@ -97,12 +97,14 @@ void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
 void dnsrecord_decode(struct arena *arena, const struct value *object, struct dnsrecord *out);
 // All rules beyond the shape; the texts are a wire contract ("spec.values[0] must be a valid IPv4
 // address: ..."). False when there is an error among the findings; else *out is what goes to the
-// server, with ttl_s = the record's, or default_ttl_s. Called by admission, check and every turn.
+// server, with ttl_s = the record's, or default_ttl_s. Called by admission, check and every
+// reconciliation.
 bool dnsrecord_resolve(struct arena *arena, const struct dnsrecord *record, uint32_t default_ttl_s,
                        struct record_set *out, struct findings *findings);
 
 // Same server, type, domain and subdomain; the class does not count.
-bool dnsrecord_claim_is_same_key(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b);
+bool dnsrecord_claim_is_same_type_and_split(const struct dnsrecord_claim *a,
+                                            const struct dnsrecord_claim *b);
 // The claim of a spec, whatever its values are. False: its class, name or type can't be a key's.
 bool dnsrecord_claim_of(struct arena *arena, const struct dnsrecord *record, struct text server,
                         struct dnsrecord_claim *out);

@@ -144,8 +144,8 @@ bool change_is_open(const struct change *change);
 void changes_draw(struct exchange *exchange);
 void changes_mark_sent(struct exchange *exchange);
 void changes_mark_whole(struct exchange *exchange); // the revision was written to its end
-void changes_note_progress(
-    struct exchange *exchange); // one more was taken, of those up to talk->at
+// One more write of the revision was accepted, of those before exchange->at.
+void changes_note_progress(struct exchange *exchange);
 // All that the revision wanted stands.
 void changes_stand(struct exchange *exchange);
 // What is left to do when nothing is left to write.

@@ -18,7 +18,7 @@ enum reply_kind {
     REPLY_APP_SUDO,     // 403: an app's session may not write
     REPLY_FORCED,       // 400: set by environment; the hint is the key
     REPLY_RATE,         // 429: too fast
-    REPLY_SEATS,        // 429: no instance is left
+    REPLY_SEATS,        // 429: the Pi-hole has no free API session, which it calls a seat
     REPLY_LIMIT,        // 429 of another kind
     REPLY_FAILED,       // 5xx, other 404 and the rest
     REPLY_STRANGE,      // not of a Pi-hole

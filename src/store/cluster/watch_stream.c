@@ -42,7 +42,8 @@ static bool is_end_mark(const struct value *object)
                    "true");
 }
 
-// False: the versions went back.
+// Advances our resourceVersion. Stops the watch and returns false if the server's versions went
+// back.
 static bool follow_position(struct watch *watch, struct text position)
 {
     if (position.len == 0)
