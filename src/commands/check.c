@@ -8,7 +8,6 @@
 #include "commands/commands.h"
 #include "commands/manifest_files.h"
 #include "commands/metrics_guard.h"
-#include "commands/pihole.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/setup.h"

@@ -7,13 +7,11 @@
 #include "commands/dry_run.h"
 #include "commands/look.h"
 #include "commands/metrics_guard.h"
-#include "commands/pihole_read_probe.h"
-#include "commands/pihole_write_probe.h"
 #include "commands/print.h"
 #include "commands/process.h"
+#include "commands/read_probe.h"
 #include "commands/webhook.h"
-#include "controllers/ingress/targets.h"
-#include "dns/ledger.h"
+#include "commands/write_probe.h"
 #include "kinds/condition.h"
 #include "kinds/dnsplan/dnsplan.h"
 #include "kinds/kinds.h"
@@ -30,8 +28,8 @@ struct live {
     bool has_error;
     struct proposal proposal;
     const char *owner_id; // of the store, or NULL
-    struct pihole_memory *memory;
-    struct buffer ledgers; // of which Pi-holes there are pages: names, a line each
+    struct ledger_memory memory;
+    struct buffer ledgers; // names of their pages, a line each
     // of a cluster
     struct process_world process;
     struct api *api;
@@ -224,99 +222,84 @@ static void health(void *context, const char *class_name, const struct outcome *
         outcome->is_done ? "its server answers and takes our signature" : outcome->error->text);
 }
 
-// "signpost-ledger-pihole-up-cdb4ee2a-x": of the Pi-hole up. False: of no Pi-hole.
-static bool pihole_of_page(struct text page, struct text *name)
-{
-    static const char head[] = "signpost-ledger-pihole-";
-    CLEANUP(ledger) struct ledger *ledger = ledger_new("pihole-", TEXT("."));
-    const char *tail = ledger_prefix(ledger) + sizeof head - 1;
-    const char *end = memmem(page.at, page.len, tail, strlen(tail));
-    if (!text_starts(page, head) || !end || end < page.at + sizeof head - 1)
-        return false;
-    *name = (struct text){page.at + sizeof head - 1, (size_t)(end - page.at) - (sizeof head - 1)};
-    return true;
-}
-
 static void take_pages(void *context, const struct store_page *pages, size_t count)
 {
     struct live *live = context;
-    struct text name;
-    pihole_memory_take(live->memory, pages, count);
+    ledger_memory_take(&live->memory, pages, count);
     for (size_t i = 0; i < count; i++)
-        if (pihole_of_page(pages[i].name, &name))
-            buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(name));
+        buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(pages[i].name));
 }
 
-// What a Pi-hole that is kept no more held of ours stays there.
+// What of ours a backend held that is kept no more stays there.
 static void tell_given_up(struct live *live)
 {
-    struct text rest = buffer_text(&live->ledgers), name, last = {0};
-    while (text_cut(&rest, '\n', &name)) {
+    const struct provider *provider;
+    struct text rest = buffer_text(&live->ledgers), page, name, last = {0};
+    while (text_cut(&rest, '\n', &page)) {
+        AUTO_BUFFER backend = {0};
         AUTO_BUFFER what = {0};
-        if (!name.len || text_equal(name, last) || pihole_targets_find(live->setup.piholes, name))
+        AUTO_BUFFER text = {0};
+        if (!backend_of_page(page, &provider, &name) || text_equal(name, last))
             continue;
         last = name;
-        buffer_printf(&what, "Pi-hole %.*s", TEXT_ARGS(name));
-        write_line(live, "warn", what.at,
-                   "it is kept no more, and its names stay there; `signpost import pihole "
-                   "--release` removes them");
+        buffer_printf(&backend, "%s-%.*s", provider->name, TEXT_ARGS(name));
+        if (backends_find(&live->setup.backends, buffer_text(&backend)))
+            continue;
+        buffer_printf(&what, "%s %.*s", provider->title, TEXT_ARGS(name));
+        buffer_printf(&text,
+                      "it is kept no more, and its names stay there; `signpost import %s "
+                      "--release` removes them",
+                      provider->name);
+        write_line(live, "warn", what.at, text.at);
     }
 }
 
-static void tell_pihole(void *context, const char *level, const char *what, const char *text)
+static void tell_backend(void *context, const char *level, const char *what, const char *text)
 {
     struct live *live = context;
     write_line(live, level, what, text);
     live->has_error = live->has_error || !strcmp(level, "error");
 }
 
-static bool check_piholes(struct live *live, struct error *err)
+static bool probe_backends(struct live *live, struct error *err)
 {
     const char *given = option_text(live->invocation, "owner-id");
-    const struct pihole_read_probe read_probe = {
+    const struct read_probe probe = {
         .invocation = live->invocation,
-        .targets = live->setup.piholes,
+        .backends = &live->setup.backends,
         .owner_id = given ? given : live->owner_id,
-        .memory = live->memory,
+        .memory = &live->memory,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = tell_pihole,
+        .told = tell_backend,
         .context = live,
     };
-    if (!live->setup.piholes)
+    if (!live->setup.backends.count)
         return true;
     tell_given_up(live);
-    return pihole_read_probe(&read_probe, err);
+    return read_probe(&probe, err);
 }
 
 // What is found at fault without writing would be found at fault again.
-static bool try_piholes(struct live *live, struct error *err)
+static bool try_backends(struct live *live, struct error *err)
 {
     struct hostport resolver;
     const char *given = option_text(live->invocation, "resolver");
-    struct write_probe write_probe = {
+    struct write_probe probe = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = tell_pihole,
+        .told = tell_backend,
         .context = live,
     };
-    if (!option_flag(live->invocation, "write") || !live->setup.piholes || live->has_error)
+    if (!option_flag(live->invocation, "write") || !live->setup.backends.count || live->has_error)
         return true;
     if (given && !hostport_parse(&resolver, text_of(given), DNS_PORT, false, err))
         return error_prefix(err, "--resolver: ");
     if (given)
-        write_probe.resolver = &resolver;
+        probe.resolver = &resolver;
     struct error why = {0};
-    if (!pihole_try(&write_probe, &why))
+    if (!write_probe(&probe, &why))
         say(live, false, "write", why.text);
     return true;
-}
-
-static void open_memory(struct live *live)
-{
-    if (!live->setup.piholes)
-        return;
-    live->memory = arena_new_of(live->invocation->arena, struct pihole_memory);
-    live->memory->targets = live->setup.piholes;
 }
 
 // One name that is no good keeps no other out.
@@ -346,12 +329,13 @@ static bool check_classes(struct live *live, struct error *err)
 {
     struct dry_run dry_run = {
         .setup = &live->setup,
+        .leaves_backends = true,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
-        .pages = live->memory ? take_pages : NULL,
+        .pages = live->setup.backends.count ? take_pages : NULL,
         .context = live,
     };
-    if (!run_dry_without_piholes(&dry_run, &live->proposal, err))
+    if (!run_dry(&dry_run, &live->proposal, err))
         return false;
     live->owner_id = dry_run.owner_id;
     if (dry_run.owner_fault)
@@ -369,10 +353,10 @@ int check_live(struct invocation *invocation, struct buffer *json)
     int code = 0;
     if (!setup_init(&live.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    open_memory(&live);
+    live.memory.backends = &live.setup.backends;
     bool is_read = (!live.setup.place.is_cluster || check_cluster(&live, &err)) &&
-                   (live.has_error || check_classes(&live, &err)) && check_piholes(&live, &err) &&
-                   try_piholes(&live, &err);
+                   (live.has_error || check_classes(&live, &err)) && probe_backends(&live, &err) &&
+                   try_backends(&live, &err);
     if (live.has_error)
         code = 1;
     struct error out;
@@ -383,8 +367,7 @@ int check_live(struct invocation *invocation, struct buffer *json)
     proposal_done(&live.proposal);
     buffer_done(&live.text);
     buffer_done(&live.ledgers);
-    if (live.memory)
-        pihole_memory_done(live.memory);
+    ledger_memory_done(&live.memory);
     setup_done(&live.setup);
     return code;
 }

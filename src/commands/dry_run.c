@@ -6,8 +6,8 @@
 #include "commands/look.h"
 #include "commands/plan_zones.h"
 #include "commands/process.h"
-#include "controllers/ingress/targets.h"
 #include "controllers/zone/zone_controller.h"
+#include "dns/ledger.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
@@ -134,7 +134,7 @@ static void pages_came(void *context, const struct store_reply *reply)
 static void ask_pages(struct stage *stage)
 {
     stage->asked_count++;
-    store_read_pages(stage->store, NULL, "signpost-ledger-pihole-", pages_came, stage);
+    store_read_pages(stage->store, NULL, LEDGER_PAGES, pages_came, stage);
 }
 
 static void rested(void *context)
@@ -279,12 +279,11 @@ static bool input(struct stage *stage, struct proposal *out, struct error *err)
     return true;
 }
 
-// Without it all that is ours in a Pi-hole would be taken for another owner's.
+// Without it all that is ours in a backend would be taken for another owner's.
 static bool knows_owner(const struct stage *stage, struct error *err)
 {
-    const struct pihole_targets *piholes = stage->dry_run->setup->piholes;
     const char *fault = store_owner_fault(stage->store);
-    return !fault || !piholes || piholes->is_left_alone ||
+    return !fault || !stage->dry_run->setup->backends.count || stage->dry_run->leaves_backends ||
            error_set(err, FAULT_AUTH, "", "%s", fault);
 }
 
@@ -337,19 +336,13 @@ static void left(void *context)
     loop_stop(stage->loop);
 }
 
-// Sessions of Pi-holes that were looked at.
+// Sessions at backends that were looked at.
 static void stage_leave(struct stage *stage)
 {
-    if (!stage->dry_run->setup->piholes)
+    if (!stage->dry_run->setup->backends.count)
         return;
     engine_stop(stage->engine, LEAVE_MS, left, stage);
     loop_run(stage->loop);
-}
-
-static void set_read_probe(const struct setup *setup, bool is_read_probe)
-{
-    if (setup->piholes)
-        setup->piholes->is_read_probe = is_read_probe;
 }
 
 // ---- what may be read ---------------------------------------------------------------------------
@@ -399,7 +392,9 @@ bool run_dry(struct dry_run *dry_run, struct proposal *out, struct error *err)
     if (!process_world_init(&stage.process, dry_run->setup->invocation, err))
         return false;
     stage.loop = stage.process.world.loop;
-    set_read_probe(dry_run->setup, true);
+    setup_set_access(
+        dry_run->setup,
+        &(struct backend_access){.is_read_probe = true, .is_left_alone = dry_run->leaves_backends});
     bool is_open = stage_open(&stage, err);
     if (is_open)
         loop_run(stage.loop);
@@ -417,17 +412,6 @@ bool run_dry(struct dry_run *dry_run, struct proposal *out, struct error *err)
     if (is_open)
         stage_leave(&stage);
     stage_close(&stage);
-    set_read_probe(dry_run->setup, false);
+    setup_set_access(dry_run->setup, &(struct backend_access){0});
     return is_ok;
-}
-
-bool run_dry_without_piholes(struct dry_run *dry_run, struct proposal *out, struct error *err)
-{
-    struct pihole_targets *piholes = dry_run->setup->piholes;
-    if (piholes)
-        piholes->is_left_alone = true;
-    bool is_read = run_dry(dry_run, out, err);
-    if (piholes)
-        piholes->is_left_alone = false;
-    return is_read;
 }

@@ -13,13 +13,14 @@ struct dry_run {
     // In a cluster, controllers that may not read what they need are left out, and told so on
     // stderr. Not set: then there is no dry run.
     bool takes_part;
+    bool leaves_backends; // those that stand in the settings are not even looked at
     // The zones that would be served are part of it, with the zones configuration as it is here;
     // NULL behind that: it is not known. NULL: they are not.
     const struct zones_config *const *zones_config;
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
-    // All pages of ledgers of Pi-holes. May be NULL, as may the next.
+    // All pages of ledgers. May be NULL, as may the next.
     void (*pages)(void *context, const struct store_page *pages, size_t count);
     // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
@@ -30,5 +31,3 @@ struct dry_run {
 };
 // Fills the proposal and closes it. False: not all could be read; err says what and why.
 bool run_dry(struct dry_run *dry_run, struct proposal *out, struct error *err);
-// The same, with no look at any Pi-hole.
-bool run_dry_without_piholes(struct dry_run *dry_run, struct proposal *out, struct error *err);

@@ -26,10 +26,7 @@ struct manifest {
     const char **secret_namespaces; // where Secrets are that classes name; none: all
     size_t secret_namespace_count;
     int64_t replicas;
-    bool has_zones; // the hidden primary is reached from outside of the pod
-    int64_t zones_port;
-    const char *zones_config; // what the file holds; NULL: none was given
-    const char *tsig_files;   // " --from-file=ns1.key ..." of its keys; NULL: it has none
+    struct installation *installations; // what each of the subjects adds
 };
 
 // The tree of a new object, without a namespace when NULL, and its YAML with a leading "---" and
@@ -53,29 +50,52 @@ struct value *manifest_item(const struct manifest *manifest, struct value *list)
 // The list at that path, which is made if it is not there.
 struct value *manifest_list(const struct manifest *manifest, struct value *root, const char *path);
 
-// ---- of zones: the hidden primary ---------------------------------------------------------------
+// ---- what subjects add --------------------------------------------------------------------------
 
-// Reads the zones configuration; no key is needed for it.
-bool manifest_take_zones(struct manifest *manifest, struct error *err);
-void manifest_put_zones_ports(const struct manifest *manifest, struct value *list);
-void manifest_put_zones_arguments(const struct manifest *manifest, struct value *list);
-void manifest_put_zones_files(const struct manifest *manifest, struct value *deployment,
-                              struct value *container);
-void manifest_write_zones_service(const struct manifest *manifest);
-// How its Secret is made, as a line of comment, or "".
-const char *manifest_zones_comment(const struct manifest *manifest);
-
-// ---- of Pi-holes: the controller ingress --------------------------------------------------------
-
-bool manifest_has_piholes(const struct manifest *manifest);
-// What was given of their options has to be good.
-bool manifest_check_piholes(const struct manifest *manifest, struct error *err);
-// Their variables, the token out of a Secret, and their files out of the same.
-void manifest_put_pihole_variables(const struct manifest *manifest, struct value *list);
-void manifest_put_pihole_files(const struct manifest *manifest, struct value *deployment,
-                               struct value *container);
-// What is to be done before the Deployment can start, as lines of comment.
-const char *manifest_pihole_comment(const struct manifest *manifest);
+struct installation_variable {
+    const char *name;
+    const char *value;  // NULL: it comes out of a Secret
+    const char *secret; // its name, and the key there
+    const char *key;
+};
+// What one subject (commands/subject.h) adds to an installation; what is NULL or 0 is not needed.
+struct installation {
+    const char **arguments; // "--zones-config=/etc/signpost/zones/zones.yaml"
+    size_t argument_count;
+    struct installation_variable *variables;
+    size_t variable_count;
+    // Files in a folder of the container: out of a Secret or, beside one, out of a ConfigMap with
+    // that one key, which is printed.
+    const char *volume; // its name
+    const char *folder;
+    const char *secret;
+    const char *config_map;
+    const char *config_key;
+    const char *config_text;
+    // A port for others, over UDP and TCP, and the Service before it.
+    const char *port_name;
+    int64_t port;
+    const char *service;
+    const char *service_type;
+    const char *comment; // lines before the Deployment: what has to be there before it can start
+    const struct manifest_row *limits; // of a container in which nothing else runs
+    size_t limit_count;
+};
+void installation_add_variable(const struct manifest *manifest, struct installation *out,
+                               const struct installation_variable *variable);
+void installation_add_argument(const struct manifest *manifest, struct installation *out,
+                               const char *text);
+// Of all subjects. False: what was given for them is wrong.
+bool manifest_take_installations(struct manifest *manifest, bool has_deployment, struct error *err);
+void manifest_put_installation_arguments(const struct manifest *manifest, struct value *list);
+void manifest_put_installation_variables(const struct manifest *manifest, struct value *list);
+void manifest_put_installation_ports(const struct manifest *manifest, struct value *list);
+void manifest_put_installation_files(const struct manifest *manifest, struct value *deployment,
+                                     struct value *container);
+// The limits of the one that runs alone; NULL: there is none.
+const struct installation *manifest_find_small(const struct manifest *manifest);
+const char *manifest_installation_comments(const struct manifest *manifest);
+void manifest_write_installation_services(const struct manifest *manifest);
 
 // ---- the parts ----------------------------------------------------------------------------------
 
@@ -84,7 +104,7 @@ void manifest_write_namespace(const struct manifest *manifest);
 void manifest_write_account(const struct manifest *manifest);
 void manifest_write_rbac(const struct manifest *manifest);
 void manifest_write_people(const struct manifest *manifest);
-void manifest_write_zones(const struct manifest *manifest);
+void manifest_write_configurations(const struct manifest *manifest);
 void manifest_write_services(const struct manifest *manifest);
 void manifest_write_deployment(const struct manifest *manifest);
 void manifest_write_admission(const struct manifest *manifest);

@@ -1,5 +1,4 @@
 #include "commands/manifest.h"
-#include "controllers/ingress/ingress_controller.h"
 
 #define LABEL "[app.kubernetes.io/name]"
 #define POD "spec.template.spec."
@@ -49,7 +48,7 @@ void manifest_write_services(const struct manifest *manifest)
     write_service(manifest, &(struct service){MANIFEST_METRICS_SERVICE, "metrics", METRICS_PORT});
     if (manifest->has_admission && !manifest->webhook_url)
         write_service(manifest, &(struct service){MANIFEST_WEBHOOK_SERVICE, "webhook", HTTPS_PORT});
-    manifest_write_zones_service(manifest);
+    manifest_write_installation_services(manifest);
 }
 
 // ---- deployment ---------------------------------------------------------------------------------
@@ -83,12 +82,6 @@ static const struct manifest_row container_rows[] = {
 };
 
 static const struct manifest_row limits[] = {{"resources.limits.memory", VALUE_TEXT, "128Mi", 0}};
-// Of one that keeps Pi-holes and does nothing else.
-static const struct manifest_row small_limits[] = {
-    {"resources.limits.memory", VALUE_TEXT, "64Mi", 0},
-    {"resources.limits.cpu", VALUE_TEXT, "100m", 0},
-};
-
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
     "controllers",    "owner-id",        "leader-elect-resource-name",
@@ -115,7 +108,7 @@ static void put_arguments(const struct manifest *manifest, struct value *contain
         if (option_is_set(manifest->invocation, handed_on[i]))
             add_argument(manifest, list, handed_on[i],
                          option_text(manifest->invocation, handed_on[i]));
-    manifest_put_zones_arguments(manifest, list);
+    manifest_put_installation_arguments(manifest, list);
 }
 
 static void put_environment(const struct manifest *manifest, struct value *container)
@@ -131,8 +124,7 @@ static void put_environment(const struct manifest *manifest, struct value *conta
         value_put_text(arena, entry, "name", rows[i].name);
         value_put_text(arena, entry, "valueFrom.fieldRef.fieldPath", rows[i].path);
     }
-    if (manifest_has_piholes(manifest))
-        manifest_put_pihole_variables(manifest, list);
+    manifest_put_installation_variables(manifest, list);
 }
 
 static void put_ports(const struct manifest *manifest, struct value *container)
@@ -149,14 +141,16 @@ static void put_ports(const struct manifest *manifest, struct value *container)
         value_put_int(arena, entry, "containerPort", rows[i].port);
         value_put_text(arena, entry, "protocol", "TCP");
     }
-    manifest_put_zones_ports(manifest, list);
+    manifest_put_installation_ports(manifest, list);
 }
 
 static void put_limits(const struct manifest *manifest, struct value *container)
 {
-    bool is_small = enabled_controllers_is_alone(&manifest->controllers, &ingress_controller);
-    manifest_put_rows(manifest, container, is_small ? small_limits : limits,
-                      is_small ? COUNT_OF(small_limits) : COUNT_OF(limits));
+    const struct installation *small = manifest_find_small(manifest);
+    if (small)
+        manifest_put_rows(manifest, container, small->limits, small->limit_count);
+    else
+        manifest_put_rows(manifest, container, limits, COUNT_OF(limits));
 }
 
 static struct value *put_container(const struct manifest *manifest, struct value *list)
@@ -207,13 +201,8 @@ void manifest_write_deployment(const struct manifest *manifest)
     put_spread(manifest, object);
     struct value *container = put_container(
         manifest, value_put(arena, object, POD "containers", value_make(arena, VALUE_LIST)));
-    bool has_piholes = manifest_has_piholes(manifest);
-    if (has_piholes)
-        manifest_put_pihole_files(manifest, object, container);
-    manifest_put_zones_files(manifest, object, container);
-    manifest_end(manifest, object,
-                 arena_printf(arena, "%s%s", has_piholes ? manifest_pihole_comment(manifest) : "",
-                              manifest_zones_comment(manifest)));
+    manifest_put_installation_files(manifest, object, container);
+    manifest_end(manifest, object, manifest_installation_comments(manifest));
     if (manifest->replicas > 1)
         write_budget(manifest);
 }

@@ -3,7 +3,6 @@
 #include "base/url.h"
 #include "commands/commands.h"
 #include "commands/manifest.h"
-#include "commands/pihole.h"
 #include "commands/print.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
@@ -20,7 +19,7 @@ enum {
     DEPLOYMENT = 32,
     HOOKS = 64,
     PEOPLE = 128,
-    ZONES = 256,
+    CONFIGURATIONS = 256,
 };
 
 static const struct {
@@ -29,7 +28,7 @@ static const struct {
 } parts[] = {
     {CRDS, manifest_write_crds},         {NAMESPACE, manifest_write_namespace},
     {ACCOUNT, manifest_write_account},   {RBAC, manifest_write_rbac},
-    {PEOPLE, manifest_write_people},     {ZONES, manifest_write_zones},
+    {PEOPLE, manifest_write_people},     {CONFIGURATIONS, manifest_write_configurations},
     {SERVICES, manifest_write_services}, {DEPLOYMENT, manifest_write_deployment},
     {HOOKS, manifest_write_admission},
 };
@@ -38,11 +37,12 @@ static const struct {
     const char *flag;
     unsigned parts;
 } sections[] = {
-    {"all", CRDS | NAMESPACE | ACCOUNT | RBAC | PEOPLE | ZONES | SERVICES | DEPLOYMENT | HOOKS},
+    {"all",
+     CRDS | NAMESPACE | ACCOUNT | RBAC | PEOPLE | CONFIGURATIONS | SERVICES | DEPLOYMENT | HOOKS},
     {"crd", CRDS},
     {"rbac", ACCOUNT | RBAC},
     {"roles", PEOPLE},
-    {"deployment", NAMESPACE | ACCOUNT | ZONES | DEPLOYMENT},
+    {"deployment", NAMESPACE | ACCOUNT | CONFIGURATIONS | DEPLOYMENT},
     {"service", SERVICES},
     {"webhook", HOOKS},
 };
@@ -269,7 +269,7 @@ static void take_admission(struct manifest *manifest)
     manifest->has_admission = has_kinds && option_flag(manifest->invocation, "admission");
 }
 
-static bool take_options(struct manifest *manifest, struct error *err)
+static bool take_options(struct manifest *manifest, bool has_deployment, struct error *err)
 {
     const struct invocation *invocation = manifest->invocation;
     manifest->namespace_ = option_text(invocation, "namespace");
@@ -278,8 +278,8 @@ static bool take_options(struct manifest *manifest, struct error *err)
     manifest->replicas = option_int(invocation, "replicas");
     take_namespaces(manifest);
     return enabled_controllers_init(&manifest->controllers, invocation, err) &&
-           manifest_take_zones(manifest, err) && check_owner(invocation, err) &&
-           take_url(manifest, err) && check_count(manifest, err) &&
+           manifest_take_installations(manifest, has_deployment, err) &&
+           check_owner(invocation, err) && take_url(manifest, err) && check_count(manifest, err) &&
            option_check_namespace(invocation, "namespace", manifest->namespace_, err) &&
            check_namespaces(invocation, "namespaces", manifest->namespaces,
                             manifest->namespace_count, err) &&
@@ -303,9 +303,7 @@ static int manifests_run(struct invocation *invocation)
     unsigned asked = parts_asked(invocation);
     if (!asked)
         return fail_without_section();
-    if (!take_options(&manifest, &err))
-        return command_fail(2, "%s", err.text);
-    if ((asked & DEPLOYMENT) && !manifest_check_piholes(&manifest, &err))
+    if (!take_options(&manifest, asked & DEPLOYMENT, &err))
         return command_fail(2, "%s", err.text);
     take_admission(&manifest);
     for (size_t i = 0; i < COUNT_OF(parts); i++)
@@ -334,6 +332,6 @@ const struct command manifests_command = {
     .groups = {{section_rows, COUNT_OF(section_rows), false},
                {install_rows, COUNT_OF(install_rows), false},
                {run_rows, COUNT_OF(run_rows), false},
-               {pihole_options, PIHOLE_OPTION_COUNT, false}},
+               SUBJECT_OPTIONS(SUBJECT_SETUP, false)},
     .run = manifests_run,
 };

@@ -10,6 +10,7 @@
 #include "base/value.h"
 #include "base/when.h"
 #include "commands/settings.h"
+#include "commands/subject.h"
 #include "io/disk.h"
 
 #define DNS_LABEL "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
@@ -46,6 +47,27 @@ static size_t add_group(struct invocation *out, const struct option_group *group
     return group->count;
 }
 
+const struct option subject_options[SUBJECT_GROUPS] = {0};
+
+static size_t add_subjects(struct invocation *out, size_t of, bool is_common, unsigned wanted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < subject_count; i++) {
+        struct option_group group = subjects[i]->options[of];
+        group.is_common = is_common;
+        count += add_group(out, &group, wanted);
+    }
+    return count;
+}
+
+static size_t add_groups(struct invocation *out, const struct option_group *group, unsigned wanted)
+{
+    for (size_t of = 0; of < SUBJECT_GROUPS; of++)
+        if (group->items == &subject_options[of])
+            return add_subjects(out, of, group->is_common, wanted);
+    return add_group(out, group, wanted);
+}
+
 static void collect(struct invocation *out, const struct command *command, unsigned wanted)
 {
     struct option_group settings = {0};
@@ -56,7 +78,7 @@ static void collect(struct invocation *out, const struct command *command, unsig
         if (pass)
             out->values = arena_new_array(out->arena, struct option_value, count + 1);
         for (size_t g = 0; g < OPTION_GROUPS_MAX; g++)
-            count += add_group(out, &command->groups[g], wanted);
+            count += add_groups(out, &command->groups[g], wanted);
         count += add_group(out, &settings, wanted);
     }
 }

@@ -37,11 +37,21 @@ struct option {
     const char *doc;
 };
 
+// Options that subjects (commands/subject.h) bring: to all commands that reconcile, to `run`, to
+// those that look at what it would do.
+enum subject_group { SUBJECT_SETUP, SUBJECT_RUN, SUBJECT_PLAN, SUBJECT_GROUPS };
+
 struct option_group {
     const struct option *items;
     size_t count;
     bool is_common; // many commands have them: help of one command names them alone
 };
+// Stands for those of all subjects, of that group.
+extern const struct option subject_options[SUBJECT_GROUPS];
+#define SUBJECT_OPTIONS(of_, is_common_)                                                           \
+    {                                                                                              \
+        &subject_options[of_], 0, (is_common_)                                                     \
+    }
 
 enum { OPTION_GROUPS_MAX = 10 };
 

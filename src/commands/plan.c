@@ -2,10 +2,9 @@
 
 #include "commands/commands.h"
 #include "commands/dry_run.h"
-#include "commands/pihole.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/zones.h"
+#include "commands/zone/zones_place.h"
 
 static const struct {
     const char *name;
@@ -144,7 +143,7 @@ const struct command plan_command = {
                 "signpost plan --dir ./manifests --zones-config zones.yaml\n"
                 "signpost plan --exit-code --output markdown > plan.md\n"
                 "signpost plan --output json | jq -r .checksum\n",
-    .groups = {{zones_options, ZONES_LOOK_OPTION_COUNT, false},
+    .groups = {SUBJECT_OPTIONS(SUBJECT_PLAN, false),
                SETUP_OPTION_GROUPS,
                {plan_rows, COUNT_OF(plan_rows), false},
                {quiet_log_options, LOG_OPTION_COUNT, true}},

@@ -4,13 +4,12 @@
 
 #include "commands/commands.h"
 #include "commands/dry_run.h"
-#include "commands/pihole.h"
 #include "commands/plan_carry.h"
 #include "commands/plan_consent.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/writer.h"
-#include "commands/zones.h"
+#include "commands/zone/zones_place.h"
 #include "dns/plan_sum.h"
 #include "kinds/dnsplan/dnsplan.h"
 
@@ -303,7 +302,7 @@ const struct command plan_apply_command = {
     .examples = "signpost plan --dir ./manifests\n"
                 "signpost plan apply --dir ./manifests --checksum 3f9c...\n",
     .groups = {{apply_rows, COUNT_OF(apply_rows), false},
-               {zones_options, ZONES_LOOK_OPTION_COUNT, false},
+               SUBJECT_OPTIONS(SUBJECT_PLAN, false),
                SETUP_OPTION_GROUPS,
                {writer_options, WRITER_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},

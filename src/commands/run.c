@@ -1,24 +1,24 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "base/url.h"
 #include "base/when.h"
+#include "commands/backend_checks.h"
 #include "commands/commands.h"
 #include "commands/metrics_guard.h"
-#include "commands/pihole.h"
-#include "commands/pihole_place.h"
 #include "commands/process.h"
 #include "commands/setup.h"
+#include "commands/subject.h"
 #include "commands/webhook.h"
-#include "commands/zones.h"
-#include "controllers/ingress/ingress_controller.h"
 #include "engine/engine.h"
 #include "frontends/probes/probes.h"
 #include "io/usage.h"
 #include "store/cluster/cluster.h"
 
-enum { FRONTENDS_STAY_MS = 5000 };
+enum { FRONTENDS_STAY_MS = 5000, SERVICES_MAX = 16 };
 
 static const struct option run_rows[] = {
     FILENAME_OPTION,
@@ -59,9 +59,8 @@ struct run_process {
     bool is_guarded;
     int64_t leaving_ms;
     struct loop_timer end_timer;
-    struct webhook *webhook; // NULL: off
-    struct zones_place *zones;
-    struct pihole_place *piholes; // NULL: there are none
+    struct webhook *webhook;      // NULL: off
+    void *services[SERVICES_MAX]; // by subject; NULL: it has none
     int code;
 };
 
@@ -93,20 +92,66 @@ static void leading(void *context, bool is_leading)
     webhook_set_leading(run->webhook, is_leading);
 }
 
-static void follow_piholes(struct run_process *run)
+static bool make_services(struct run_process *run, struct error *err)
 {
-    const struct pihole_place_options options = {
-        .process = &run->process,
-        .engine = run->engine,
-        .targets = run->setup.piholes,
-        .file = option_text(run->invocation, "pihole-targets"),
-        .arena = run->invocation->arena,
-        .is_required = setup_is_required(&run->setup, &ingress_controller),
-    };
-    if (options.targets)
-        run->piholes = pihole_place_new(&options);
-    else
-        pihole_place_tell_idle(run->invocation, run->process.log);
+    const struct service_setup setup = {&run->process, run->invocation, &run->setup};
+    must(subject_count <= SERVICES_MAX);
+    for (size_t i = 0; i < subject_count; i++) {
+        if (!subjects[i]->service)
+            continue;
+        run->services[i] = subjects[i]->service->make(&setup, err);
+        if (!run->services[i])
+            return false;
+    }
+    return true;
+}
+
+static bool open_services(struct run_process *run, struct error *err)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i] && !subjects[i]->service->open(run->services[i], run->engine, err))
+            return false;
+    return true;
+}
+
+static size_t check_services(const struct run_process *run, struct store_check *out,
+                             size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i] && subjects[i]->service->checks)
+            count += subjects[i]->service->checks(run->services[i], out + count, capacity - count);
+    return count;
+}
+
+static void reload_services(const struct run_process *run)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i])
+            subjects[i]->service->reload(run->services[i]);
+}
+
+static void close_services(const struct run_process *run)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i])
+            subjects[i]->service->close(run->services[i]);
+}
+
+static void free_services(const struct run_process *run)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i])
+            subjects[i]->service->free(run->services[i]);
+}
+
+// What two of our backends that turn out to be one are noticed by.
+static void draw_process(struct run_process *run)
+{
+    uint32_t drawn;
+    random_fill(run->process.world.random, &drawn, sizeof drawn);
+    const char *name = arena_printf(run->invocation->arena, "%08" PRIx32, drawn);
+    setup_set_access(&run->setup, &(struct backend_access){.process = name});
 }
 
 static bool open_engine(struct run_process *run, struct error *err)
@@ -125,15 +170,11 @@ static bool open_engine(struct run_process *run, struct error *err)
         .leading = leading,
         .context = run,
     };
-    run->zones = zones_place_new(&run->process, run->invocation, err);
-    if (!run->zones)
+    if (!make_services(run, err))
         return false;
-    zones_config_use(&run->setup, zones_place_config(run->zones), true);
+    draw_process(run);
     run->engine = engine_new(&options);
-    engine_set_zones(run->engine, *zones_place_config(run->zones));
-    follow_piholes(run);
-    return zones_place_open(run->zones, run->engine, run->setup.place.is_cluster, err) &&
-           engine_start(run->engine, err);
+    return open_services(run, err) && engine_start(run->engine, err);
 }
 
 // ---- frontends ----------------------------------------------------------------------------------
@@ -160,8 +201,9 @@ static size_t checks(void *context, struct store_check *out, size_t capacity)
     size_t count = engine_checks(run->engine, out, capacity);
     count += metrics_checks(run, out + count, capacity - count);
     count += webhook_checks(run->webhook, out + count, capacity - count);
-    count += pihole_place_checks(run->piholes, out + count, capacity - count);
-    return count + zones_place_checks(run->zones, out + count, capacity - count);
+    count += backend_checks(&run->setup, run->engine, loop_mono_ms(run->process.world.loop),
+                            out + count, capacity - count);
+    return count + check_services(run, out + count, capacity - count);
 }
 
 static const char *trouble(void *context)
@@ -179,7 +221,9 @@ static void metrics(void *context, struct buffer *out)
     store_write_metrics(run->store, out);
     usage_write_metrics(out);
     webhook_write_metrics(run->webhook, out);
-    zones_place_write_metrics(run->zones, out);
+    for (size_t i = 0; i < subject_count; i++)
+        if (run->services[i] && subjects[i]->service->write_metrics)
+            subjects[i]->service->write_metrics(run->services[i], out);
 }
 
 static void judge(void *context, struct text token, const char *peer, void *asker)
@@ -327,8 +371,7 @@ static void reload(void *context)
     if (run->setup.place.is_cluster)
         cluster_reload(run->store);
     webhook_reload(run->webhook);
-    zones_place_reload(run->zones);
-    pihole_place_reload(run->piholes);
+    reload_services(run);
 }
 
 static void tell_running(struct run_process *run)
@@ -361,10 +404,9 @@ static void run_close(struct run_process *run)
     metrics_guard_free(run->guard);
     webhook_free(run->webhook);
     run->webhook = NULL;
-    zones_place_close(run->zones);
-    pihole_place_free(run->piholes);
+    close_services(run);
     engine_free(run->engine);
-    zones_place_free(run->zones);
+    free_services(run);
     store_free(run->store);
     process_world_done(&run->process);
     setup_done(&run->setup);
@@ -407,13 +449,13 @@ const struct command run_command = {
                 "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
     .groups = {{place_options, PLACE_OPTION_COUNT, true},
                {setup_options, SETUP_OPTION_COUNT, true},
-               {pihole_options, PIHOLE_OPTION_COUNT, true},
+               SUBJECT_OPTIONS(SUBJECT_SETUP, true),
                {run_rows, COUNT_OF(run_rows), false},
                {lease_options, LEASE_OPTION_COUNT, true},
                {writer_options, WRITER_OPTION_COUNT, false},
                {&metrics_guard_option, 1, false},
                {webhook_options, WEBHOOK_OPTION_COUNT, false},
-               {zones_options, ZONES_OPTION_COUNT, false},
+               SUBJECT_OPTIONS(SUBJECT_RUN, false),
                {log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = run_run,

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "commands/pihole.h"
 #include "commands/rights.h"
 #include "commands/settings.h"
-#include "controllers/ingress/ingress_controller.h"
+#include "commands/subject.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
 #include "store/folder/folder.h"
@@ -32,6 +31,23 @@ const struct option setup_options[SETUP_OPTION_COUNT] = {
 
 // ---- controllers --------------------------------------------------------------------------------
 
+static bool load(const struct invocation *invocation, const struct controller *controller,
+                 bool is_check, void *settings, struct error *err)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (subjects[i]->controller == controller && subjects[i]->load &&
+            !subjects[i]->load(invocation, is_check, settings, err))
+            return false;
+    return true;
+}
+
+static void unload(const struct controller *controller, void *settings)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (subjects[i]->controller == controller && subjects[i]->unload)
+            subjects[i]->unload(settings);
+}
+
 static bool add_controller(struct setup *setup, const struct controller *controller,
                            struct error *err)
 {
@@ -41,10 +57,10 @@ static bool add_controller(struct setup *setup, const struct controller *control
         return false;
     setup->controllers[at] = controller;
     setup->controller_count++;
-    if (controller != &ingress_controller)
-        return true;
-    setup->piholes = setup->settings[at];
-    return pihole_read(setup->invocation, false, setup->piholes, err);
+    if (!load(setup->invocation, controller, false, setup->settings[at], err))
+        return false;
+    backends_add(setup->invocation->arena, &setup->backends, controller, setup->settings[at]);
+    return true;
 }
 
 static bool choose_controllers(struct setup *setup, struct error *err)
@@ -67,9 +83,23 @@ static bool check_owner(const struct setup *setup, struct error *err)
 
 void setup_done(struct setup *setup)
 {
-    if (setup->piholes)
-        pihole_done(setup->piholes);
-    setup->piholes = NULL;
+    for (size_t i = 0; i < setup->controller_count; i++)
+        unload(setup->controllers[i], setup->settings[i]);
+    setup->backends = (struct backends){0};
+}
+
+void setup_set_access(struct setup *setup, const struct backend_access *access)
+{
+    for (size_t i = 0; i < setup->backends.count; i++)
+        memcpy(setup->backends.items[i].settings, access, sizeof *access);
+}
+
+void *setup_settings(const struct setup *setup, const struct controller *controller)
+{
+    for (size_t i = 0; i < setup->controller_count; i++)
+        if (setup->controllers[i] == controller)
+            return setup->settings[i];
+    return NULL;
 }
 
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err)
@@ -88,9 +118,9 @@ bool setup_check(const struct invocation *invocation, struct error *err)
     if (!enabled_controllers_init(&enabled_controllers, invocation, err))
         return false;
     for (size_t i = 0; i < enabled_controllers.count; i++) {
-        struct pihole_targets piholes = {0};
-        if (enabled_controllers.items[i] == &ingress_controller &&
-            !pihole_read(invocation, true, &piholes, err))
+        void *settings =
+            arena_alloc(invocation->arena, 1, enabled_controllers.items[i]->settings_size + 1);
+        if (!load(invocation, enabled_controllers.items[i], true, settings, err))
             return false;
     }
     return true;
@@ -183,10 +213,13 @@ static void drop_controllers(struct setup *setup, const bool *is_out, struct buf
             continue;
         }
         buffer_printf(names, "%s%s", names->len ? ", " : "", setup->controllers[i]->name);
-        if (setup->controllers[i] == &ingress_controller)
-            setup_done(setup);
+        unload(setup->controllers[i], setup->settings[i]);
     }
     setup->controller_count = kept;
+    setup->backends = (struct backends){0};
+    for (size_t i = 0; i < kept; i++)
+        backends_add(setup->invocation->arena, &setup->backends, setup->controllers[i],
+                     setup->settings[i]);
 }
 
 void setup_leave_out(struct setup *setup,
@@ -263,10 +296,10 @@ const char *setup_lease_namespace(const struct setup *setup)
     return given ? given : setup->place.own_namespace;
 }
 
-// Whose is what stands in a Pi-hole? The Lease knows.
+// Whose is what stands in the backends? The Lease knows.
 static void add_reader(struct cluster_options *options, const struct setup *setup)
 {
-    if (!setup->piholes)
+    if (!setup->backends.count)
         return;
     options->lease_namespace = setup_lease_namespace(setup);
     options->lease_name = option_text(setup->invocation, "leader-elect-resource-name");

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/right.h"
+#include "commands/backend.h"
 #include "commands/enabled_controllers.h"
 #include "commands/option.h"
 #include "commands/place.h"
@@ -14,15 +15,13 @@
 // What each command that reconciles begins with: which controllers run, with which settings, and
 // their store.
 
-struct pihole_targets;
-
 enum { SETUP_OPTION_COUNT = 3 };
 extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, owner-id, config
 
-// Groups of what setup_init() looks at, of a command other than `run`. Needs commands/pihole.h.
+// Groups of what setup_init() looks at, of a command other than `run`.
 #define SETUP_OPTION_GROUPS                                                                        \
     {place_options, PLACE_OPTION_COUNT, true}, {setup_options, SETUP_OPTION_COUNT, true},          \
-        {pihole_options, PIHOLE_OPTION_COUNT, true},                                               \
+        SUBJECT_OPTIONS(SUBJECT_SETUP, true),                                                      \
     {                                                                                              \
         lease_options, LEASE_OPTION_COUNT, true                                                    \
     }
@@ -33,11 +32,15 @@ struct setup {
     const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
     void *settings[ENABLED_CONTROLLERS_MAX];
     size_t controller_count;
-    struct pihole_targets *piholes; // among the settings; NULL: no controller asks for them
+    struct backends backends; // that stand in the settings
 };
 // From the options. Faults are the user's (exit 2).
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
 void setup_done(struct setup *setup);
+// How the backends that stand in the settings are used from now on.
+void setup_set_access(struct setup *setup, const struct backend_access *access);
+// The settings of that controller; NULL: it does not run.
+void *setup_settings(const struct setup *setup, const struct controller *controller);
 // Would setup_init() find fault with what stands in the options and the files that they name? No
 // secret is needed for it.
 bool setup_check(const struct invocation *invocation, struct error *err);

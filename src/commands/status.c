@@ -8,10 +8,9 @@
 #include "commands/commands.h"
 #include "commands/follow.h"
 #include "commands/look.h"
-#include "commands/pihole.h"
 #include "commands/place.h"
 #include "commands/setup.h"
-#include "commands/status_piholes.h"
+#include "commands/status_live.h"
 #include "commands/status_text.h"
 #include "commands/status_watch.h"
 #include "io/disk.h"
@@ -332,12 +331,12 @@ static void ask_all(struct status *status)
     status->ask = ask_new(&options, status->view, answered, status);
 }
 
-static bool add_piholes(struct status *status, struct view *view)
+static bool add_backends(struct status *status, struct view *view)
 {
     struct error err;
     if (!option_flag(status->invocation, "live"))
         return true;
-    if (!status_add_piholes(view, status->invocation, &err)) {
+    if (!status_add_backends(view, status->invocation, &err)) {
         fail(status, &err);
         return false;
     }
@@ -348,7 +347,7 @@ static bool add_piholes(struct status *status, struct view *view)
 static void viewed(struct status *status, struct view *view)
 {
     status->view = view;
-    if (!add_piholes(status, view))
+    if (!add_backends(status, view))
         return;
     if (!status->look.has_answers || (status->follow && status->shown))
         end_round(status);

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/url.h"
-#include "commands/view_names.h"
+#include "commands/subject.h"
 #include "commands/view_zones.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
@@ -238,6 +238,14 @@ void view_add_row(struct view *view, const struct view_row *row)
     view->rows[view->count++] = *row;
 }
 
+static const struct subject *find_subject(const struct kind *kind, const struct value *tree)
+{
+    for (size_t i = 0; kind->is_advised && i < subject_count; i++)
+        if (subjects[i]->shows && subjects[i]->shows(kind, tree))
+            return subjects[i];
+    return NULL;
+}
+
 static void add_row(struct view *view, const struct folder_entry *entry)
 {
     AUTO_BUFFER object = {0};
@@ -251,8 +259,9 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .order = view->count,
         .tree = entry->tree,
     };
-    if (entry->kind->is_advised) {
-        view_describe_names(view, &row, entry->tree);
+    const struct subject *subject = find_subject(entry->kind, entry->tree);
+    if (subject) {
+        subject->show(view, &row, entry->tree);
     } else {
         describe(view, &row, entry->tree);
         read_status(view, &row, entry->tree);
@@ -304,7 +313,7 @@ static bool is_ours(const struct folder_entry *entry)
     const struct kind *kind = entry->kind;
     if (kind->has_status && !kind->is_foreign)
         return !is_over(entry);
-    return view_has_names(kind, entry->tree) && !is_past(entry);
+    return find_subject(kind, entry->tree) && !is_past(entry);
 }
 
 void view_add(struct view *view, const struct folder_entry *entry)

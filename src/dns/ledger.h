@@ -25,6 +25,8 @@
 //     while (ledger_next_put(ledger, &task)) ...            write it, ledger_was_put()
 //     while (ledger_next_drop(ledger, &task)) ...           drop it, ledger_was_dropped()
 
+#define LEDGER_PAGES "signpost-ledger-" // what the names of all pages begin with
+
 enum {
     LEDGER_ENTRIES_MAX = 512, // of a shard; more split it
     LEDGER_BITS_MAX = 24,     // shards with so many are not split any more

@@ -484,6 +484,15 @@ struct dependency {
     const struct controller *controller;
 };
 
+// How a process uses the backends that stand in the settings of a controller.
+struct backend_access {
+    bool is_visit;      // they are only looked at, beside whoever keeps them
+    bool is_left_alone; // not even that: no backend is opened
+    // What tells this process from others with its owner id; NULL: nothing has to. With it, two
+    // backends that turn out to be one are noticed there.
+    const char *process;
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -492,7 +501,8 @@ struct controller {
     size_t input_count;
     const struct backend_input *backends; // or NULL
     // Backends that stand in its settings instead of being wanted by a key: of number `at`, from 0,
-    // and what is asked there. False: there are no more. May be NULL.
+    // and what is asked there. False: there are no more. May be NULL; otherwise the settings begin
+    // with a struct backend_access, and a backend is named after its provider ("pihole-upstairs").
     bool (*open)(const void *settings, size_t at, struct arena *arena, struct backend_want *want,
                  struct question *question);
     // What a guard holds back, as an object of this kind that asks people for their approval: to

@@ -150,9 +150,11 @@ struct session_view {
 
 struct provider {
     const char *name;
-    size_t max_changes; // of one job
-    int64_t collect_ms; // wait so long for more before a job begins; 0: never
-    bool is_serial;     // one exchange at a time, questions too
+    const char *title;       // what people call such a backend: "Pi-hole"
+    const char *unreachable; // reason where one is silent: "PiholeUnreachable"
+    size_t max_changes;      // of one job
+    int64_t collect_ms;      // wait so long for more before a job begins; 0: never
+    bool is_serial;          // one exchange at a time, questions too
     bool lists; // its health exchange tells what stands there; asked before the first change
     bool has_ledger;
     bool
@@ -178,6 +180,12 @@ struct provider {
     void (*hear)(void *exchange, const struct moment *moment, const struct heard *heard);
     // Also in the middle: nothing is heard any more. The texts of the changes may be gone by then.
     void (*end)(void *exchange);
+    // What a JOB_HEALTH of a visitor found, for people, line by line: level "ok" (the first, what
+    // it is), "warn" or "error". has_owner: whose marks are ours is known. NULL: it has no
+    // visitors.
+    void (*explain)(const struct job *job, bool has_owner,
+                    void (*tell)(void *context, const char *level, const char *text),
+                    void *context);
     // Prometheus text of what only it knows of its sessions, appended; or NULL.
     void (*write_metrics)(const struct session_view *seats, size_t count, struct buffer *out);
 };

@@ -32,7 +32,7 @@
 #include "commands/commands.h"
 #include "commands/process.h"
 #include "commands/settings.h"
-#include "commands/zones.h"
+#include "commands/zone/zone_subject.h"
 #include "controllers/zone/zone_controller.h"
 #include "kinds/kinds.h"
 #include "kinds/record/record_kind.h"
@@ -181,7 +181,8 @@ struct bench {
     struct overheard overheard;
     struct process_world process;
     struct world world;
-    struct zones_place *place;
+    struct setup setup;
+    void *place;
     struct model_server *server;
     struct model_api *api;
     struct store *store;
@@ -452,11 +453,18 @@ static void open_store(struct bench *bench)
 
 static bool open_engine(struct bench *bench, const struct invocation *invocation, struct error *err)
 {
-    bench->place = zones_place_new(&bench->process, invocation, err);
     struct zone_settings *settings = settings_resolve(invocation, &zone_controller, err);
-    if (!bench->place || !settings)
+    if (!settings)
         return false;
-    settings->config = zones_place_config(bench->place);
+    bench->setup = (struct setup){.invocation = invocation,
+                                  .place.is_cluster = true,
+                                  .controllers = {&zone_controller},
+                                  .settings = {settings},
+                                  .controller_count = 1};
+    bench->place =
+        zone_service.make(&(struct service_setup){&bench->process, invocation, &bench->setup}, err);
+    if (!bench->place)
+        return false;
     const struct controller *const chosen[CHOSEN] = {&zone_controller,
                                                      zone_controller.dependencies[1].controller};
     const void *const chosen_settings[CHOSEN] = {settings, settings};
@@ -469,17 +477,17 @@ static bool open_engine(struct bench *bench, const struct invocation *invocation
         .controller_count = CHOSEN,
     };
     bench->engine = engine_new(&options);
-    engine_set_zones(bench->engine, *zones_place_config(bench->place));
-    return zones_place_open(bench->place, bench->engine, true, err) &&
-           engine_start(bench->engine, err);
+    return zone_service.open(bench->place, bench->engine, err) && engine_start(bench->engine, err);
 }
 
 static void close_all(struct bench *bench)
 {
-    zones_place_close(bench->place);
+    if (bench->place)
+        zone_service.close(bench->place);
     engine_free(bench->engine);
     store_free(bench->store);
-    zones_place_free(bench->place);
+    if (bench->place)
+        zone_service.free(bench->place);
     model_api_free(bench->api);
     model_server_free(bench->server);
     process_world_done(&bench->process);

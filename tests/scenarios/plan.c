@@ -124,7 +124,7 @@ static void read_probe_piholes(const struct stage *stage, const void **settings,
         if (settings[i] == &stage->piholes.targets)
             settings[i] = read_probe;
     *read_probe = stage->piholes.targets;
-    read_probe->is_read_probe = true;
+    read_probe->access.is_read_probe = true;
 }
 
 bool stage_plan(struct stage *stage, struct buffer *out, struct error *err)

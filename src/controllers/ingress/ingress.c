@@ -25,7 +25,7 @@ static bool open_backend(const void *settings, size_t at, struct arena *arena,
                          struct backend_want *want, struct question *question)
 {
     const struct pihole_targets *targets = settings;
-    if (!targets || targets->is_left_alone || at >= targets->count)
+    if (!targets || targets->access.is_left_alone || at >= targets->count)
         return false;
     const struct pihole_target *target = &targets->items[at];
     const struct value *config = pihole_target_config(arena, targets, target);

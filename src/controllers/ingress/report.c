@@ -65,7 +65,7 @@ static void add_failure(struct reconcile *reconcile, const struct claim_want *wa
 static void add_claimed(struct reconcile *reconcile, const struct claim_want *want,
                         const struct receipt *receipt)
 {
-    if (!reconcile->targets->is_left_alone)
+    if (!reconcile->targets->access.is_left_alone)
         problems_add(&reconcile->problems, "HostClaimed", "%.*s: %.*s has it with other targets",
                      TEXT_ARGS(want->set.domain), TEXT_ARGS(receipt->holder));
 }

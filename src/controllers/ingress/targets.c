@@ -284,12 +284,12 @@ struct value *pihole_target_config(struct arena *arena, const struct pihole_targ
     value_put_bool(arena, tls, "skipVerify", target->skips_verify);
     value_set(config, TEXT("tls"), tls);
     value_put_bool(arena, config, "noPassword", target->has_no_password);
-    if (targets->is_read_probe)
+    if (targets->access.is_read_probe)
         value_put_bool(arena, config, "isVisitor", true);
-    else if (targets->process && targets->count > 1)
+    else if (targets->access.process && targets->count > 1)
         value_put_text(arena, config, "place",
                        arena_printf(arena, "%s.%zu#%s", target->name,
-                                    (size_t)(target - targets->items), targets->process));
+                                    (size_t)(target - targets->items), targets->access.process));
     value_put_int(arena, config, "restartMinSeconds", targets->restart_min_s);
     return config;
 }

@@ -9,6 +9,7 @@
 #include "base/secret.h"
 #include "base/text.h"
 #include "base/value.h"
+#include "engine/controller.h"
 
 // The settings of the ingress controller: which Pi-holes there are, and what goes to them. Filled
 // once at start from variables, flags and files; then immutable. All texts live in the arena that
@@ -54,16 +55,12 @@ struct pihole_target {
 
 // Zeroed, without targets, it is an empty one: the controller then wants nothing of anybody.
 struct pihole_targets {
+    struct backend_access access;
     struct pihole_target *items; // room for PIHOLE_TARGETS_MAX
     size_t count;
     struct pihole_addresses addresses; // DEFAULT_TARGET_IP
     bool adopts;
     bool has_finalizer;
-    bool is_read_probe; // they are only looked at, beside whoever keeps them
-    bool is_left_alone; // not even that: no backend is opened
-    // What tells this process from others with its owner id; NULL: nothing has to. With it, two of
-    // them that turn out to be one Pi-hole are noticed there.
-    const char *process;
     int64_t max_delete_percent;
     int64_t verify_s;
     int64_t restart_min_s;

@@ -305,7 +305,7 @@ static const char *place_of(size_t at)
 static void of_several_each_is_told_which_it_is(void **state)
 {
     (void)state;
-    targets.process = "5f3a";
+    targets.access.process = "5f3a";
     assert_true(pihole_targets_add(arena, &targets,
                                    &(struct pihole_target){.name = "up", .url = "http://a"}, &err));
     assert_null(place_of(0));
@@ -313,7 +313,7 @@ static void of_several_each_is_told_which_it_is(void **state)
         arena, &targets, &(struct pihole_target){.name = "down", .url = "http://b"}, &err));
     assert_string_equal(place_of(0), "up.0#5f3a");
     assert_string_equal(place_of(1), "down.1#5f3a");
-    targets.is_read_probe = true;
+    targets.access.is_read_probe = true;
     assert_null(place_of(1));
 }
 

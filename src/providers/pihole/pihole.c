@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "providers/pihole/explain.h"
 #include "providers/pihole/instance.h"
 
 enum {
@@ -287,6 +288,8 @@ static void pihole_fingerprint(const void *at, const struct record_set *set,
 
 const struct provider pihole_provider = {
     .name = "pihole",
+    .title = "Pi-hole",
+    .unreachable = "PiholeUnreachable",
     .max_changes = PIHOLE_CHANGES_MAX,
     .is_serial = true,
     .lists = true,
@@ -302,5 +305,6 @@ const struct provider pihole_provider = {
     .ask = pihole_ask,
     .hear = pihole_hear,
     .end = pihole_end,
+    .explain = pihole_explain,
     .write_metrics = pihole_write_metrics,
 };

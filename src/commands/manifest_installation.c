@@ -1,0 +1,211 @@
+#include <string.h>
+
+#include "commands/manifest.h"
+#include "commands/subject.h"
+
+// What subjects add to an installation: their arguments, variables, files and ports in the
+// container, the ConfigMaps and Services beside it.
+
+static bool install_one(struct manifest *manifest, bool has_deployment, size_t at,
+                        struct error *err)
+{
+    const struct subject *subject = subjects[at];
+    return !subject->install ||
+           subject->install(manifest, has_deployment, &manifest->installations[at], err);
+}
+
+bool manifest_take_installations(struct manifest *manifest, bool has_deployment, struct error *err)
+{
+    manifest->installations =
+        arena_new_array(manifest->arena, struct installation, subject_count + 1);
+    for (size_t i = 0; i < subject_count; i++)
+        if (!install_one(manifest, has_deployment, i, err))
+            return false;
+    return true;
+}
+
+void installation_add_variable(const struct manifest *manifest, struct installation *out,
+                               const struct installation_variable *variable)
+{
+    struct installation_variable *items =
+        arena_new_array(manifest->arena, struct installation_variable, out->variable_count + 1);
+    if (out->variable_count)
+        memcpy(items, out->variables, out->variable_count * sizeof *items);
+    items[out->variable_count++] = *variable;
+    out->variables = items;
+}
+
+void installation_add_argument(const struct manifest *manifest, struct installation *out,
+                               const char *text)
+{
+    const char **items = arena_new_array(manifest->arena, const char *, out->argument_count + 1);
+    if (out->argument_count)
+        memcpy(items, out->arguments, out->argument_count * sizeof *items);
+    items[out->argument_count++] = text;
+    out->arguments = items;
+}
+
+#define EACH(part_, manifest_)                                                                     \
+    (const struct installation *part_ = (manifest_)->installations;                                \
+     part_ < (manifest_)->installations + subject_count; part_++)
+
+// ---- in the container ---------------------------------------------------------------------------
+
+void manifest_put_installation_arguments(const struct manifest *manifest, struct value *list)
+{
+    for
+        EACH(part, manifest)
+    for (size_t i = 0; i < part->argument_count; i++)
+        value_append(list, value_make_text(manifest->arena, text_of(part->arguments[i])));
+}
+
+void manifest_put_installation_variables(const struct manifest *manifest, struct value *list)
+{
+    struct arena *arena = manifest->arena;
+    for
+        EACH(part, manifest)
+    for (size_t i = 0; i < part->variable_count; i++) {
+        const struct installation_variable *variable = &part->variables[i];
+        struct value *entry = manifest_item(manifest, list);
+        value_put_text(arena, entry, "name", variable->name);
+        if (variable->value) {
+            value_put_text(arena, entry, "value", variable->value);
+            continue;
+        }
+        value_put_text(arena, entry, "valueFrom.secretKeyRef.name", variable->secret);
+        value_put_text(arena, entry, "valueFrom.secretKeyRef.key", variable->key);
+    }
+}
+
+static void put_port(const struct manifest *manifest, const struct installation *part,
+                     struct value *list, const char *number, bool is_tcp)
+{
+    struct arena *arena = manifest->arena;
+    struct value *entry = manifest_item(manifest, list);
+    value_put_text(arena, entry, "name",
+                   arena_printf(arena, "%s%s", part->port_name, is_tcp ? "-tcp" : ""));
+    value_put_int(arena, entry, number, part->port);
+    value_put_text(arena, entry, "protocol", is_tcp ? "TCP" : "UDP");
+}
+
+static void put_ports(const struct manifest *manifest, const struct installation *part,
+                      struct value *list, const char *number)
+{
+    put_port(manifest, part, list, number, false);
+    put_port(manifest, part, list, number, true);
+}
+
+void manifest_put_installation_ports(const struct manifest *manifest, struct value *list)
+{
+    for
+        EACH(part, manifest)
+    if (part->port_name)
+        put_ports(manifest, part, list, "containerPort");
+}
+
+static void put_source(const struct manifest *manifest, struct value *sources, const char *path,
+                       const char *name)
+{
+    value_put_text(manifest->arena, manifest_item(manifest, sources), path, name);
+}
+
+static void put_volume(const struct manifest *manifest, const struct installation *part,
+                       struct value *volume)
+{
+    struct arena *arena = manifest->arena;
+    value_put_text(arena, volume, "name", part->volume);
+    if (!part->config_map) {
+        value_put_text(arena, volume, "secret.secretName", part->secret);
+        return;
+    }
+    struct value *sources =
+        value_put(arena, volume, "projected.sources", value_make(arena, VALUE_LIST));
+    put_source(manifest, sources, "configMap.name", part->config_map);
+    if (part->secret)
+        put_source(manifest, sources, "secret.name", part->secret);
+}
+
+void manifest_put_installation_files(const struct manifest *manifest, struct value *deployment,
+                                     struct value *container)
+{
+    struct arena *arena = manifest->arena;
+    for
+        EACH(part, manifest)
+        {
+            if (!part->volume)
+                continue;
+            struct value *mount =
+                manifest_item(manifest, manifest_list(manifest, container, "volumeMounts"));
+            value_put_text(arena, mount, "name", part->volume);
+            value_put_text(arena, mount, "mountPath", part->folder);
+            value_put_bool(arena, mount, "readOnly", true);
+            put_volume(manifest, part,
+                       manifest_item(manifest, manifest_list(manifest, deployment,
+                                                             "spec.template.spec.volumes")));
+        }
+}
+
+const struct installation *manifest_find_small(const struct manifest *manifest)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (manifest->installations[i].limits &&
+            enabled_controllers_is_alone(&manifest->controllers, subjects[i]->controller))
+            return &manifest->installations[i];
+    return NULL;
+}
+
+const char *manifest_installation_comments(const struct manifest *manifest)
+{
+    AUTO_BUFFER out = {0};
+    for
+        EACH(part, manifest)
+    if (part->comment)
+        buffer_add_text(&out, part->comment);
+    return arena_copy_text(manifest->arena, buffer_text(&out).at);
+}
+
+// ---- beside it ----------------------------------------------------------------------------------
+
+void manifest_write_configurations(const struct manifest *manifest)
+{
+    for
+        EACH(part, manifest)
+        {
+            if (!part->config_map)
+                continue;
+            struct value *object =
+                manifest_begin(manifest, "v1", "ConfigMap", part->config_map, manifest->namespace_);
+            value_put_text(manifest->arena, object,
+                           arena_printf(manifest->arena, "data[%s]", part->config_key),
+                           part->config_text);
+            manifest_end(manifest, object, "");
+        }
+}
+
+// Who fetches is known by his address: nothing may put another in its place.
+static void write_service(const struct manifest *manifest, const struct installation *part)
+{
+    struct arena *arena = manifest->arena;
+    struct value *object =
+        manifest_begin(manifest, "v1", "Service", part->service, manifest->namespace_);
+    value_put_text(arena, object, "spec.type", part->service_type);
+    if (strcmp(part->service_type, "ClusterIP") != 0)
+        value_put_text(arena, object, "spec.externalTrafficPolicy", "Local");
+    value_put_bool(arena, object, "spec.publishNotReadyAddresses", true);
+    value_put_text(arena, object, "spec.selector[app.kubernetes.io/name]", MANIFEST_NAME);
+    struct value *ports = value_put(arena, object, "spec.ports", value_make(arena, VALUE_LIST));
+    put_ports(manifest, part, ports, "port");
+    value_each (entry, ports)
+        value_put_text(
+            arena, entry, "targetPort",
+            arena_copy(arena, value_text_at(entry, "name").at, value_text_at(entry, "name").len));
+    manifest_end(manifest, object, "");
+}
+
+void manifest_write_installation_services(const struct manifest *manifest)
+{
+    for
+        EACH(part, manifest)
+    if (part->service)
+        write_service(manifest, part);
+}

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "commands/option.h"
+#include "engine/controller.h"
+#include "engine/engine.h"
+#include "store/store.h"
+
+// A subject is what one system brings to the commands beside its controllers, providers and kinds:
+// settings that come out of files, what serves beside the engine, its share of an installation. It
+// is a folder src/commands/<name>/ that exports <name>_subject, and its name in the list of
+// src/commands/meson.build. Any member may be NULL or 0; a system that needs none has no such
+// folder. No other file of this room names a controller or a provider (scripts/rules).
+
+struct process_world;
+struct setup;
+struct manifest;
+struct installation;
+struct view;
+struct view_row;
+
+struct service_setup {
+    struct process_world *process;
+    const struct invocation *invocation;
+    struct setup *setup;
+};
+// What serves beside the engine of `signpost run`. Resident, one of each a process.
+struct service {
+    // Before there is an engine. NULL: err says why.
+    void *(*make)(const struct service_setup *setup, struct error *err);
+    // Before the engine starts. False: err says why it never can.
+    bool (*open)(void *service, struct engine *engine, struct error *err);
+    // Lines of /readyz; texts live until the loop comes around. May be NULL, as may the next.
+    size_t (*checks)(const void *service, struct store_check *out, size_t capacity);
+    void (*write_metrics)(const void *service, struct buffer *out); // Prometheus text
+    void (*reload)(void *service);                                  // SIGHUP
+    void (*close)(void *service); // what listens and what follows; before the engine goes
+    void (*free)(void *service);  // after the engine; accepts NULL
+};
+
+struct subject {
+    const char *name;
+    struct option_group options[SUBJECT_GROUPS];
+    const char *how; // how its backends are named: "Pi-holes: give --pihole-url or ..."
+    // Fills what the table of settings of that controller does not, certificates and secrets
+    // included; texts live in the arena of the invocation. is_check: only the settings are of
+    // interest, so that no secret is needed.
+    const struct controller *controller;
+    bool (*load)(const struct invocation *invocation, bool is_check, void *settings,
+                 struct error *err);
+    void (*unload)(void *settings); // lets go of secrets; also of what was not loaded
+    const struct service *service;
+    // Its share of what `signpost manifests` prints. Without a Deployment nothing of it is checked.
+    bool (*install)(const struct manifest *manifest, bool has_deployment, struct installation *out,
+                    struct error *err);
+    // A row of `signpost status` for objects of kinds without a status of ours (kind.is_advised):
+    // whether there is one, and what it says.
+    bool (*shows)(const struct kind *kind, const struct value *tree);
+    void (*show)(struct view *view, struct view_row *row, const struct value *tree);
+};
+
+// All that are built in, from the list in src/commands/meson.build.
+extern const struct subject *const subjects[];
+extern const size_t subject_count;
