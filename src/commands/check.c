@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/must.h"
 #include "commands/check_live.h"
 #include "commands/check_set.h"
 #include "commands/commands.h"
@@ -11,20 +12,20 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/setup.h"
+#include "commands/subject.h"
 #include "commands/webhook.h"
-#include "commands/zone_manifests.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/secret/secret_kind.h"
 #include "store/folder/document.h"
 
-enum { SHOWN_OCTETS_MAX = 128 };
+enum { SHOWN_OCTETS_MAX = 128, JUDGES_MAX = 16 };
 
 struct check {
     struct arena *arena;
     struct kind_patterns *patterns;
     struct report report;
     struct check_set set;
-    struct zone_manifests *zones;
+    void *judges[JUDGES_MAX]; // by subject; NULL: it has none
     struct manifest_files files;
     const char *path; // of the file being read
     bool is_strict;
@@ -130,7 +131,9 @@ static void check_object(struct check *check, struct arena *arena, const struct 
     if (document->kind->validate)
         document->kind->validate(document->tree, &findings);
     if (!findings_errors(&findings)) {
-        zone_manifests_put(check->zones, document, check->path);
+        for (size_t i = 0; i < subject_count; i++)
+            if (check->judges[i])
+                subjects[i]->judge->put(check->judges[i], document, check->path);
         advise(document, &findings);
     }
     add_findings(check, document, &findings, shapes);
@@ -260,7 +263,9 @@ static void read_files(struct check *check)
     manifest_files_sort(&check->files);
     for (size_t i = 0; i < check->files.count; i++)
         check_file(check, &check->files.items[i]);
-    zone_manifests_judge(check->zones, NULL, true);
+    for (size_t i = 0; i < subject_count; i++)
+        if (check->judges[i])
+            subjects[i]->judge->judge(check->judges[i]);
     check_set_report(&check->set, &check->report);
 }
 
@@ -383,6 +388,26 @@ static bool check_words(const struct invocation *invocation, struct error *err)
     return !option_flag(invocation, "write") || writer_options_check(invocation, err);
 }
 
+static bool make_judges(struct check *check, const struct invocation *invocation, struct error *err)
+{
+    must(subject_count <= JUDGES_MAX);
+    for (size_t i = 0; i < subject_count; i++) {
+        if (!subjects[i]->judge)
+            continue;
+        check->judges[i] = subjects[i]->judge->make(invocation, &check->report, err);
+        if (!check->judges[i])
+            return false;
+    }
+    return true;
+}
+
+static void free_judges(struct check *check)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (check->judges[i])
+            subjects[i]->judge->free(check->judges[i]);
+}
+
 static int check_run(struct invocation *invocation)
 {
     struct error err;
@@ -393,11 +418,10 @@ static int check_run(struct invocation *invocation)
     check_set_init(&check.set, invocation->arena);
     check.files = (struct manifest_files){
         .arena = invocation->arena, .report = &check.report, .set = &check.set};
-    if (check_words(invocation, &err) && check_place(invocation, &err) &&
-        setup_check(invocation, &err))
-        check.zones = zone_manifests_new(invocation, &check.report, &err);
-    int code = check.zones ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
-    zone_manifests_free(check.zones);
+    bool is_good = check_words(invocation, &err) && check_place(invocation, &err) &&
+                   setup_check(invocation, &err) && make_judges(&check, invocation, &err);
+    int code = is_good ? check_all(&check, invocation) : command_fail(2, "%s", err.text);
+    free_judges(&check);
     check_set_done(&check.set);
     report_done(&check.report);
     kind_patterns_free(check.patterns);

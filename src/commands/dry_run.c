@@ -4,16 +4,12 @@
 
 #include "commands/commands.h"
 #include "commands/look.h"
-#include "commands/plan_zones.h"
 #include "commands/process.h"
-#include "controllers/zone/zone_controller.h"
 #include "dns/ledger.h"
 #include "engine/engine.h"
 #include "kinds/condition.h"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/kinds.h"
-#include "kinds/record/record_kind.h"
-#include "kinds/zone/zone_kind.h"
 #include "store/cache.h"
 #include "store/dry.h"
 
@@ -32,8 +28,7 @@ struct stage {
     struct engine *engine;
     bool is_over;
     bool is_done;
-    struct plan_zones *zones; // NULL: they are no part of it
-    size_t asked_count;       // of servers, and the store, that have not answered
+    size_t asked_count; // of servers, and the store, that have not answered
     struct error error;
 };
 
@@ -77,48 +72,9 @@ static void ask_class(void *context, const struct object *object)
                asked);
 }
 
-static void zone_came(void *context)
+static void preview_came(void *context)
 {
     answered(context);
-}
-
-// Zones have records from other namespaces, and lie below zones there. Whoever names namespaces and
-// the configuration means those of a `signpost run` that sees no more either.
-static bool sees_part_of_zones(const struct stage *stage)
-{
-    const struct dry_run *dry_run = stage->dry_run;
-    const struct place *place = &dry_run->setup->place;
-    bool is_known = dry_run->zones_config && *dry_run->zones_config;
-    return place->is_cluster && place_namespaces(place) && (place->only || !is_known);
-}
-
-static void leave_zones_out(const struct stage *stage)
-{
-    if (cache_count(stage->store->cache, &zone_kind) ||
-        cache_count(stage->store->cache, &record_kind))
-        command_fail(0, "zones are left out, as those of other namespaces and their records are "
-                        "not read: plan all namespaces");
-}
-
-static bool has_zones(const struct setup *setup)
-{
-    for (size_t i = 0; i < setup->controller_count; i++)
-        if (setup->controllers[i] == &zone_controller)
-            return true;
-    return false;
-}
-
-static void ask_zones(struct stage *stage)
-{
-    if (!has_zones(stage->dry_run->setup))
-        return;
-    if (sees_part_of_zones(stage)) {
-        leave_zones_out(stage);
-        return;
-    }
-    stage->zones = plan_zones_new(stage->arena, *stage->dry_run->zones_config);
-    stage->asked_count +=
-        plan_zones_look(stage->zones, stage->engine, stage->store, zone_came, stage);
 }
 
 // What cannot be read is told by who keeps it.
@@ -147,8 +103,8 @@ static void rested(void *context)
         cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
     if (stage->dry_run->pages)
         ask_pages(stage);
-    if (stage->dry_run->zones_config)
-        ask_zones(stage);
+    stage->asked_count += previews_look(stage->dry_run->previews, stage->arena, stage->engine,
+                                        stage->store, preview_came, stage);
     if (!stage->asked_count)
         stage_end(stage);
 }
@@ -226,18 +182,12 @@ static bool is_of_server(const struct engine_obstacle *obstacle)
     return false;
 }
 
-// What stands in the way of zones that are not looked at as a whole is not known.
-static bool is_of_other_zones(const struct stage *stage, const struct kind *kind)
-{
-    return (kind == &record_kind && !stage->zones) ||
-           (kind == &zone_kind && sees_part_of_zones(stage));
-}
-
 static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
 {
     const struct collecting *collecting = context;
+    const struct dry_run *dry_run = collecting->stage->dry_run;
     if (is_mere_waiting(obstacle->reason) || is_of_server(obstacle) ||
-        is_of_other_zones(collecting->stage, obstacle->object->kind))
+        previews_leave_out(dry_run->previews, dry_run->setup, obstacle->object->kind))
         return;
     proposal_add_obstacle(collecting->out, obstacle);
 }
@@ -257,8 +207,7 @@ static void add_refused(void *context, const char *text)
 static void add_gone(void *context, const struct kind *kind, const struct value *tree)
 {
     const struct collecting *collecting = context;
-    if (kind == &zone_kind && collecting->stage->zones)
-        plan_zones_take_gone(collecting->stage->zones, tree);
+    previews_take_gone(collecting->stage->dry_run->previews, kind, tree);
 }
 
 static bool input(struct stage *stage, struct proposal *out, struct error *err)
@@ -273,8 +222,7 @@ static bool input(struct stage *stage, struct proposal *out, struct error *err)
     engine_plan(stage->engine, &calls);
     if (!setup_read_folder(stage->dry_run->setup, out->arena, &reader, err))
         return false;
-    if (stage->zones)
-        plan_zones_tell(stage->zones, out);
+    previews_tell(stage->dry_run->previews, out);
     proposal_close(out);
     return true;
 }
@@ -325,7 +273,6 @@ static void stage_close(struct stage *stage)
 {
     loop_timer_cancel(stage->loop, &stage->timer);
     engine_free(stage->engine);
-    plan_zones_free(stage->zones);
     store_free(stage->store);
     process_world_done(&stage->process);
 }

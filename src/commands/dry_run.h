@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/preview.h"
 #include "commands/proposal.h"
 #include "commands/setup.h"
 
@@ -13,10 +14,8 @@ struct dry_run {
     // In a cluster, controllers that may not read what they need are left out, and told so on
     // stderr. Not set: then there is no dry run.
     bool takes_part;
-    bool leaves_backends; // those that stand in the settings are not even looked at
-    // The zones that would be served are part of it, with the zones configuration as it is here;
-    // NULL behind that: it is not known. NULL: they are not.
-    const struct zones_config *const *zones_config;
+    bool leaves_backends;            // those that stand in the settings are not even looked at
+    const struct previews *previews; // of what would be served; NULL: it is no part of it
     // NULL, or: each DNSClass's server is asked for its health in the end, and what came of it
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);

@@ -4,7 +4,6 @@
 #include "commands/dry_run.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/zone/zones_place.h"
 
 static const struct {
     const char *name;
@@ -44,23 +43,22 @@ static int plan_run(struct invocation *invocation)
     struct setup setup;
     struct error err;
     struct proposal proposal = {.arena = invocation->arena};
-    CLEANUP(zones_config) struct zones_config *config = NULL;
+    struct previews previews;
     if (!setup_init(&setup, invocation, &err))
         return command_fail(2, "%s", err.text);
-    if (!zones_config_look(invocation, &config, &err)) {
+    if (!previews_open(&previews, &setup, &err)) {
         setup_done(&setup);
         return command_fail(2, "%s", err.text);
     }
-    const struct zones_config *zones = config;
-    zones_config_use(&setup, &zones, zones != NULL);
     struct dry_run dry_run = {
         .setup = &setup,
         .timeout_ms = option_ms(invocation, "timeout"),
         .takes_part = true,
-        .zones_config = &zones,
+        .previews = &previews,
     };
     int code = run_dry(&dry_run, &proposal, &err) ? tell(invocation, &proposal)
                                                   : command_fail(2, "%s", err.text);
+    previews_close(&previews);
     if (dry_run.is_part)
         code = 2;
     proposal_done(&proposal);

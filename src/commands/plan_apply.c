@@ -9,7 +9,6 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/writer.h"
-#include "commands/zone/zones_place.h"
 #include "dns/plan_sum.h"
 #include "kinds/dnsplan/dnsplan.h"
 
@@ -18,8 +17,8 @@ enum { LOOK_MS = 500, REST_FACTOR = 4 };
 struct apply {
     const struct invocation *invocation;
     struct setup setup;
-    struct zones_config *zones_config; // NULL: not known
-    struct loop *loop;                 // of the pauses
+    struct previews previews;
+    struct loop *loop; // of the pauses
     struct proposal plan;
     struct carry carry;
     int64_t began_ms;
@@ -35,11 +34,10 @@ static int64_t left_ms(const struct apply *apply)
 static bool make_plan(struct apply *apply, struct proposal *plan, struct error *err)
 {
     int64_t left = left_ms(apply);
-    const struct zones_config *zones = apply->zones_config;
     struct dry_run dry_run = {
         .setup = &apply->setup,
         .timeout_ms = left > LOOK_MS ? left : LOOK_MS,
-        .zones_config = &zones,
+        .previews = &apply->previews,
     };
     return run_dry(&dry_run, plan, err);
 }
@@ -244,10 +242,8 @@ static int apply_run_opened(struct apply *apply, const char *checksum)
 static int apply_run_set_up(struct apply *apply, const char *checksum)
 {
     struct error err;
-    if (!zones_config_look(apply->invocation, &apply->zones_config, &err))
+    if (!previews_open(&apply->previews, &apply->setup, &err))
         return command_fail(2, "%s", err.text);
-    const struct zones_config *zones = apply->zones_config;
-    zones_config_use(&apply->setup, &zones, zones != NULL);
     apply->loop = loop_new();
     int code = apply_run_opened(apply, checksum);
     proposal_done(&apply->plan);
@@ -265,7 +261,7 @@ static int apply_run(struct invocation *invocation)
     if (!writer_setup_init(&apply.setup, invocation, &err))
         return command_fail(2, "%s", err.text);
     int code = apply_run_set_up(&apply, checksum);
-    zones_config_free(apply.zones_config);
+    previews_close(&apply.previews);
     setup_done(&apply.setup);
     return code;
 }

@@ -1,13 +1,12 @@
 #include "commands/plan_carry.h"
 
 #include "commands/process.h"
-#include "controllers/zone/zone_controller.h"
 #include "engine/engine.h"
 #include "kinds/kinds.h"
 #include "store/cluster/cluster.h"
 #include "store/folder/folder.h"
 
-enum { LOOK_MS = 200, STOP_MS = 10000, LEASE_MORE_MS = 2000 };
+enum { KINDS_MAX = 64, LOOK_MS = 200, STOP_MS = 10000, LEASE_MORE_MS = 2000 };
 
 // With a loop of its own: what was put off there goes with it.
 struct crew {
@@ -182,18 +181,24 @@ static void failed(void *context, const struct error *err)
 
 // ---- from beginning to end ----------------------------------------------------------------------
 
-static bool is_of_zones(const struct controller *controller)
+// It publishes, or runs with one that does.
+static bool serves(const struct controller *controller)
 {
-    return controller == &zone_controller || controller_brings(&zone_controller, controller);
+    if (controller->shared_model && controller->shared_model->published)
+        return true;
+    for (size_t i = 0; i < controller_count; i++)
+        if (controller_brings(controllers[i], controller) && serves(controllers[i]))
+            return true;
+    return false;
 }
 
-// Those of zones do not run here: a serial that nobody serves would be a change that nobody sees.
+// Those that serve do not run here: a serial that nobody serves would be a change that nobody sees.
 static size_t choose_controllers(struct crew *crew)
 {
     size_t count = 0;
     const struct setup *setup = crew->carry->setup;
     for (size_t i = 0; i < setup->controller_count; i++) {
-        if (is_of_zones(setup->controllers[i]))
+        if (serves(setup->controllers[i]))
             continue;
         crew->controllers[count] = setup->controllers[i];
         crew->settings[count++] = setup->settings[i];
@@ -222,11 +227,26 @@ static bool open_engine(struct crew *crew, struct error *err)
     return engine_start(crew->engine, err);
 }
 
+// What they keep there stays theirs.
+static void list_left_out(const struct kind **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < controller_count; i++) {
+        const struct shared_model *shared_model = controllers[i]->shared_model;
+        if (!shared_model || !shared_model->published)
+            continue;
+        for (size_t j = 0; shared_model->kinds[j] && count < KINDS_MAX; j++)
+            out[count++] = shared_model->kinds[j];
+    }
+}
+
 static bool crew_open(struct crew *crew, struct error *err)
 {
+    const struct kind *left_out[KINDS_MAX + 1] = {0};
+    list_left_out(left_out);
     const struct setup_store how = {.world = &crew->process.world,
                                     .log = crew->process.log,
-                                    .left_out = zone_controller.shared_model->kinds,
+                                    .left_out = left_out,
                                     .failed = failed,
                                     .context = crew};
     crew->store = setup_open_store(crew->carry->setup, &how, err);

@@ -13,8 +13,11 @@
 
 struct process_world;
 struct setup;
+struct document;
 struct manifest;
 struct installation;
+struct proposal;
+struct report;
 struct view;
 struct view_row;
 
@@ -37,6 +40,32 @@ struct service {
     void (*free)(void *service);  // after the engine; accepts NULL
 };
 
+// What a dry run shows of what a subject would serve itself, beside changes at backends.
+struct preview {
+    // Reads what the options name, and points the settings there. NULL: err says why.
+    void *(*make)(struct setup *setup, struct error *err);
+    void (*free)(void *preview);
+    // Of one dry run, which rests: `answered` comes for each of the questions that are asked; how
+    // many there are is returned. What it comes to lives in the arena.
+    size_t (*look)(void *preview, struct arena *arena, const struct engine *engine,
+                   struct store *store, void (*answered)(void *context), void *context);
+    // The last state of an object that is gone, with its status.
+    void (*take_gone)(void *preview, const struct kind *kind, const struct value *tree);
+    void (*tell)(const void *preview, struct proposal *out);
+    // What stands in the way of objects of that kind is not known, as not all is looked at. Also
+    // without a preview (NULL).
+    bool (*leaves_out)(const void *preview, const struct setup *setup, const struct kind *kind);
+};
+
+// What a subject says of manifests as a whole, beyond what each object says by itself.
+struct manifest_judge {
+    void *(*make)(const struct invocation *invocation, struct report *report, struct error *err);
+    void (*free)(void *judge); // accepts NULL
+    // A good document; `path` is borrowed.
+    void (*put)(void *judge, const struct document *document, const char *path);
+    void (*judge)(void *judge); // once all are there: reports what is wrong or odd
+};
+
 struct subject {
     const char *name;
     struct option_group options[SUBJECT_GROUPS];
@@ -52,6 +81,8 @@ struct subject {
     // Its share of what `signpost manifests` prints. Without a Deployment nothing of it is checked.
     bool (*install)(const struct manifest *manifest, bool has_deployment, struct installation *out,
                     struct error *err);
+    const struct preview *preview;
+    const struct manifest_judge *judge; // of `signpost check`
     // A row of `signpost status` for objects of kinds without a status of ours (kind.is_advised):
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);

@@ -1,7 +1,32 @@
 #include "commands/zone/zone_subject.h"
 
+#include "commands/zone/zone_manifests.h"
 #include "commands/zone/zones_place.h"
 #include "controllers/zone/zone_controller.h"
+
+static void *judge_make(const struct invocation *invocation, struct report *report,
+                        struct error *err)
+{
+    return zone_manifests_new(invocation, report, err);
+}
+
+static void judge_free(void *judge)
+{
+    zone_manifests_free(judge);
+}
+
+static void judge_put(void *judge, const struct document *document, const char *path)
+{
+    zone_manifests_put(judge, document, path);
+}
+
+static void judge_all(void *judge)
+{
+    zone_manifests_judge(judge, NULL, true);
+}
+
+static const struct manifest_judge judge = {
+    .make = judge_make, .free = judge_free, .put = judge_put, .judge = judge_all};
 
 extern const struct subject zone_subject;
 const struct subject zone_subject = {
@@ -11,4 +36,6 @@ const struct subject zone_subject = {
     .controller = &zone_controller,
     .service = &zone_service,
     .install = zone_install,
+    .preview = &zone_preview,
+    .judge = &judge,
 };

@@ -8,5 +8,6 @@
 // primary, their share of an installation.
 
 extern const struct service zone_service;
+extern const struct preview zone_preview;
 bool zone_install(const struct manifest *manifest, bool has_deployment, struct installation *out,
                   struct error *err);

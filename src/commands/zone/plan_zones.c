@@ -1,4 +1,4 @@
-#include "commands/plan_zones.h"
+#include "commands/zone/plan_zones.h"
 
 #include <stdlib.h>
 #include <string.h>

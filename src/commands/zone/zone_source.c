@@ -1,4 +1,4 @@
-#include "commands/zone_source.h"
+#include "commands/zone/zone_source.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
-#include "commands/zone_input.h"
-#include "commands/zone_manifests.h"
-#include "commands/zone_store.h"
+#include "commands/zone/zone_input.h"
+#include "commands/zone/zone_manifests.h"
+#include "commands/zone/zone_store.h"
 #include "dns/primary.h"
 
 enum { DNS_PORT = 53, SECRET_OCTETS_MAX = 4096, TRANSFER_OCTETS_MAX = 1 << 30 };
@@ -194,9 +194,9 @@ static bool is_manifest(const char *path)
     return false;
 }
 
-static bool read_manifests(struct zone_manifests *zones, const struct invocation *invocation,
-                           const char *const *paths, size_t count, struct zone_store *found,
-                           struct error *err)
+static bool input(struct zone_manifests *zones, const struct invocation *invocation,
+                  const char *const *paths, size_t count, struct zone_store *found,
+                  struct error *err)
 {
     if (!count)
         return zone_store_read(zones, invocation, found, err);
@@ -231,7 +231,7 @@ struct zone *zone_source_compile(const struct invocation *invocation, const char
     CLEANUP(zone_manifests)
     struct zone_manifests *zones = zone_manifests_new(invocation, &report, err);
     struct zone_store found;
-    struct zone *zone = zones && read_manifests(zones, invocation, paths, count, &found, err)
+    struct zone *zone = zones && input(zones, invocation, paths, count, &found, err)
                             ? compile(zones, &found, apex, &report, err)
                             : NULL;
     report_done(&report);

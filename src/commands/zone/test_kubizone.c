@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "commands/kubizone.h"
+#include "commands/zone/kubizone.h"
 
 static void input(void *context, const char *text)
 {

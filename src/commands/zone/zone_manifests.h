@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "commands/option.h"
 #include "commands/report.h"
-#include "commands/zone_ages.h"
+#include "commands/zone/zone_ages.h"
 #include "dns/zone.h"
 #include "store/folder/document.h"
 

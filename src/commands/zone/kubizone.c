@@ -1,4 +1,4 @@
-#include "commands/kubizone.h"
+#include "commands/zone/kubizone.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "commands/place.h"
 #include "commands/print.h"
 #include "commands/process.h"
-#include "commands/zone_input.h"
-#include "commands/zone_manifests.h"
-#include "commands/zone_store.h"
+#include "commands/zone/zone_input.h"
+#include "commands/zone/zone_manifests.h"
+#include "commands/zone/zone_store.h"
 
 enum { SHOWN_MAX = 10000 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "commands/zone_manifests.h"
+#include "commands/zone/zone_manifests.h"
 
 // The Zones and Records of the configured store (the options of place.h), read once: what zone
 // commands look at when they are not told where. Nothing is written, and no lock is taken.

@@ -1,4 +1,4 @@
-#include "commands/zone_store.h"
+#include "commands/zone/zone_store.h"
 
 #include "commands/commands.h"
 #include "commands/look.h"

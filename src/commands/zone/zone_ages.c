@@ -1,4 +1,4 @@
-#include "commands/zone_ages.h"
+#include "commands/zone/zone_ages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "commands/zone_input.h"
+#include "commands/zone/zone_input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
-#include "commands/zone_input.h"
-#include "commands/zone_source.h"
+#include "commands/zone/zone_input.h"
+#include "commands/zone/zone_source.h"
 #include "dns/rr_type.h"
 
 enum { SERIAL_BEHIND = 20 }; // octets from the serial to the end of a SOA's rdata

@@ -1,12 +1,12 @@
-#include "commands/zone_manifests.h"
+#include "commands/zone/zone_manifests.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands/check_set.h"
-#include "commands/kubizone.h"
 #include "commands/manifest_files.h"
 #include "commands/settings.h"
+#include "commands/zone/kubizone.h"
 #include "controllers/zone/fallbacks.h"
 #include "controllers/zone/zone_controller.h"
 #include "controllers/zone/zone_tree.h"

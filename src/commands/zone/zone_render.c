@@ -3,8 +3,8 @@
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
-#include "commands/zone_input.h"
-#include "commands/zone_source.h"
+#include "commands/zone/zone_input.h"
+#include "commands/zone/zone_source.h"
 
 static int print(const struct invocation *invocation, const struct zone *zone)
 {
