@@ -98,3 +98,28 @@ def test_pages_and_names_of_files_are_looked_through(tmp_path):
     status, lines = look(tmp_path, function(3), "src/base/lane.c")
     assert status == 1
     assert [line.partition(": ")[0] for line in lines] == ["docs/page.md:2", "src/base/lane.c:1"]
+
+
+@pytest.mark.parametrize("name, line, is_fine", [
+    ("src/commands/run.c", '#include "controllers/hive/hive_controller.h"', False),
+    ("src/commands/run.c", '#include "providers/pot/pot.h"', False),
+    ("src/engine/turn.c", "if (controller == &hive_controller)", False),
+    ("src/engine/turn.c", 'provider = provider_find("pot");', False),
+    ("src/commands/run.c", "struct hive_targets *targets;", False),
+    ("src/store/put.c", "enum { HIVE_MAX = 3 };", False),
+    ("src/commands/hive/release.c", '#include "controllers/hive/hive_controller.h"', True),
+    ("src/controllers/hive/hive.c", "const struct controller hive_controller;", True),
+    ("src/commands/test_run.c", "chosen(&hive_controller);", True),
+    ("tests/scenarios/x.c", "chosen(&hive_controller);", True),
+    ("src/commands/run.c", "int a; // as a hive does it", True),
+    ("src/commands/run.c", 'print("signpost run --controllers hive");', True)])
+def test_controller_and_provider_are_named_in_their_folders_alone(tmp_path, name, line, is_fine):
+    for folder in ("src/controllers/hive", "src/providers/pot"):
+        (tmp_path / folder).mkdir(parents=True)
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{line}\n" + function(3))
+    result = subprocess.run([RULES, tmp_path], capture_output=True, text=True, check=False)
+    lines = result.stdout.splitlines()
+    assert (result.returncode == 0) is is_fine, lines
+    assert is_fine or "is named outside its folder" in lines[0]

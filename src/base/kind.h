@@ -127,7 +127,9 @@ struct kind {
     const char *edited; // of objects that we make: the field that is for people; NULL: none
     bool is_foreign;    // not ours: unknown fields are skipped, no CRD is printed
     bool is_complete;   // foreign, but the table has all fields: unknown ones are refused
-    bool is_advised; // foreign, and admission warns of what in it is meant for us; denies nothing
+    // Foreign: annotations that begin so are meant for us ("pihole.io/"). Admission warns of what
+    // is wrong in them and denies nothing. NULL: there are none.
+    const char *advised;
     // Foreign: others write its status, and the cache keeps of it what pack_spec takes. In a folder
     // it stands in the manifest.
     bool has_their_status;

@@ -9,22 +9,22 @@
 enum { BACKENDS_MAX = 1000 };
 
 // Backends of settings are named after their provider: "pihole-upstairs".
-static const char *name_of(const struct provider *provider, const char *backend)
+static const char *name_of(const struct provider *provider, const char *label)
 {
     size_t len = strlen(provider->name);
-    bool is_named_so = !strncmp(backend, provider->name, len) && backend[len] == '-';
-    return is_named_so ? backend + len + 1 : backend;
+    bool is_named_so = !strncmp(label, provider->name, len) && label[len] == '-';
+    return is_named_so ? label + len + 1 : label;
 }
 
-static struct backend read_one(struct arena *arena, const struct backend_want *want)
+static struct configured_backend read_one(struct arena *arena, const struct backend_want *want)
 {
     const struct provider *provider = provider_find(want->provider);
     must(provider);
-    const char *backend = arena_copy_text(arena, want->name);
-    const char *name = name_of(provider, backend);
-    return (struct backend){
+    const char *label = arena_copy_text(arena, want->name);
+    const char *name = name_of(provider, label);
+    return (struct configured_backend){
         .provider = provider,
-        .backend = backend,
+        .label = label,
         .name = name,
         .url = arena_copy_text(arena, want->registry),
         .title = arena_printf(arena, "%s %s", provider->title, name),
@@ -32,16 +32,18 @@ static struct backend read_one(struct arena *arena, const struct backend_want *w
     };
 }
 
-static void add_one(struct arena *arena, struct backends *backends, const struct backend *backend)
+static void add_one(struct arena *arena, struct configured_backends *backends,
+                    const struct configured_backend *backend)
 {
-    struct backend *items = arena_new_array(arena, struct backend, backends->count + 1);
+    struct configured_backend *items =
+        arena_new_array(arena, struct configured_backend, backends->count + 1);
     if (backends->count)
         memcpy(items, backends->items, backends->count * sizeof *items);
     items[backends->count++] = *backend;
     backends->items = items;
 }
 
-void backends_add(struct arena *arena, struct backends *backends,
+void backends_add(struct arena *arena, struct configured_backends *backends,
                   const struct controller *controller, void *settings)
 {
     for (size_t at = 0; controller->open && at < BACKENDS_MAX; at++) {
@@ -49,7 +51,7 @@ void backends_add(struct arena *arena, struct backends *backends,
         struct question question = {0};
         if (!controller->open(settings, at, arena, &want, &question))
             return;
-        struct backend backend = read_one(arena, &want);
+        struct configured_backend backend = read_one(arena, &want);
         backend.controller = controller;
         backend.settings = settings;
         backend.at = at;
@@ -58,15 +60,16 @@ void backends_add(struct arena *arena, struct backends *backends,
     }
 }
 
-const struct backend *backends_find(const struct backends *backends, struct text backend)
+const struct configured_backend *backends_find(const struct configured_backends *backends,
+                                               struct text label)
 {
     for (size_t i = 0; i < backends->count; i++)
-        if (text_is(backend, backends->items[i].backend))
+        if (text_is(label, backends->items[i].label))
             return &backends->items[i];
     return NULL;
 }
 
-const char *backend_late_text(struct arena *arena, const struct backend *backend)
+const char *backend_late_text(struct arena *arena, const struct configured_backend *backend)
 {
     return arena_printf(arena, "the %s did not answer within --timeout", backend->provider->title);
 }

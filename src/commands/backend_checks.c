@@ -23,11 +23,11 @@ size_t backend_checks(const struct setup *setup, const struct engine *engine, in
 {
     size_t count = 0;
     for (; count < setup->backends.count && count < capacity; count++) {
-        const struct backend *backend = &setup->backends.items[count];
-        const struct backend_view *view = engine_backend(engine, backend->backend);
+        const struct configured_backend *backend = &setup->backends.items[count];
+        const struct backend_view *view = engine_backend(engine, backend->label);
         const char *trouble = engine_is_leading(engine) ? trouble_of(view, now_ms) : NULL;
         out[count] =
-            (struct store_check){.name = backend->backend,
+            (struct store_check){.name = backend->label,
                                  .is_ok = !trouble,
                                  .is_advice = !setup_is_required(setup, backend->controller),
                                  .text = trouble ? trouble : ""};

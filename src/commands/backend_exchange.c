@@ -127,8 +127,9 @@ void backend_exchange_leave(struct backend_exchange *exchange, struct job *job)
     backend_exchange_begin(exchange, job, LEAVE_MS);
 }
 
-bool backend_exchange_open(struct backend_exchange *exchange, const struct backend *backend,
-                           bool is_read_probe, const char *owner_id, struct error *err)
+bool backend_exchange_open(struct backend_exchange *exchange,
+                           const struct configured_backend *backend, bool is_read_probe,
+                           const char *owner_id, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct backend_want want = {0};

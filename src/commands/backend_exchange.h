@@ -33,8 +33,9 @@ struct backend_exchange {
 
 // A session there. A visit only looks, beside whoever keeps the backend. `owner_id` NULL: nothing
 // there is ours.
-bool backend_exchange_open(struct backend_exchange *exchange, const struct backend *backend,
-                           bool is_read_probe, const char *owner_id, struct error *err);
+bool backend_exchange_open(struct backend_exchange *exchange,
+                           const struct configured_backend *backend, bool is_read_probe,
+                           const char *owner_id, struct error *err);
 void backend_exchange_close(
     struct backend_exchange *exchange); // breaks off what is under way; {0} is fine
 // One at a time; the job outlives it. `done` may begin the next, or close. A backend that is being

@@ -115,7 +115,7 @@ static void advise_as(const struct controller *controller, const struct document
 // Of what is meant for us in objects of others, as an admission review is.
 static void advise(const struct document *document, struct findings *findings)
 {
-    for (size_t i = 0; document->kind->is_advised && i < controller_count; i++)
+    for (size_t i = 0; document->kind->advised && i < controller_count; i++)
         advise_as(controllers[i], document, findings);
 }
 

@@ -317,7 +317,7 @@ static void tell_obstacle(struct live *live, const struct proposal_obstacle *obs
     if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
         return;
     proposal_write_object(&what, obstacle->kind, obstacle->namespace_, obstacle->object);
-    if (obstacle->kind->is_advised)
+    if (obstacle->kind->advised)
         warn_of_names(live, what.at, obstacle);
     else if (obstacle->kind == &dnsplan_kind)
         write_line(live, "warn", what.at, obstacle->message);

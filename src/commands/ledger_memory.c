@@ -41,7 +41,7 @@ void ledger_memory_take(struct ledger_memory *memory, const struct store_page *p
     ledger_memory_done(memory);
     memory->items = mem_new_array(struct ledger_memory_item, memory->backends->count + 1);
     for (size_t i = 0; i < memory->backends->count; i++)
-        read_one(&memory->items[i], memory->backends->items[i].backend, taken, count);
+        read_one(&memory->items[i], memory->backends->items[i].label, taken, count);
     free(taken);
 }
 
@@ -56,19 +56,20 @@ void ledger_memory_done(struct ledger_memory *memory)
 // ---- telling ------------------------------------------------------------------------------------
 
 static const struct ledger_memory_item *item_of(const struct ledger_memory *memory,
-                                                const struct backend *backend)
+                                                const struct configured_backend *backend)
 {
     return memory && memory->items ? &memory->items[backend - memory->backends->items] : NULL;
 }
 
 const struct ledger_view *ledger_memory_view(const struct ledger_memory *memory,
-                                             const struct backend *backend)
+                                             const struct configured_backend *backend)
 {
     const struct ledger_memory_item *item = item_of(memory, backend);
     return item && item->ledger && item->fault.fault == FAULT_NONE ? &item->view : NULL;
 }
 
-const char *ledger_memory_fault(const struct ledger_memory *memory, const struct backend *backend)
+const char *ledger_memory_fault(const struct ledger_memory *memory,
+                                const struct configured_backend *backend)
 {
     const struct ledger_memory_item *item = item_of(memory, backend);
     return item && item->fault.fault != FAULT_NONE ? item->fault.text : NULL;

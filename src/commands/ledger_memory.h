@@ -9,7 +9,7 @@
 // ours, which TLS key was learned. {.backends = backends} remembers nothing.
 
 struct ledger_memory {
-    const struct backends *backends;
+    const struct configured_backends *backends;
     struct ledger_memory_item {
         struct ledger *ledger;
         struct ledger_view view;
@@ -21,6 +21,7 @@ void ledger_memory_take(struct ledger_memory *memory, const struct store_page *p
 void ledger_memory_done(struct ledger_memory *memory);
 // NULL: nothing is remembered. Borrowed from the memory.
 const struct ledger_view *ledger_memory_view(const struct ledger_memory *memory,
-                                             const struct backend *backend);
+                                             const struct configured_backend *backend);
 // Text for people: why it cannot be told what is remembered; or NULL.
-const char *ledger_memory_fault(const struct ledger_memory *memory, const struct backend *backend);
+const char *ledger_memory_fault(const struct ledger_memory *memory,
+                                const struct configured_backend *backend);

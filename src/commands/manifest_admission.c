@@ -2,7 +2,6 @@
 #include "commands/rights.h"
 #include "frontends/admission/admission.h"
 #include "kinds/kinds.h"
-#include "kinds/pihole_annotations.h"
 
 static const struct manifest_row webhook_rows[] = {
     {"failurePolicy", VALUE_TEXT, "Ignore", 0}, // who is down blocks nobody
@@ -87,10 +86,12 @@ static void put_conditions(const struct manifest *manifest, struct value *webhoo
         value_put(arena, webhook, "matchConditions", value_make(arena, VALUE_LIST));
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         put_condition(manifest, list, rows[i].name, rows[i].expression);
-    if (kind->is_advised)
+    if (kind->advised)
         put_condition(manifest, list, "for-signpost",
-                      "has(object.metadata.annotations) && object.metadata.annotations"
-                      ".exists(key, key.startsWith('" PIHOLE_PREFIX "'))");
+                      arena_printf(arena,
+                                   "has(object.metadata.annotations) && object.metadata.annotations"
+                                   ".exists(key, key.startsWith('%s'))",
+                                   kind->advised));
 }
 
 static void put_webhook(const struct manifest *manifest, struct value *list,
@@ -112,7 +113,7 @@ static void put_webhook(const struct manifest *manifest, struct value *list,
 // Of a kind of others: does one of the controllers have something to say to it?
 static bool is_advised(const struct manifest *manifest, const struct kind *kind)
 {
-    for (size_t i = 0; kind->is_advised && i < manifest->controllers.count; i++)
+    for (size_t i = 0; kind->advised && i < manifest->controllers.count; i++)
         if (manifest->controllers.items[i]->kind == kind && manifest->controllers.items[i]->admit)
             return true;
     return false;

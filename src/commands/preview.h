@@ -7,7 +7,7 @@
 //
 //     struct previews previews;
 //     if (!previews_open(&previews, &setup, err)) ...
-//     ... rehearsals with .previews = &previews
+//     ... dry runs with .previews = &previews
 //     previews_close(&previews);
 
 enum { PREVIEWS_MAX = 16 };

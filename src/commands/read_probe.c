@@ -5,7 +5,7 @@
 
 struct guest {
     const struct read_probe *probe;
-    const struct backend *backend;
+    const struct configured_backend *backend;
     struct process_world process;
     struct backend_exchange exchange;
     struct job job;

@@ -8,7 +8,7 @@
 
 struct read_probe {
     const struct invocation *invocation;
-    const struct backends *backends;
+    const struct configured_backends *backends;
     const char *owner_id;               // whose marks are ours; NULL: nobody's yet
     const struct ledger_memory *memory; // NULL: nothing is remembered
     int64_t timeout_ms;                 // for each of them
@@ -16,7 +16,7 @@ struct read_probe {
     void (*told)(void *context, const char *level, const char *what, const char *text);
     // Instead: what came of the look at a backend: the exchange's job, or NULL; and what is in the
     // way, of looking or else of writing there, or NULL. Borrowed for the length of the call.
-    void (*seen)(void *context, const struct backend *backend, const struct job *job,
+    void (*seen)(void *context, const struct configured_backend *backend, const struct job *job,
                  const struct error *trouble);
     void *context;
 };

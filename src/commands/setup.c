@@ -85,7 +85,7 @@ void setup_done(struct setup *setup)
 {
     for (size_t i = 0; i < setup->controller_count; i++)
         unload(setup->controllers[i], setup->settings[i]);
-    setup->backends = (struct backends){0};
+    setup->backends = (struct configured_backends){0};
 }
 
 void setup_set_access(struct setup *setup, const struct backend_access *access)
@@ -216,7 +216,7 @@ static void drop_controllers(struct setup *setup, const bool *is_out, struct buf
         unload(setup->controllers[i], setup->settings[i]);
     }
     setup->controller_count = kept;
-    setup->backends = (struct backends){0};
+    setup->backends = (struct configured_backends){0};
     for (size_t i = 0; i < kept; i++)
         backends_add(setup->invocation->arena, &setup->backends, setup->controllers[i],
                      setup->settings[i]);

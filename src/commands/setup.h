@@ -32,7 +32,7 @@ struct setup {
     const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
     void *settings[ENABLED_CONTROLLERS_MAX];
     size_t controller_count;
-    struct backends backends; // that stand in the settings
+    struct configured_backends backends; // that stand in the settings
 };
 // From the options. Faults are the user's (exit 2).
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);

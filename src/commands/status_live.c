@@ -23,7 +23,7 @@ static void take_line(void *context, const char *level, const char *text)
         buffer_add_text(out, text);
 }
 
-static const char *reason_of(const struct backend *backend, const struct error *trouble)
+static const char *reason_of(const struct configured_backend *backend, const struct error *trouble)
 {
     if (!trouble)
         return "Answers";
@@ -40,7 +40,7 @@ static const struct kind *kind_of(struct arena *arena, const struct provider *pr
     return kind;
 }
 
-static void seen(void *context, const struct backend *backend, const struct job *job,
+static void seen(void *context, const struct configured_backend *backend, const struct job *job,
                  const struct error *trouble)
 {
     struct live *live = context;

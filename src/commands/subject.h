@@ -83,7 +83,7 @@ struct subject {
                     struct error *err);
     const struct preview *preview;
     const struct manifest_judge *judge; // of `signpost check`
-    // A row of `signpost status` for objects of kinds without a status of ours (kind.is_advised):
+    // A row of `signpost status` for objects of kinds without a status of ours (kind.advised):
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);
     void (*show)(struct view *view, struct view_row *row, const struct value *tree);

@@ -99,7 +99,7 @@ bool view_describes(const struct kind *kind)
     for (size_t i = 0; i < COUNT_OF(describers); i++)
         if (describers[i].kind == kind)
             return true;
-    return kind->is_advised;
+    return kind->advised != NULL;
 }
 
 static void describe(struct view *view, struct view_row *row, const struct value *tree)
@@ -240,7 +240,7 @@ void view_add_row(struct view *view, const struct view_row *row)
 
 static const struct subject *find_subject(const struct kind *kind, const struct value *tree)
 {
-    for (size_t i = 0; kind->is_advised && i < subject_count; i++)
+    for (size_t i = 0; kind->advised && i < subject_count; i++)
         if (subjects[i]->shows && subjects[i]->shows(kind, tree))
             return subjects[i];
     return NULL;

@@ -35,7 +35,7 @@ struct tester {
     struct error fault;
 };
 
-static const struct backend *backend_of(const struct tester *tester)
+static const struct configured_backend *backend_of(const struct tester *tester)
 {
     return &tester->probe->setup->backends.items[tester->at];
 }

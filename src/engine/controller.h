@@ -486,7 +486,7 @@ struct dependency {
 
 // How a process uses the backends that stand in the settings of a controller.
 struct backend_access {
-    bool is_visit;      // they are only looked at, beside whoever keeps them
+    bool is_read_probe; // they are only looked at, beside whoever keeps them
     bool is_left_alone; // not even that: no backend is opened
     // What tells this process from others with its owner id; NULL: nothing has to. With it, two
     // backends that turn out to be one are noticed there.

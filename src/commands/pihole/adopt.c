@@ -54,8 +54,8 @@ static void add(struct adoptions *adoptions, struct arena *arena, const struct a
     add_value(adoption, arena, value);
 }
 
-void adoptions_add(struct adoptions *adoptions, struct arena *arena, const struct backend *backend,
-                   struct text name, struct text address)
+void adoptions_add(struct adoptions *adoptions, struct arena *arena,
+                   const struct configured_backend *backend, struct text name, struct text address)
 {
     struct text value;
     enum record_type type = memchr(address.at, ':', address.len) ? RECORD_AAAA : RECORD_A;
@@ -65,7 +65,7 @@ void adoptions_add(struct adoptions *adoptions, struct arena *arena, const struc
 }
 
 void adoptions_add_alias(struct adoptions *adoptions, struct arena *arena,
-                         const struct backend *backend, struct text line)
+                         const struct configured_backend *backend, struct text line)
 {
     struct text name, value, target_name;
     int64_t ttl_s = 0;
@@ -92,7 +92,7 @@ struct adopter {
     const struct adopt *adopt;
     struct writer *writer;
     const char *owner_id;
-    const struct backends *backends;
+    const struct configured_backends *backends;
     size_t at;           // of the Pi-holes
     size_t first;        // of its adoptions: where the next batch begins
     struct arena *arena; // of one exchange
@@ -112,7 +112,7 @@ static bool fill_batch(struct adopter *adopter)
 {
     const struct adoptions *all = adopter->adopt->adoptions;
     struct job *job = &adopter->job;
-    const struct backend *backend = &adopter->backends->items[adopter->at];
+    const struct configured_backend *backend = &adopter->backends->items[adopter->at];
     arena_reset(adopter->arena);
     *job = (struct job){.kind = JOB_CHANGES,
                         .arena = adopter->arena,
@@ -296,7 +296,7 @@ static void read_ledger(struct adopter *adopter)
         .calls = &adopter->calls,
         .loop = writer_world(adopter->writer)->loop,
         .store = writer_store(adopter->writer),
-        .backend = adopter->backends->items[adopter->at].backend,
+        .backend = adopter->backends->items[adopter->at].label,
         .zone = ".",
         .changed = ledger_changed,
         .context = adopter,

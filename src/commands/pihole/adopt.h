@@ -7,7 +7,7 @@
 // Those that can carry none, aliases above all, become ours by an entry in the ledger alone.
 
 struct adoption {
-    const struct backend *backend;
+    const struct configured_backend *backend;
     struct text name;
     enum record_type type;
     struct text *values; // all that stand there of that name and type
@@ -20,11 +20,11 @@ struct adoptions {
     size_t capacity;
 };
 // Texts go into the arena. What is no address is passed over.
-void adoptions_add(struct adoptions *adoptions, struct arena *arena, const struct backend *backend,
-                   struct text name, struct text address);
+void adoptions_add(struct adoptions *adoptions, struct arena *arena,
+                   const struct configured_backend *backend, struct text name, struct text address);
 // "www.home.lan,app.home.lan,300". What is none is passed over.
 void adoptions_add_alias(struct adoptions *adoptions, struct arena *arena,
-                         const struct backend *backend, struct text line);
+                         const struct configured_backend *backend, struct text line);
 void adoptions_done(struct adoptions *adoptions);
 
 struct adopt {

@@ -91,7 +91,8 @@ static void write_adoption(struct import *import, struct text line, const struct
     buffer_printf(&import->out, " (%s)\n", kept->object);
 }
 
-static void tell_adoption(struct import *import, const struct backend *backend, struct text line)
+static void tell_adoption(struct import *import, const struct configured_backend *backend,
+                          struct text line)
 {
     struct text name = line, address;
     if (!text_cut(&name, ' ', &address))
@@ -104,7 +105,8 @@ static void tell_adoption(struct import *import, const struct backend *backend, 
     adoptions_add(&import->adoptions, import->arena, backend, name, address);
 }
 
-static void tell_alias(struct import *import, const struct backend *backend, struct text line)
+static void tell_alias(struct import *import, const struct configured_backend *backend,
+                       struct text line)
 {
     struct text rest = line, name;
     const struct kept *kept =
@@ -128,11 +130,11 @@ static void tell_left(struct import *import, const struct value *left)
         buffer_printf(&import->out, "  and %zu more of other owners\n", count - LEFT_SHOWN);
 }
 
-static void seen(void *context, const struct backend *backend, const struct job *job,
+static void seen(void *context, const struct configured_backend *backend, const struct job *job,
                  const struct error *trouble)
 {
     struct import *import = context;
-    buffer_printf(&import->out, "%s (%s)\n", backend->backend, backend->url);
+    buffer_printf(&import->out, "%s (%s)\n", backend->label, backend->url);
     const struct value *answer = job ? job->answer : NULL;
     if (!answer) {
         write_line(import, "error", text_of(trouble->text));
@@ -153,7 +155,7 @@ static void adopted(void *context, const struct adoption *adoption, const char *
 {
     struct import *import = context;
     buffer_printf(&import->out, fault ? "failed   %s %.*s: %s\n" : "adopted  %s %.*s\n",
-                  adoption->backend->backend, TEXT_ARGS(adoption->name), fault);
+                  adoption->backend->label, TEXT_ARGS(adoption->name), fault);
     import->has_failed = import->has_failed || fault;
 }
 

@@ -76,7 +76,7 @@ static struct names read_names(struct arena *arena, const struct value *tree)
 
 bool pihole_view_shows(const struct kind *kind, const struct value *tree)
 {
-    return kind->is_advised &&
+    return kind->advised &&
            (text_is(annotation(tree, pihole_annotation_names[PIHOLE_REGISTER]), "true") ||
             annotation(tree, PIHOLE_STATUS).len || annotation(tree, PIHOLE_MANAGED_BY).len);
 }

@@ -68,7 +68,7 @@ static void pages_read(void *context, const struct store_reply *reply)
 static void forget_ledger(struct releaser *releaser)
 {
     char label[LEDGER_LABEL_MAX];
-    const char *backend = releaser->release->backend->backend;
+    const char *backend = releaser->release->backend->label;
     CLEANUP(ledger) struct ledger *ledger = ledger_new(backend, TEXT("."));
     ledger_label_write(backend, label);
     store_read_pages(writer_store(releaser->writer), label, ledger_prefix(ledger), pages_read,
@@ -261,7 +261,7 @@ static void begin(void *context, struct writer *writer)
         .calls = &releaser->calls,
         .loop = writer_world(writer)->loop,
         .store = writer_store(writer),
-        .backend = releaser->release->backend->backend,
+        .backend = releaser->release->backend->label,
         .zone = ".",
         .changed = ledger_changed,
         .context = releaser,

@@ -8,7 +8,7 @@
 
 struct release {
     struct setup *setup;
-    const struct backend *backend;
+    const struct configured_backend *backend;
     int64_t timeout_ms; // until we lead, and for each exchange
     // What came of each; `fault` NULL: it is gone.
     void (*told)(void *context, const struct record_set *set, const char *fault);

@@ -127,7 +127,7 @@ static void judge_write(struct review *review, bool is_update)
     const struct value *old = is_update ? map_of(review, "oldObject") : NULL;
     if (is_going(object))
         return;
-    if (review->kind->is_advised)
+    if (review->kind->advised)
         advise(review, object);
     else if (!has_same_spec(object, old))
         judge_object(review, object, old);

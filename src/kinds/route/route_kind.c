@@ -90,8 +90,9 @@ static const char *const older_tcp[] = {"v1alpha2", NULL};
 #define ROUTE(kind_, plural_, singular_, ...)                                                      \
     {                                                                                              \
         .group = GROUP, .version = "v1", .name = kind_, .plural = plural_, .singular = singular_,  \
-        .is_namespaced = true, .is_foreign = true, .is_advised = true, .has_their_status = true,   \
-        .pack_spec = pack_spec, .pack_ours = pihole_ours_pack, __VA_ARGS__                         \
+        .is_namespaced = true, .is_foreign = true, .advised = PIHOLE_PREFIX,                       \
+        .has_their_status = true, .pack_spec = pack_spec, .pack_ours = pihole_ours_pack,           \
+        __VA_ARGS__                                                                                \
     }
 
 const struct kind httproute_kind =
