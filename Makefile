@@ -19,7 +19,7 @@ test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-
 	$(SETUP) test
 	@scripts/test
 
-check: ## format, stairs of the rooms, both compilers, clang-tidy, cppcheck
+check: ## format, stairs of the rooms, GCC's and Clang's warnings, clang-tidy, cppcheck
 	$(SETUP) check
 	@scripts/check
 

@@ -234,9 +234,12 @@ void database_roll_back(struct database *database)
 
 // ---- opening ------------------------------------------------------------------------------------
 
-// SQLite gives its other files the mode of this one.
+// SQLite gives its other files the mode of this one. A file that is there is not opened: to close
+// it would give up the locks that this process has on it.
 static bool make_file(struct disk *disk, const char *path, struct error *err)
 {
+    if (!disk_is_link(path) && disk_stat(path, &(struct disk_stat){0}, NULL))
+        return true;
     struct disk_file *file = disk_append_open(disk, path, 0600, err);
     disk_append_close(disk, file);
     return file != NULL;
