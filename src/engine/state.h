@@ -116,7 +116,8 @@ struct join {
 
 // ---- claims and registries ----------------------------------------------------------------------
 
-// All claims on one server, known by its normalised URL. Without claims and names in flight its slot is free.
+// All claims on one server, known by its normalised URL. Without claims and names in flight its
+// slot is free.
 struct registry {
     char *url;
     uint32_t refs;

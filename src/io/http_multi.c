@@ -23,8 +23,8 @@ struct watched {
 };
 
 // A server that sends head and body in two small writes, the second once the first is acknowledged,
-// would be waited for 40 ms. The kernel drops that option with each request, and libcurl may have read
-// the first before anybody watched: so it is told whenever there is more to come.
+// would be waited for 40 ms. The kernel drops that option with each request, and libcurl may have
+// read the first before anybody watched: so it is told whenever there is more to come.
 static void acknowledge_at_once(int fd)
 {
     static const int yes = 1;

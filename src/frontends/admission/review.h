@@ -9,9 +9,9 @@
 #include "base/text.h"
 
 // AdmissionReview of admission.k8s.io/v1: the text of a request in, the text of the reply out. The
-// same validators as check and the reconciliations; every fault of the object is told at once, each with its
-// field. What cannot be judged is allowed with a warning, and so is all that is not written by a
-// user: nobody is kept from editing or deleting because of us.
+// same validators as check and the reconciliations; every fault of the object is told at once, each
+// with its field. What cannot be judged is allowed with a warning, and so is all that is not
+// written by a user: nobody is kept from editing or deleting because of us.
 
 enum { REVIEW_OCTETS_MAX = 7 << 20 };
 

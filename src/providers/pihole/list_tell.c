@@ -33,8 +33,7 @@ static void tell_set(struct list *list, uint32_t name, enum record_type type, bo
 {
     struct holding holding = {.is_ours = is_ours};
     values->count = 0;
-    list_each(id, list, name, type)
-    {
+    list_each (id, list, name, type) {
         const struct entry *entry = &list->entries[id];
         if ((list_line_of(list, entry)->whose == WHOSE_OURS) != is_ours)
             continue;

@@ -26,7 +26,8 @@ struct sight {
     const struct entry *another_owners_first;
 };
 
-#define each_of(id, revision, wanted, type) list_each(id, (revision)->list, (wanted)->name_id, type)
+#define each_of(id, revision, wanted, type)                                                        \
+    list_each (id, (revision)->list, (wanted)->name_id, type)
 
 static const struct line *line_of(const struct revision *revision, uint32_t id)
 {
