@@ -206,6 +206,8 @@ void manifest_write_installation_services(const struct manifest *manifest)
 {
     for
         EACH(part, manifest)
-    if (part->service)
-        write_service(manifest, part);
+        {
+            if (part->service)
+                write_service(manifest, part);
+        }
 }
