@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/backoff.h"
+
 enum { ASK_ANEW_MS = 1000, LINE_MOVES_MS = 1000 };
 
 // ---- questions ----------------------------------------------------------------------------------
@@ -233,10 +235,7 @@ int64_t backend_retry_delay(const struct backend *backend, unsigned attempts,
         return error->retry_ms;
     if (attempts > backend->retry_attempts || error->fault == FAULT_SPEC)
         return backend->retry_slow_ms;
-    int64_t delay = backend->retry_base_ms;
-    for (unsigned i = 1; i < attempts && delay < backend->retry_max_ms; i++)
-        delay *= 2;
-    return delay < backend->retry_max_ms ? delay : backend->retry_max_ms;
+    return backoff_ms(backend->retry_base_ms, backend->retry_max_ms, attempts);
 }
 
 int64_t backend_retry_slow_ms(const struct backend *backend)

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/must.h"
 #include "dns/ledger.h"
 
 enum {
     RETRY_MS = 1000, // doubles
     RETRY_MAX_MS = 60000,
-    RETRY_DOUBLINGS = 6,
 };
 
 #define STATE_PENDING "Pending"
@@ -19,7 +19,7 @@ enum op_type { OP_EXPECT, OP_SETTLE, OP_DROP, OP_KEEP };
 
 // What was staged and is not stored yet: applied anew when the ledger is read again.
 struct op {
-    struct op *next;
+    struct link link;
     uint64_t number;
     enum op_type type;
     enum record_type record;
@@ -31,7 +31,7 @@ struct op {
 };
 
 struct waiter {
-    struct waiter *next;
+    struct link link;
     uint64_t number; // of the last op that it waits for
     void (*done)(void *context, bool is_stored);
     void *context;
@@ -40,9 +40,8 @@ struct waiter {
 enum call_type { CALL_READ, CALL_PUT, CALL_DROP };
 
 struct ledger_call {
+    struct link link;
     struct ledger_calls *all;
-    struct ledger_call *next;
-    struct ledger_call *previous;
     struct ledger_keeper *keeper; // NULL: nobody listens any more
     enum call_type type;
     uint32_t shard;
@@ -58,13 +57,12 @@ struct ledger_keeper {
     bool is_read;  // since it was opened
     bool is_stale; // somebody else wrote, or nobody knows what was written: it is read again first
     enum keeper_phase phase;
-    size_t calls;       // of this phase, under way
-    struct error error; // of the first of them that failed
-    uint64_t staged;    // number of the last op
-    uint64_t putting;   // number of the last op that this round stores
-    struct op *first;
-    struct op *last;
-    struct waiter *waiters;
+    size_t calls;           // of this phase, under way
+    struct error error;     // of the first of them that failed
+    uint64_t staged;        // number of the last op
+    uint64_t putting;       // number of the last op that this round stores
+    LIST_OF(struct op) ops; // in order, not stored yet
+    LIST_OF(struct waiter) waiters;
     struct error trouble;
     unsigned failures; // in a row
     struct loop_timer timer;
@@ -84,13 +82,11 @@ static void op_free(struct op *op)
 
 static void forget_ops(struct ledger_keeper *keeper, uint64_t up_to)
 {
-    while (keeper->first && keeper->first->number <= up_to) {
-        struct op *op = keeper->first;
-        keeper->first = op->next;
+    struct op *op;
+    while ((op = list_first(&keeper->ops)) && op->number <= up_to) {
+        list_remove(&keeper->ops, op);
         op_free(op);
     }
-    if (!keeper->first)
-        keeper->last = NULL;
 }
 
 static bool has_line(struct text lines, struct text wanted)
@@ -178,11 +174,7 @@ static void stage(struct ledger_keeper *keeper, struct op *op)
         return;
     }
     op->number = ++keeper->staged;
-    if (keeper->last)
-        keeper->last->next = op;
-    else
-        keeper->first = op;
-    keeper->last = op;
+    list_append(&keeper->ops, op);
 }
 
 static void write_owner(struct buffer *out, const struct object *owner)
@@ -239,21 +231,13 @@ void ledger_keeper_drop(struct ledger_keeper *keeper, const struct record_set *s
 
 static void tell_waiters(struct ledger_keeper *keeper, uint64_t up_to, bool is_stored)
 {
-    struct waiter *told = NULL, **link = &keeper->waiters, **end = &told;
-    while (*link) {
-        struct waiter *waiter = *link;
-        if (waiter->number > up_to) {
-            link = &waiter->next;
-            continue;
+    LIST_OF(struct waiter) told = {0};
+    list_each (waiter, &keeper->waiters)
+        if (waiter->number <= up_to) {
+            list_remove(&keeper->waiters, waiter);
+            list_append(&told, waiter);
         }
-        *link = waiter->next;
-        waiter->next = NULL;
-        *end = waiter;
-        end = &waiter->next;
-    }
-    while (told) {
-        struct waiter *waiter = told;
-        told = waiter->next;
+    for (struct waiter *waiter; (waiter = list_take_first(&told));) {
         waiter->done(waiter->context, is_stored);
         free(waiter);
     }
@@ -262,17 +246,15 @@ static void tell_waiters(struct ledger_keeper *keeper, uint64_t up_to, bool is_s
 static void add_waiter(struct ledger_keeper *keeper, void (*done)(void *context, bool is_stored),
                        void *context)
 {
-    struct waiter **end = &keeper->waiters;
-    while (*end)
-        end = &(*end)->next;
-    *end = mem_new_of(struct waiter);
-    **end = (struct waiter){.number = keeper->staged, .done = done, .context = context};
+    struct waiter *waiter = mem_new_of(struct waiter);
+    *waiter = (struct waiter){.number = keeper->staged, .done = done, .context = context};
+    list_append(&keeper->waiters, waiter);
 }
 
 bool ledger_keeper_flush(struct ledger_keeper *keeper, void (*done)(void *context, bool is_stored),
                          void *context)
 {
-    bool is_staged = keeper->is_open && keeper->first;
+    bool is_staged = keeper->is_open && list_first(&keeper->ops);
     if (is_staged && done)
         add_waiter(keeper, done, context);
     if (keeper->is_open)
@@ -315,13 +297,11 @@ static void end_trouble(struct ledger_keeper *keeper)
 
 static void rest(struct ledger_keeper *keeper, const struct error *error)
 {
-    unsigned doublings = keeper->failures < RETRY_DOUBLINGS ? keeper->failures : RETRY_DOUBLINGS;
-    int64_t wait_ms = (int64_t)RETRY_MS << doublings;
-    if (wait_ms > RETRY_MAX_MS || error->fault == FAULT_SPEC || error->fault == FAULT_AUTH)
+    int64_t wait_ms = backoff_ms(RETRY_MS, RETRY_MAX_MS, ++keeper->failures);
+    if (error->fault == FAULT_SPEC || error->fault == FAULT_AUTH)
         wait_ms = RETRY_MAX_MS;
     if (wait_ms < error->retry_ms)
         wait_ms = error->retry_ms;
-    keeper->failures++;
     keeper->phase = PHASE_RESTING;
     loop_timer_set(keeper->setup.loop, &keeper->timer, wait_ms);
 }
@@ -333,39 +313,28 @@ static struct ledger_call *call_new(struct ledger_keeper *keeper, enum call_type
 {
     struct ledger_calls *all = keeper->setup.calls;
     struct ledger_call *call = mem_new_of(struct ledger_call);
-    *call = (struct ledger_call){
-        .all = all, .next = all->first, .keeper = keeper, .type = type, .shard = shard};
-    if (call->next)
-        call->next->previous = call;
-    all->first = call;
+    *call = (struct ledger_call){.all = all, .keeper = keeper, .type = type, .shard = shard};
+    list_prepend(&all->list, call);
     keeper->calls++;
     return call;
 }
 
 static void call_free(struct ledger_call *call)
 {
-    if (call->next)
-        call->next->previous = call->previous;
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        call->all->first = call->next;
+    list_remove(&call->all->list, call);
     free(call);
 }
 
 void ledger_calls_free(struct ledger_calls *calls)
 {
-    for (struct ledger_call *call = calls->first, *next; call; call = next) {
-        next = call->next;
+    for (struct ledger_call *call; (call = list_take_first(&calls->list));)
         free(call);
-    }
-    calls->first = NULL;
 }
 
 // Their replies come, and say nothing to it any more.
 static void abandon_calls(struct ledger_keeper *keeper)
 {
-    for (struct ledger_call *call = keeper->setup.calls->first; call; call = call->next)
+    list_each (call, &keeper->setup.calls->list)
         if (call->keeper == keeper)
             call->keeper = NULL;
     keeper->calls = 0;
@@ -413,7 +382,7 @@ static void was_read(struct ledger_keeper *keeper, const struct store_reply *rep
         read_failed(keeper, reply->is_ok ? &err : &reply->error);
         return;
     }
-    for (const struct op *op = keeper->first; op; op = op->next)
+    list_each (op, &keeper->ops)
         apply(keeper->ledger, op);
     keeper->is_read = true;
     keeper->is_stale = false;
@@ -582,11 +551,8 @@ void ledger_keeper_free(struct ledger_keeper *keeper)
     if (!keeper)
         return;
     reset(keeper);
-    while (keeper->waiters) {
-        struct waiter *waiter = keeper->waiters;
-        keeper->waiters = waiter->next;
+    list_each (waiter, &keeper->waiters)
         free(waiter);
-    }
     ledger_free(keeper->ledger);
     free(keeper->backend);
     free(keeper);
@@ -622,7 +588,7 @@ const struct error *ledger_keeper_trouble(const struct ledger_keeper *keeper)
 
 bool ledger_keeper_is_idle(const struct ledger_keeper *keeper)
 {
-    return !keeper->first && !keeper->calls;
+    return !list_first(&keeper->ops) && !keeper->calls;
 }
 
 size_t ledger_keeper_count(const struct ledger_keeper *keeper)

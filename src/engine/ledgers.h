@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/list.h"
 #include "dns/record.h"
 #include "io/loop.h"
 #include "providers/provider.h"
@@ -26,7 +27,7 @@
 // Calls of the store without a reply yet, of all keepers. A keeper may be freed before its calls.
 struct ledger_call;
 struct ledger_calls {
-    struct ledger_call *first;
+    LIST_OF(struct ledger_call) list;
 };
 void ledger_calls_free(struct ledger_calls *calls); // the store goes next: no reply will come
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/list.h"
 #include "base/metric.h"
 #include "base/table.h"
 #include "engine/secondaries.h"
@@ -14,11 +15,10 @@ enum provider_exchange_type {
 
 struct secondary;
 struct provider_exchange {
+    struct link link; // of its server's line
     struct secondary *secondary;
     enum provider_exchange_type type;
-    bool is_waiting; // in its server's line
-    struct provider_exchange *next;
-    struct provider_exchange *previous;
+    bool is_waiting;       // in its server's line
     struct dns_call *call; // NULL: none is under way
     uint16_t id;
     struct tsig_mac mac;
@@ -36,8 +36,7 @@ struct server_backend {
     struct secondaries *secondaries;
     char *name;
     size_t in_flight;
-    struct provider_exchange *first; // that wait, as too many are in flight
-    struct provider_exchange *last;
+    LIST_OF(struct provider_exchange) line; // that wait, as too many are in flight
     struct loop_timer timer;
     bool is_silence_told; // it cannot be reached, and that was logged
     struct backend_counts counts;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/backoff.h"
 #include "dns/primary.h"
 #include "dns/serial.h"
 
@@ -47,10 +48,7 @@ static bool is_served_by(const struct secondary *secondary)
 
 static int64_t notify_delay(const struct provider_exchange *provider_exchange)
 {
-    int64_t delay_ms = NOTIFY_FIRST_MS;
-    for (unsigned i = 1; i < provider_exchange->times && delay_ms < NOTIFY_MAX_MS; i++)
-        delay_ms *= 2;
-    return delay_ms > NOTIFY_MAX_MS ? NOTIFY_MAX_MS : delay_ms;
+    return backoff_ms(NOTIFY_FIRST_MS, NOTIFY_MAX_MS, provider_exchange->times);
 }
 
 // Until a server that still answers an older serial than it fetched counts as one that could not
@@ -69,8 +67,7 @@ static int64_t probe_delay(const struct secondary *secondary,
         return stuck_ms;
     if (is_served_by(secondary) || provider_exchange->times >= PROBE_FAST_TIMES)
         return PROBE_SLOW_MS;
-    int64_t delay_ms = (int64_t)PROBE_FIRST_MS << provider_exchange->times;
-    return delay_ms > PROBE_FAST_MAX_MS ? PROBE_FAST_MAX_MS : delay_ms;
+    return backoff_ms(PROBE_FIRST_MS, PROBE_FAST_MAX_MS, provider_exchange->times + 1);
 }
 
 static void provider_exchange_again(struct secondary *secondary, enum provider_exchange_type type)
@@ -92,20 +89,14 @@ static void line_add(struct server_backend *backend, struct provider_exchange *p
     if (provider_exchange->is_waiting)
         return;
     provider_exchange->is_waiting = true;
-    provider_exchange->next = NULL;
-    provider_exchange->previous = backend->last;
-    *(backend->last ? &backend->last->next : &backend->first) = provider_exchange;
-    backend->last = provider_exchange;
+    list_append(&backend->line, provider_exchange);
 }
 
 static void line_remove(struct server_backend *backend, struct provider_exchange *provider_exchange)
 {
     if (!provider_exchange->is_waiting)
         return;
-    *(provider_exchange->previous ? &provider_exchange->previous->next : &backend->first) =
-        provider_exchange->next;
-    *(provider_exchange->next ? &provider_exchange->next->previous : &backend->last) =
-        provider_exchange->previous;
+    list_remove(&backend->line, provider_exchange);
     provider_exchange->is_waiting = false;
 }
 
@@ -113,7 +104,7 @@ static void left_exchange(struct server_backend *backend)
 {
     backend->in_flight--;
     backend->secondaries->in_flight--;
-    if (backend->first)
+    if (list_first(&backend->line))
         loop_timer_set(backend->secondaries->loop, &backend->timer, 0);
 }
 
@@ -366,8 +357,9 @@ static void provider_exchange_now(struct secondary *secondary, enum provider_exc
 void secondary_drain(void *context)
 {
     struct server_backend *backend = context;
-    while (backend->first && backend->in_flight < EXCHANGES_PER_SERVER)
-        provider_exchange_now(backend->first->secondary, backend->first->type);
+    struct provider_exchange *first;
+    while ((first = list_first(&backend->line)) && backend->in_flight < EXCHANGES_PER_SERVER)
+        provider_exchange_now(first->secondary, first->type);
 }
 
 void secondary_ring(void *context)

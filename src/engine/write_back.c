@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/backoff.h"
 #include "store/status.h"
 
 enum {
@@ -41,24 +42,32 @@ static struct write *write_new(struct engine *engine, uint32_t key, const struct
     return write;
 }
 
+static bool is_refusal(const struct error *error)
+{
+    return error->fault == FAULT_AUTH || error->fault == FAULT_SPEC;
+}
+
+static int64_t retry_delay(const struct key_extra *extra, const struct error *error)
+{
+    return backoff_ms(WRITE_RETRY_BASE_MS,
+                      is_refusal(error) ? REFUSED_RETRY_MAX_MS : WRITE_RETRY_MAX_MS,
+                      extra->write_failures);
+}
+
 static void write_refused(struct engine *engine, uint32_t id, const struct error *error)
 {
     struct key *key = &engine->keys[id];
     struct key_extra *extra = key_extra(key);
-    int64_t delay = WRITE_RETRY_BASE_MS;
     struct buffer name = {0};
     if (!engine_may_write(engine))
         return; // whoever leads next, be it ourselves, looks at every key
     extra->write_failures = error->fault == extra->write_failure ? extra->write_failures + 1 : 1;
     extra->write_failure = error->fault;
     engine->write_retries++;
-    for (unsigned i = 1; i < extra->write_failures && delay < WRITE_RETRY_MAX_MS; i++)
-        delay *= 2;
+    int64_t delay = retry_delay(extra, error);
     key->is_racing = error->fault == FAULT_RACE;
     if (key->is_racing)
         delay = RACE_WAIT_MS;
-    if (error->fault == FAULT_AUTH && delay > REFUSED_RETRY_MAX_MS)
-        delay = REFUSED_RETRY_MAX_MS;
     if (error->retry_ms > delay)
         delay = error->retry_ms;
     key_after(engine, id, loop_mono_ms(engine->loop) + delay);
@@ -75,20 +84,12 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
 static void remember_refusal(struct engine *engine, uint32_t id, const struct error *error)
 {
     struct key_extra *extra = key_extra(&engine->keys[id]);
-    int64_t delay_ms = WRITE_RETRY_BASE_MS;
-    for (unsigned i = 1; i < extra->write_failures && delay_ms < REFUSED_RETRY_MAX_MS; i++)
-        delay_ms *= 2;
     if (!extra->refused)
         extra->refused = mem_new_of(struct error);
     *extra->refused = *error;
-    extra->refused_until_ms = loop_mono_ms(engine->loop) + delay_ms;
+    extra->refused_until_ms = loop_mono_ms(engine->loop) + retry_delay(extra, error);
     extra->is_refusal_untold = true;
     key_wake(engine, id, QUEUE_USER);
-}
-
-static bool is_refusal(const struct error *error)
-{
-    return error->fault == FAULT_AUTH || error->fault == FAULT_SPEC;
 }
 
 static void write_free(struct write *write)

@@ -1,11 +1,12 @@
 #include "providers/pihole/trouble.h"
 
+#include "base/backoff.h"
+
 enum {
     RESTART_MS = 180000,
     LONG_DOWN_MS = 600000,
     LONG_DOWN_RETRY_MS = 15000,
     STALE_MS = 600000,
-    RUNGS_MAX = 16,
 };
 
 static const struct clock {
@@ -75,9 +76,7 @@ static int64_t rung_ms(const struct ladder *ladder, const struct clock *clock, i
     bool is_down = ladder->kind == TROUBLE_DOWN || ladder->kind == TROUBLE_HUNG;
     if (is_down && now_ms - ladder->since_ms >= LONG_DOWN_MS)
         return LONG_DOWN_RETRY_MS;
-    unsigned rung = ladder->failures < RUNGS_MAX ? ladder->failures : RUNGS_MAX;
-    int64_t wait_ms = clock->first_ms << rung;
-    return wait_ms < clock->most_ms ? wait_ms : clock->most_ms;
+    return backoff_ms(clock->first_ms, clock->most_ms, ladder->failures + 1);
 }
 
 void trouble_tell(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms, int64_t told_ms,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/list.h"
 #include "base/when.h"
 #include "io/x509.h"
@@ -46,7 +47,7 @@ struct api_call {
 
 // The server takes no credential of ours, not even a fresh one.
 struct refusal {
-    bool is_refused;
+    unsigned times; // in a row; 0: it is not refused
     int64_t wait_ms;
     int64_t stepped_ms; // when wait_ms was set
     int64_t told_ms;
@@ -134,12 +135,10 @@ static void wake_soon(struct api_call *call)
 
 static void step_refusal(struct refusal *refusal, int64_t now)
 {
-    if (refusal->is_refused && now - refusal->stepped_ms < refusal->wait_ms)
+    if (refusal->times && now - refusal->stepped_ms < refusal->wait_ms)
         return;
-    int64_t wait_ms = refusal->is_refused ? 2 * refusal->wait_ms : REFUSED_FIRST_MS;
-    refusal->wait_ms = wait_ms < REFUSED_MAX_MS ? wait_ms : REFUSED_MAX_MS;
+    refusal->wait_ms = backoff_ms(REFUSED_FIRST_MS, REFUSED_MAX_MS, ++refusal->times);
     refusal->stepped_ms = now;
-    refusal->is_refused = true;
 }
 
 static void note_refused(struct api *api, struct api_reply *reply)
@@ -161,10 +160,10 @@ static void note_refused(struct api *api, struct api_reply *reply)
 
 static void note_taken(struct api *api)
 {
-    if (api->refusal.is_refused)
+    if (api->refusal.times)
         log_line(api->log, LOG_INFO, "API server takes our credential again",
                  LOG_TEXT("server", api->host), LOG_END);
-    api->refusal.is_refused = false;
+    api->refusal.times = 0;
 }
 
 // ---- replies ------------------------------------------------------------------------------------
@@ -477,7 +476,7 @@ struct store_check api_check(const struct api *api)
 {
     const struct error *trouble = identity_trouble(api->identity);
     struct store_check check = {.name = "credentials", .is_ok = true, .text = "ok"};
-    if (trouble || api->refusal.is_refused) {
+    if (trouble || api->refusal.times) {
         check.is_ok = false;
         check.text = trouble ? trouble->text : api->refusal.text;
     }

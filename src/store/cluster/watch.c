@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/must.h"
 #include "store/cluster/watch_private.h"
 
@@ -284,12 +285,10 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
 {
     int64_t now = watch_now(watch);
     if (watch->healthy_ms && now - watch->healthy_ms >= HEALTHY_MS)
-        watch->backoff_ms = 0;
+        watch->rests = 0;
     watch->healthy_ms = 0;
-    int64_t base = watch->backoff_ms ? watch->backoff_ms : BACKOFF_MS;
-    watch->backoff_ms = base * 2 < BACKOFF_MAX_MS ? base * 2 : BACKOFF_MAX_MS;
     int64_t told = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
-    int64_t drawn = draw(watch, base);
+    int64_t drawn = draw(watch, backoff_ms(BACKOFF_MS, BACKOFF_MAX_MS, ++watch->rests));
     return drawn > told ? drawn : told + spread(watch, told);
 }
 

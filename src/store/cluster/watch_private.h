@@ -76,7 +76,7 @@ struct watch {
     int64_t expired_ms;          // when our position did last; 0: never
     int64_t back_ms;             // when versions went back last; 0: never
 
-    int64_t backoff_ms;
+    unsigned rests;          // since it was last well for long
     int64_t healthy_ms;      // since then nothing failed; 0: it did
     unsigned failures;       // in a row
     unsigned refusals;       // 403 in a row

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/must.h"
 #include "store/cluster/webhook_object.h"
 #include "store/event.h"
@@ -70,8 +71,8 @@ struct webhook_keeper {
     int64_t shown_since_s;
     enum webhook_step step; // that is being written
     struct api_call *call;
-    bool is_waiting; // the watch has not shown the last write yet, or a failure rests
-    int64_t retry_ms;
+    bool is_waiting;   // the watch has not shown the last write yet, or a failure rests
+    unsigned failures; // of writes, in a row
     struct loop_timer timer;
     bool is_used; // the frontend has a pair
     struct error fault;
@@ -218,12 +219,18 @@ static void note_repair(const struct webhook_keeper *keeper)
     object_unref(regarding);
 }
 
+static int64_t wait_after_write(const struct webhook_keeper *keeper)
+{
+    int64_t retry_ms = backoff_ms(RETRY_MIN_MS, RETRY_MAX_MS, keeper->failures);
+    return retry_ms > SEEN_WAIT_MS ? retry_ms : SEEN_WAIT_MS;
+}
+
 static void written(void *context, const struct api_reply *reply)
 {
     struct webhook_keeper *keeper = context;
     keeper->call = NULL;
     if (reply->is_ok) {
-        keeper->retry_ms = 0;
+        keeper->failures = 0;
         error_clear(&keeper->fault);
         if (keeper->step == WEBHOOK_REPAIR_BUNDLE)
             note_repair(keeper);
@@ -231,14 +238,12 @@ static void written(void *context, const struct api_reply *reply)
         log_line(keeper->options.log, LOG_DEBUG, "somebody else was first",
                  LOG_TEXT("error", reply->error.text), LOG_END);
     } else {
-        keeper->retry_ms = keeper->retry_ms ? 2 * keeper->retry_ms : RETRY_MIN_MS;
-        if (keeper->retry_ms > RETRY_MAX_MS)
-            keeper->retry_ms = RETRY_MAX_MS;
+        keeper->failures++;
         fail(keeper, "certificates of the admission webhook could not be written", &reply->error);
     }
     // The watch may have shown it before the reply came.
     if (keeper->is_waiting)
-        wait_ms(keeper, keeper->retry_ms > SEEN_WAIT_MS ? keeper->retry_ms : SEEN_WAIT_MS);
+        wait_ms(keeper, wait_after_write(keeper));
     else
         look(keeper);
 }
