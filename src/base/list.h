@@ -31,6 +31,7 @@ struct list {
         type *thing;                                                                               \
     }
 
+#define list_is_empty(head) (!(head)->list.first)
 // NULL: there is none.
 #define list_first(head) LIST_THING_((head)->thing, (head)->list.first)
 #define list_next(at) LIST_THING_(at, (at)->link.next)

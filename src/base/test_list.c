@@ -25,6 +25,7 @@ static void an_empty_list_is_all_zeroes(void **state)
 {
     (void)state;
     struct box box = {0};
+    assert_true(list_is_empty(&box.things));
     assert_null(list_first(&box.things));
     assert_null(list_take_first(&box.things));
     list_each (at, &box.things)
@@ -41,6 +42,7 @@ static void things_stand_in_the_order_in_which_they_were_put(void **state)
     list_prepend(&box.things, &things[0]);
     list_append(&box.things, &things[3]);
     expect(&box, "1234");
+    assert_false(list_is_empty(&box.things));
 }
 
 static void any_of_them_can_be_taken_out_and_put_in_again(void **state)

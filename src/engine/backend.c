@@ -440,7 +440,7 @@ static bool backend_leave(struct backend *backend)
         return false;
     backend->has_left = true;
     exchange_begin_leave(backend, backend->session);
-    return backend->exchanges != NULL;
+    return !list_is_empty(&backend->exchanges);
 }
 
 bool backends_leave(struct engine *engine)
@@ -458,8 +458,7 @@ void backends_leave_late(struct engine *engine)
         if (!backend->provider || !backend->provider->leaves)
             continue;
         backend->has_left = true;
-        while (backend->exchanges)
-            exchange_abort(backend->exchanges);
+        exchanges_abort(backend);
     }
 }
 
@@ -468,8 +467,7 @@ void backends_leave_late(struct engine *engine)
 static void backend_free(struct backend *backend)
 {
     struct loop *loop = backend->engine->loop;
-    while (backend->exchanges)
-        exchange_abort(backend->exchanges);
+    exchanges_abort(backend);
     session_unref(backend->session);
     session_unref(backend->leaving);
     ledger_keeper_free(backend->ledger);
@@ -478,11 +476,8 @@ static void backend_free(struct backend *backend)
     loop_timer_cancel(loop, &backend->question_timer);
     loop_timer_cancel(loop, &backend->linger_timer);
     loop_timer_cancel(loop, &backend->learn_timer);
-    for (struct change_request *change_request = backend->first_change_request, *next;
-         change_request; change_request = next) {
-        next = change_request->next;
+    list_each (change_request, &backend->change_requests)
         change_request_free(change_request);
-    }
     secret_unref(backend->secret);
     secret_unref(backend->previous_secret);
     arena_free(backend->answer_arena);
@@ -495,8 +490,9 @@ static void backend_free(struct backend *backend)
 
 static bool backend_is_needed(const struct backend *backend)
 {
-    return !backend->is_released || backend->session || backend->leaving || backend->exchanges ||
-           backend->claim_count || backend->first_change_request;
+    return !backend->is_released || backend->session || backend->leaving ||
+           !list_is_empty(&backend->exchanges) || backend->claim_count ||
+           !list_is_empty(&backend->change_requests);
 }
 
 void backends_sweep(struct engine *engine)

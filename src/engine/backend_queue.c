@@ -67,7 +67,7 @@ bool backend_has_sendable(const struct backend *backend)
         for (uint32_t id = backend->due[line].first; id != NO_ID; id = link_of(backend, id)->next)
             if (backend_can_send(backend, claim_sends(claim_get(backend->engine, id))))
                 return true;
-    return backend->session && backend->first_change_request;
+    return backend->session && !list_is_empty(&backend->change_requests);
 }
 
 bool backend_is_unread(const struct backend *backend)
@@ -107,26 +107,18 @@ void batch_take_change_requests(struct backend *backend, struct batch *batch)
 {
     char name[600];
     uint16_t registry = registry_get(backend->engine, backend->registry);
-    struct change_request **link = &backend->first_change_request;
-    struct change_request *last = NULL;
-    while (*link && batch->count < batch->limit) {
-        struct change_request *change_request = *link;
+    list_each (change_request, &backend->change_requests) {
+        if (batch->count == batch->limit)
+            return;
         if (change_request_is_void(change_request)) {
             change_request_unlink(change_request);
             change_request_free(change_request);
             continue;
         }
         change_request_write_name(change_request, name, sizeof name);
-        if (!backend->session->provider->is_serial && busy_has(backend->engine, registry, name)) {
-            last = change_request;
-            link = &change_request->next;
+        if (!backend->session->provider->is_serial && busy_has(backend->engine, registry, name))
             continue;
-        }
-        *link = change_request->next;
-        change_request->next = NULL;
-        backend->change_request_count--;
-        if (backend->last_change_request == change_request)
-            backend->last_change_request = last;
+        change_request_unlink(change_request);
         batch_put(backend, batch, NO_ID, change_request, registry, name);
     }
 }
@@ -154,7 +146,7 @@ static bool backend_is_waiting(struct backend *backend, int64_t now_ms)
 
 static bool backend_has_work(const struct backend *backend)
 {
-    return backend->session && (backend->due_count || backend->first_change_request);
+    return backend->session && (backend->due_count || !list_is_empty(&backend->change_requests));
 }
 
 static size_t backend_room(const struct backend *backend)

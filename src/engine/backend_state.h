@@ -64,8 +64,7 @@ struct backend {
     // the line
     struct line_of_claims due[2]; // user, background
     size_t due_count;
-    struct change_request *first_change_request;
-    struct change_request *last_change_request;
+    LIST_OF(struct change_request) change_requests;
     size_t change_request_count;
     size_t in_flight; // jobs
     size_t reading;   // health jobs
@@ -104,7 +103,7 @@ struct backend {
     struct arena *answer_arena;
     struct content_id answer_id;
     struct arena *known_arena;
-    struct exchange *exchanges; // all of this backend
+    LIST_OF(struct exchange) exchanges; // all of this backend
     // counters
     struct counts requests[BACKEND_OPERATIONS];
     struct histogram request_seconds[BACKEND_OPERATIONS];

@@ -46,13 +46,8 @@ bool busy_has(struct engine *engine, uint16_t registry, const char *name)
 
 uint32_t busy_add(struct engine *engine, uint16_t registry, const char *name)
 {
-    uint32_t id = engine->free_busy;
-    if (id != NO_ID) {
-        engine->free_busy = engine->busy[id].next_free;
-    } else {
-        mem_reserve(&engine->busy, &engine->busy_capacity, (size_t)engine->busy_used + 1);
-        id = engine->busy_used++;
-    }
+    uint32_t id = slots_take(&engine->busy_slots);
+    mem_reserve(&engine->busy, &engine->busy_capacity, engine->busy_slots.end);
     engine->busy[id] = (struct busy_name){.registry = registry, .name = mem_copy_text(name)};
     engine->registries[registry].refs++;
     table_add(busy_table(engine), busy_hash_of(registry, name), id);
@@ -66,14 +61,15 @@ void busy_remove(struct engine *engine, uint32_t id)
     table_remove(busy_table(engine), busy_hash(engine, id), id);
     engine->registries[engine->busy[id].registry].refs--;
     free(engine->busy[id].name);
-    engine->busy[id] = (struct busy_name){.next_free = engine->free_busy};
-    engine->free_busy = id;
+    engine->busy[id] = (struct busy_name){0};
+    slots_give(&engine->busy_slots, id);
 }
 
 void busy_free(struct engine *engine)
 {
-    for (uint32_t id = 0; id < engine->busy_used; id++)
+    for (uint32_t id = 0; id < engine->busy_slots.end; id++)
         free(engine->busy[id].name);
     free(engine->busy);
+    slots_done(&engine->busy_slots);
     table_done(&engine->busy_names);
 }

@@ -32,28 +32,14 @@ void change_request_answer(struct change_request *change_request, const struct o
 void change_request_unlink(struct change_request *change_request)
 {
     struct backend *backend = change_request->backend;
-    struct change_request *last = NULL;
-    for (struct change_request **link = &backend->first_change_request; *link;
-         link = &(*link)->next) {
-        if (*link == change_request) {
-            *link = change_request->next;
-            if (backend->last_change_request == change_request)
-                backend->last_change_request = last;
-            backend->change_request_count--;
-            return;
-        }
-        last = *link;
-    }
+    list_remove(&backend->change_requests, change_request);
+    backend->change_request_count--;
 }
 
 static void change_request_append(struct change_request *change_request)
 {
     struct backend *backend = change_request->backend;
-    if (backend->last_change_request)
-        backend->last_change_request->next = change_request;
-    else
-        backend->first_change_request = change_request;
-    backend->last_change_request = change_request;
+    list_append(&backend->change_requests, change_request);
     backend->change_request_count++;
 }
 
@@ -81,9 +67,7 @@ void change_request_add_stray(struct backend *backend, const struct record_set *
 
 void change_requests_drop_strays(struct backend *backend)
 {
-    for (struct change_request *change_request = backend->first_change_request, *next;
-         change_request; change_request = next) {
-        next = change_request->next;
+    list_each (change_request, &backend->change_requests) {
         if (!change_request->is_stray)
             continue;
         change_request_unlink(change_request);

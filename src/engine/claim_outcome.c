@@ -54,7 +54,7 @@ void claim_retry(struct engine *engine, uint32_t id)
 
 void claims_retry(struct engine *engine, const struct backend *backend)
 {
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
         const struct claim *claim = &engine->claims[id];
         if (claim->name && claim->backend == backend_number(backend) &&
             claim->work == WORK_BACKING_OFF)
@@ -64,7 +64,7 @@ void claims_retry(struct engine *engine, const struct backend *backend)
 
 void claims_wake_unsettled(struct engine *engine, const struct backend *backend)
 {
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
         const struct claim *claim = &engine->claims[id];
         if (claim->name && !claim_is_forgotten(claim) &&
             claim->backend == backend_number(backend) && claim_state(claim) != RECEIPT_SETTLED)

@@ -163,20 +163,10 @@ uint32_t claim_neighbour(struct engine *engine, uint32_t id)
 
 // ---- claims that come and go --------------------------------------------------------------------
 
-static uint32_t claim_slot(struct engine *engine)
-{
-    if (engine->free_claim != NO_ID) {
-        uint32_t id = engine->free_claim;
-        engine->free_claim = engine->claims[id].next_of_key;
-        return id;
-    }
-    mem_reserve(&engine->claims, &engine->claim_capacity, (size_t)engine->claim_used + 1);
-    return engine->claim_used++;
-}
-
 uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want *want)
 {
-    uint32_t id = claim_slot(engine);
+    uint32_t id = slots_take(&engine->claim_slots);
+    mem_reserve(&engine->claims, &engine->claim_capacity, engine->claim_slots.end);
     struct claim *claim = &engine->claims[id];
     *claim = (struct claim){.key = key,
                             .next_of_key = engine->keys[key].first_claim,
@@ -209,18 +199,19 @@ void claim_release(struct engine *engine, uint32_t id)
     engine->registries[claim->registry].refs--;
     pending_free(claim->pending);
     name_free(claim->name);
-    *claim = (struct claim){.next_of_key = engine->free_claim};
-    engine->free_claim = id;
+    *claim = (struct claim){0};
+    slots_give(&engine->claim_slots, id);
 }
 
 void registries_free(struct engine *engine)
 {
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
         pending_free(engine->claims[id].pending);
         if (engine->claims[id].name)
             name_free(engine->claims[id].name);
     }
     free(engine->claims);
+    slots_done(&engine->claim_slots);
     slab_free(engine->claim_slab);
     table_done(&engine->by_name);
     for (size_t i = 0; i < engine->registry_count; i++)

@@ -213,7 +213,7 @@ static bool is_over(const struct object *object)
 static void each_obstacle(const struct engine *engine, const struct engine_plan_calls *calls)
 {
     const struct dry_run *run = engine->dry_run;
-    for (size_t id = 0; id < run->obstacle_capacity && id < engine->key_used; id++) {
+    for (size_t id = 0; id < run->obstacle_capacity && id < engine->key_slots.end; id++) {
         const struct obstacle *obstacle = &run->obstacles[id];
         if (!obstacle->reason || is_over(engine->keys[id].object))
             continue;
@@ -277,7 +277,7 @@ void engine_plan_zones(const struct engine *engine,
                        void (*zone)(void *context, const struct engine_zone *zone), void *context)
 {
     const struct dry_run *run = engine->dry_run;
-    for (size_t id = 0; id < run->zone_capacity && id < engine->key_used; id++) {
+    for (size_t id = 0; id < run->zone_capacity && id < engine->key_slots.end; id++) {
         const struct planned_zone *planned = &run->zones[id];
         const struct key *key = &engine->keys[id];
         if (!planned->apex || key->is_gone || is_over(key->object))

@@ -73,7 +73,6 @@ struct engine *engine_new(const struct engine_options *options)
     engine->due = queue_new();
     engine->crowded = queue_new();
     engine->claim_slab = slab_new();
-    engine->free_key = engine->free_claim = engine->free_busy = NO_ID;
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
@@ -361,9 +360,9 @@ static bool all_kinds_synced(const struct engine *engine)
 static void queue_those(struct engine *engine,
                         bool (*is_wanted)(const struct controller_state *controller))
 {
-    uint32_t *ids = mem_new_array(uint32_t, (size_t)engine->key_used + 1);
+    uint32_t *ids = mem_new_array(uint32_t, (size_t)engine->key_slots.end + 1);
     size_t count = 0;
-    for (uint32_t id = 0; id < engine->key_used; id++)
+    for (uint32_t id = 0; id < engine->key_slots.end; id++)
         if (engine->keys[id].object && is_wanted(&engine->controllers[engine->keys[id].controller]))
             ids[count++] = id;
     queue_by_age(engine, ids, count, QUEUE_BACKGROUND);
@@ -441,8 +440,7 @@ static void on_fenced(void *context)
 {
     struct engine *engine = context;
     for (struct backend *backend = engine->backends; backend; backend = backend->next)
-        while (backend->exchanges)
-            exchange_abort(backend->exchanges);
+        exchanges_abort(backend);
 }
 
 static void on_known(void *context, const struct object_ref_key *key)
@@ -458,7 +456,7 @@ static void on_room(void *context)
 static void on_writable(void *context)
 {
     struct engine *engine = context;
-    for (uint32_t id = 0; id < engine->key_used; id++) {
+    for (uint32_t id = 0; id < engine->key_slots.end; id++) {
         struct key_extra *extra = engine->keys[id].extra;
         if (!extra || !extra->write_failures)
             continue;
@@ -579,7 +577,7 @@ static bool is_at_rest(const struct engine *engine)
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         if (backend_is_unread(backend) && !backend_rests_in_trouble(backend))
             return false;
-    for (uint32_t id = 0; id < engine->key_used; id++)
+    for (uint32_t id = 0; id < engine->key_slots.end; id++)
         if (!is_key_at_rest(&engine->keys[id]))
             return false;
     return true;

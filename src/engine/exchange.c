@@ -34,8 +34,7 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
     exchange->job.kind = kind;
     exchange->job.arena = arena_new();
     exchange->job.trace = exchange->trace;
-    exchange->next = backend->exchanges;
-    backend->exchanges = exchange;
+    list_prepend(&backend->exchanges, exchange);
     backend->engine->exchange_count_all++;
     log_exchange(exchange, "exchange begins");
     return exchange;
@@ -43,10 +42,7 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
 
 void exchange_unlink(struct exchange *exchange)
 {
-    struct exchange **link = &exchange->backend->exchanges;
-    while (*link != exchange)
-        link = &(*link)->next;
-    *link = exchange->next;
+    list_remove(&exchange->backend->exchanges, exchange);
     exchange->engine->exchange_count_all--;
     if (exchange->job.kind == JOB_HEALTH)
         exchange->backend->reading--;
@@ -265,6 +261,12 @@ void exchange_abort(struct exchange *exchange)
     exchange_free(exchange);
 }
 
+void exchanges_abort(struct backend *backend)
+{
+    for (struct exchange *exchange; (exchange = list_first(&backend->exchanges));)
+        exchange_abort(exchange);
+}
+
 // ---- talking ------------------------------------------------------------------------------------
 
 static struct moment moment_of(const struct engine *engine)
@@ -355,8 +357,7 @@ static bool is_idle_question(const struct backend *backend, const struct exchang
 
 void exchanges_move_elsewhere(struct backend *backend)
 {
-    for (struct exchange *exchange = backend->exchanges, *next; exchange; exchange = next) {
-        next = exchange->next;
+    list_each (exchange, &backend->exchanges) {
         exchange->session->is_elsewhere = true;
         if (is_idle_question(backend, exchange))
             exchange_abort(exchange);
@@ -365,8 +366,7 @@ void exchanges_move_elsewhere(struct backend *backend)
 
 void exchanges_end_waiting(struct backend *backend)
 {
-    for (struct exchange *at = backend->exchanges, *next; at; at = next) {
-        next = at->next;
+    list_each (at, &backend->exchanges) {
         if (at->is_waiting)
             exchange_abort(at);
     }

@@ -23,6 +23,7 @@ void exchange_begin(struct backend *backend, const struct batch *batch);
 void exchange_begin_health(struct backend *backend, struct change_request *change_request);
 void exchange_begin_leave(struct backend *backend, struct session *session);
 void exchange_abort(struct exchange *exchange);
+void exchanges_abort(struct backend *backend); // all of that backend
 // The backend has moved: what is under way ends at the place where it began, and idle questions end
 // now.
 void exchanges_move_elsewhere(struct backend *backend);

@@ -6,9 +6,9 @@
 
 // One exchange under way.
 struct exchange {
+    struct link link; // of its backend's
     struct engine *engine;
     struct backend *backend;
-    struct exchange *next;
     struct job job;
     void *provider_exchange;
     struct http_call *http;

@@ -100,23 +100,13 @@ static struct join_value *join_find(struct join *join, const char *text)
     return id == TABLE_NONE ? NULL : &join->values[id];
 }
 
-static uint32_t value_slot(struct join *join)
-{
-    uint32_t id = join->first_free;
-    mem_reserve(&join->values, &join->value_capacity, join->value_count + 1);
-    must(join->values);
-    if (!id)
-        return (uint32_t)join->value_count++;
-    join->first_free = join->values[id - 1].next_free;
-    return id - 1;
-}
-
 static struct join_value *join_get(struct join *join, const char *text)
 {
     struct join_value *found = join_find(join, text);
     if (found)
         return found;
-    uint32_t id = value_slot(join);
+    uint32_t id = slots_take(&join->slots);
+    mem_reserve(&join->values, &join->value_capacity, join->slots.end);
     struct join_value *value = &join->values[id];
     *value = (struct join_value){.text = mem_copy_text(text)};
     table_add(&join->by_text, hash_octets(text, strlen(text)), id);
@@ -131,13 +121,13 @@ static void join_forget(struct join *join, struct join_value *value)
     free(value->offers);
     free(value->keys);
     free(value->text);
-    *value = (struct join_value){.next_free = join->first_free};
-    join->first_free = id + 1;
+    *value = (struct join_value){0};
+    slots_give(&join->slots, id);
 }
 
 void join_done(struct join *join)
 {
-    for (size_t i = 0; i < join->value_count; i++) {
+    for (size_t i = 0; i < join->slots.end; i++) {
         for (size_t j = 0; j < join->values[i].offer_count; j++)
             object_unref(join->values[i].offers[j]);
         free(join->values[i].offers);
@@ -145,6 +135,7 @@ void join_done(struct join *join)
         free(join->values[i].text);
     }
     free(join->values);
+    slots_done(&join->slots);
     table_done(&join->by_text);
     *join = (struct join){0};
 }

@@ -43,20 +43,10 @@ uint32_t key_find(struct engine *engine, size_t controller, struct text namespac
     return table_find(key_table(engine, controller), object_name_hash(namespace_, name), &identity);
 }
 
-static uint32_t key_slot(struct engine *engine)
-{
-    if (engine->free_key != NO_ID) {
-        uint32_t id = engine->free_key;
-        engine->free_key = engine->keys[id].first_claim;
-        return id;
-    }
-    mem_reserve(&engine->keys, &engine->key_capacity, (size_t)engine->key_used + 1);
-    return engine->key_used++;
-}
-
 uint32_t key_make(struct engine *engine, size_t controller, const struct object *object)
 {
-    uint32_t id = key_slot(engine);
+    uint32_t id = slots_take(&engine->key_slots);
+    mem_reserve(&engine->keys, &engine->key_capacity, engine->key_slots.end);
     engine->keys[id] = (struct key){
         .object = object_ref(object), .first_claim = NO_ID, .controller = (uint8_t)controller};
     table_add(key_table(engine, controller),
@@ -108,8 +98,7 @@ void key_forget(struct engine *engine, uint32_t id)
     table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
     queue_forget(engine->queue, id);
     key_release(key);
-    key->first_claim = engine->free_key;
-    engine->free_key = id;
+    slots_give(&engine->key_slots, id);
 }
 
 struct key_extra *key_extra(struct key *key)
@@ -143,7 +132,7 @@ void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
 
 void keys_wake_all(struct engine *engine, size_t controller)
 {
-    for (uint32_t id = 0; id < engine->key_used; id++)
+    for (uint32_t id = 0; id < engine->key_slots.end; id++)
         if (engine->keys[id].object && engine->keys[id].controller == controller)
             key_wake(engine, id, QUEUE_USER);
 }
@@ -155,10 +144,11 @@ void key_after(struct engine *engine, uint32_t id, int64_t at_ms)
 
 void keys_free(struct engine *engine)
 {
-    for (uint32_t id = 0; id < engine->key_used; id++)
+    for (uint32_t id = 0; id < engine->key_slots.end; id++)
         if (engine->keys[id].object)
             key_release(&engine->keys[id]);
     free(engine->keys);
+    slots_done(&engine->key_slots);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         table_done(&engine->controllers[i].keys);
 }

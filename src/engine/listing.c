@@ -30,7 +30,7 @@ struct listing *listing_new(struct engine *engine)
 {
     struct listing *listing = mem_new_of(struct listing);
     listing->arena = arena_new();
-    listing->count = engine->claim_used;
+    listing->count = engine->claim_slots.end;
     listing->sights = mem_new_array(struct sight, listing->count + 1);
     return listing;
 }
@@ -97,7 +97,7 @@ static void tell_claims(struct exchange *exchange)
 {
     struct engine *engine = exchange->engine;
     const struct listing *listing = exchange->listing;
-    for (uint32_t id = 0; id < listing->count && id < engine->claim_used; id++) {
+    for (uint32_t id = 0; id < listing->count && id < engine->claim_slots.end; id++) {
         const struct claim *claim = claim_get(engine, id);
         const struct sight *sight = &listing->sights[id];
         if (!claim_is_free(claim) && !claim_is_forgotten(claim) &&

@@ -279,7 +279,7 @@ static size_t view_sessions(const struct engine *engine, const struct provider *
 
 static void count_claims(const struct engine *engine, struct session_view *seats, size_t count)
 {
-    for (uint32_t id = 0; id < engine->claim_used; id++) {
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
         const struct claim *claim = claim_get(engine, id);
         const struct backend *backend = claim_is_free(claim) ? NULL : claim_backend(engine, claim);
         if (!backend || claim_is_forgotten(claim))

@@ -28,9 +28,8 @@ struct owned_objects {
 };
 
 struct owned_object_write {
+    struct link link; // of all under way
     struct engine *engine;
-    struct owned_object_write *next; // of all under way
-    struct owned_object_write *previous;
     uint32_t key;
     struct content_id id;
     struct report *report;
@@ -68,12 +67,9 @@ owned_object_write_new(struct engine *engine, uint32_t key,
                        const struct owned_object_want *owned_object, struct content_id known)
 {
     struct owned_object_write *write = mem_new_of(struct owned_object_write);
-    *write = (struct owned_object_write){
-        .engine = engine, .next = engine->owned_object_writes, .key = key, .id = known};
+    *write = (struct owned_object_write){.engine = engine, .key = key, .id = known};
     write->report = report_of(owned_object);
-    if (write->next)
-        write->next->previous = write;
-    engine->owned_object_writes = write;
+    list_prepend(&engine->owned_object_writes, write);
     engine->writes_in_flight++;
     return write;
 }
@@ -86,23 +82,14 @@ static void owned_object_write_free(struct owned_object_write *write)
 
 static void owned_object_write_end(struct owned_object_write *write)
 {
-    if (write->next)
-        write->next->previous = write->previous;
-    if (write->previous)
-        write->previous->next = write->next;
-    else
-        write->engine->owned_object_writes = write->next;
+    list_remove(&write->engine->owned_object_writes, write);
     owned_object_write_free(write);
 }
 
 void owned_objects_free(struct engine *engine)
 {
-    for (struct owned_object_write *write = engine->owned_object_writes, *next; write;
-         write = next) {
-        next = write->next;
+    for (struct owned_object_write *write; (write = list_take_first(&engine->owned_object_writes));)
         owned_object_write_free(write);
-    }
-    engine->owned_object_writes = NULL;
 }
 
 // ---- what was done already ----------------------------------------------------------------------

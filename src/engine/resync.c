@@ -25,7 +25,7 @@ static void step(void *context)
 {
     struct engine *engine = context;
     struct resync *resync = &engine->resync;
-    uint32_t end = (uint32_t)((uint64_t)engine->key_used * ++resync->step / resync->steps);
+    uint32_t end = (uint32_t)((uint64_t)engine->key_slots.end * ++resync->step / resync->steps);
     for (; resync->next_key < end; resync->next_key++)
         if (engine->keys[resync->next_key].object)
             key_wake(engine, resync->next_key, QUEUE_BACKGROUND);

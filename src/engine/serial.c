@@ -61,7 +61,7 @@ static void wake_at(struct backend *backend, int64_t at_ms, int64_t now_ms)
 static bool find_ready(struct backend *backend, int64_t now_ms, bool ready[COLLECT_CLASSES])
 {
     int64_t next_ms = INT64_MAX;
-    bool is_any = backend->first_change_request != NULL;
+    bool is_any = !list_is_empty(&backend->change_requests);
     for (int class = 0; class < COLLECT_CLASSES; class ++) {
         ready[class] = false;
         if (!backend->collecting[class].count)
@@ -137,7 +137,7 @@ static bool say_good_bye(struct backend *backend)
     backend->leaving = NULL;
     exchange_begin_leave(backend, session);
     session_unref(session);
-    return backend->exchanges != NULL;
+    return !list_is_empty(&backend->exchanges);
 }
 
 static bool ask(struct backend *backend, int64_t now_ms)
@@ -173,7 +173,7 @@ static bool has_ledger(struct backend *backend)
 void serial_pump(struct backend *backend)
 {
     int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    if (backend->exchanges || !engine_may_write(backend->engine))
+    if (!list_is_empty(&backend->exchanges) || !engine_may_write(backend->engine))
         return;
     if (backend->blocked_until_ms > now_ms) {
         wake_at(backend, backend->blocked_until_ms, now_ms);

@@ -107,7 +107,7 @@ void *shared_model_of(const struct engine *engine, uint32_t key)
 
 static void put_all(struct engine *engine, struct shared_model_state *state)
 {
-    for (uint32_t id = 0; id < engine->key_used; id++) {
+    for (uint32_t id = 0; id < engine->key_slots.end; id++) {
         const struct key *key = &engine->keys[id];
         if (!key->object || key->is_gone ||
             engine->controllers[key->controller].shared_model != state)

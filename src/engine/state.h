@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/list.h"
+#include "base/slots.h"
 #include "engine/backend.h"
 #include "engine/claim.h"
 #include "engine/engine.h"
@@ -96,7 +98,7 @@ struct key {
 
 // Entries are hints: a key that ceased to want stays until the list is looked through again.
 struct join_value {
-    char *text;
+    char *text; // NULL: the slot is free
     uint32_t *keys;
     size_t key_count;
     size_t key_capacity;
@@ -104,12 +106,10 @@ struct join_value {
     const struct object **offers;
     size_t offer_count;
     size_t offer_capacity;
-    uint32_t next_free; // text NULL: the slot is free; number + 1 of the next, 0: none
 };
 struct join {
     struct join_value *values;
-    uint32_t first_free; // number + 1
-    size_t value_count;
+    struct slots slots;
     size_t value_capacity;
     struct table by_text;
 };
@@ -126,10 +126,10 @@ struct registry {
 // ---- change requests ----------------------------------------------------------------------------
 
 struct change_request {
+    struct link link; // of those that wait
     enum change_op op;
     struct record_set *content; // one allocation
     struct backend *backend;
-    struct change_request *next;
     change_request_done *done;
     void *context;
     struct exchange *exchange;
@@ -225,8 +225,7 @@ struct engine {
 
     struct key *keys;
     size_t key_capacity;
-    uint32_t key_used;
-    uint32_t free_key; // chained through first_claim
+    struct slots key_slots;
     struct queue *queue;
     struct resync resync;
     struct histogram queue_seconds;
@@ -237,8 +236,7 @@ struct engine {
 
     struct claim *claims;
     size_t claim_capacity;
-    uint32_t claim_used;
-    uint32_t free_claim;
+    struct slots claim_slots;
     struct slab *claim_slab; // names, pendings and contents
     struct table by_name;    // first claim of each (registry, name)
     struct registry *registries;
@@ -256,8 +254,7 @@ struct engine {
     struct table busy_names; // names in flight: ids of `busy`
     struct busy_name *busy;
     size_t busy_capacity;
-    uint32_t busy_used;
-    uint32_t free_busy;
+    struct slots busy_slots;
 
     bool is_batch_open;
     int64_t batch_since_ms;        // mono: when it was opened
@@ -266,9 +263,9 @@ struct engine {
     size_t batch_count;
     size_t batch_capacity;
 
-    struct write *writes; // store calls under way
+    LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
-    struct owned_object_write *owned_object_writes;
+    LIST_OF(struct owned_object_write) owned_object_writes;
     uint16_t asking;     // number of the backend about whose hold people are being asked; 0: none
     bool is_asking_anew; // what is under way makes room for it
     struct loop_timer ask_timer;
@@ -287,7 +284,6 @@ struct engine {
 
 struct busy_name {
     uint16_t registry;
-    uint32_t next_free;
     char *name;
 };
 

@@ -94,7 +94,7 @@ static int rig_open(void **state)
                                 .next_of_name = NO_ID,
                                 .loser_to = NO_ID};
     rig->engine = (struct engine){.claims = &rig->claim,
-                                  .claim_used = 1,
+                                  .claim_slots = {.end = 1},
                                   .keys = &rig->key,
                                   .backends_by_number = rig->backends,
                                   .loop = virtual_loop_new(1767225600000),

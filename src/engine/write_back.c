@@ -14,9 +14,8 @@ enum {
 
 // One store call of one key; what is to be told with its success.
 struct write {
+    struct link link; // of all under way
     struct engine *engine;
-    struct write *next; // of all under way
-    struct write *previous;
     uint32_t key;
     const struct object *object;
     struct report *report;
@@ -32,10 +31,7 @@ static struct write *write_new(struct engine *engine, uint32_t key, const struct
     write->engine = engine;
     write->key = key;
     write->object = object_ref(engine->keys[key].object);
-    write->next = engine->writes;
-    if (write->next)
-        write->next->previous = write;
-    engine->writes = write;
+    list_prepend(&engine->writes, write);
     write->report = report_new(decision);
     engine->keys[key].is_writing = true;
     engine->writes_in_flight++;
@@ -101,22 +97,14 @@ static void write_free(struct write *write)
 
 static void write_end(struct write *write)
 {
-    if (write->next)
-        write->next->previous = write->previous;
-    if (write->previous)
-        write->previous->next = write->next;
-    else
-        write->engine->writes = write->next;
+    list_remove(&write->engine->writes, write);
     write_free(write);
 }
 
 void writes_free(struct engine *engine)
 {
-    for (struct write *write = engine->writes, *next; write; write = next) {
-        next = write->next;
+    for (struct write *write; (write = list_take_first(&engine->writes));)
         write_free(write);
-    }
-    engine->writes = NULL;
 }
 
 // Nothing changed by it, and the next reconciliation would write the same again. (The last
