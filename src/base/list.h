@@ -33,11 +33,11 @@ struct list {
 
 #define list_is_empty(head) (!(head)->list.first)
 // NULL: there is none.
-#define list_first(head) LIST_THING_((head)->thing, (head)->list.first)
+#define list_first(head) LIST_THING_((head)->thing, list_first_(&(head)->list))
 #define list_next(at) LIST_THING_(at, (at)->link.next)
 #define list_append(head, at) list_insert_(&(head)->list, &LIST_SAME_(head, at)->link, NULL)
 #define list_prepend(head, at)                                                                     \
-    list_insert_(&(head)->list, &LIST_SAME_(head, at)->link, (head)->list.first)
+    list_insert_(&(head)->list, &LIST_SAME_(head, at)->link, list_first_(&(head)->list))
 // It must be in that very list.
 #define list_remove(head, at) list_remove_(&(head)->list, &LIST_SAME_(head, at)->link)
 // The first, no longer in the list; NULL: it is empty.
@@ -54,9 +54,30 @@ struct list {
 // `at`, which must be of the list's type.
 #define LIST_SAME_(head, at) (1 ? (at) : (head)->thing)
 
+#ifdef __clang_analyzer__
+
+// Clang's analyzer cannot know that a thing is in the list of the owner that it points back to. So
+// to it a list is what these functions say.
+struct link *list_first_(const struct list *list);
+struct link *list_take_first_(struct list *list);
+void list_insert_(struct list *list, struct link *link, struct link *next);
+void list_remove_(struct list *list, struct link *link);
+static inline void *list_thing_(struct link *link, size_t offset)
+{
+    return (char *)link - offset;
+}
+
+#else
+
 static inline void *list_thing_(struct link *link, size_t offset)
 {
     return link ? (char *)link - offset : NULL;
+}
+
+static inline struct link *list_first_(const struct list *list)
+{
+    must(!list->first || !list->first->previous);
+    return list->first;
 }
 
 // Before `next`, or at the end.
@@ -70,7 +91,8 @@ static inline void list_insert_(struct list *list, struct link *link, struct lin
 
 static inline void list_remove_(struct list *list, struct link *link)
 {
-    must(link == (link->previous ? link->previous->next : list->first));
+    must((link == list->first) == !link->previous && (link == list->last) == !link->next);
+    must(!link->previous || link->previous->next == link);
     *(link->previous ? &link->previous->next : &list->first) = link->next;
     *(link->next ? &link->next->previous : &list->last) = link->previous;
     *link = (struct link){0};
@@ -78,8 +100,10 @@ static inline void list_remove_(struct list *list, struct link *link)
 
 static inline struct link *list_take_first_(struct list *list)
 {
-    struct link *first = list->first;
+    struct link *first = list_first_(list);
     if (first)
         list_remove_(list, first);
     return first;
 }
+
+#endif

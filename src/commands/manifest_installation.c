@@ -45,36 +45,34 @@ void installation_add_argument(const struct manifest *manifest, struct installat
     out->arguments = items;
 }
 
-#define EACH(part_, manifest_)                                                                     \
-    (const struct installation *part_ = (manifest_)->installations;                                \
-     part_ < (manifest_)->installations + subject_count; part_++)
+#define part_each(part_, manifest_)                                                                \
+    for (const struct installation *part_ = (manifest_)->installations;                            \
+         part_ < (manifest_)->installations + subject_count; part_++)
 
 // ---- in the container ---------------------------------------------------------------------------
 
 void manifest_put_installation_arguments(const struct manifest *manifest, struct value *list)
 {
-    for
-        EACH(part, manifest)
-    for (size_t i = 0; i < part->argument_count; i++)
-        value_append(list, value_make_text(manifest->arena, text_of(part->arguments[i])));
+    part_each (part, manifest)
+        for (size_t i = 0; i < part->argument_count; i++)
+            value_append(list, value_make_text(manifest->arena, text_of(part->arguments[i])));
 }
 
 void manifest_put_installation_variables(const struct manifest *manifest, struct value *list)
 {
     struct arena *arena = manifest->arena;
-    for
-        EACH(part, manifest)
-    for (size_t i = 0; i < part->variable_count; i++) {
-        const struct installation_variable *variable = &part->variables[i];
-        struct value *entry = manifest_item(manifest, list);
-        value_put_text(arena, entry, "name", variable->name);
-        if (variable->value) {
-            value_put_text(arena, entry, "value", variable->value);
-            continue;
+    part_each (part, manifest)
+        for (size_t i = 0; i < part->variable_count; i++) {
+            const struct installation_variable *variable = &part->variables[i];
+            struct value *entry = manifest_item(manifest, list);
+            value_put_text(arena, entry, "name", variable->name);
+            if (variable->value) {
+                value_put_text(arena, entry, "value", variable->value);
+                continue;
+            }
+            value_put_text(arena, entry, "valueFrom.secretKeyRef.name", variable->secret);
+            value_put_text(arena, entry, "valueFrom.secretKeyRef.key", variable->key);
         }
-        value_put_text(arena, entry, "valueFrom.secretKeyRef.name", variable->secret);
-        value_put_text(arena, entry, "valueFrom.secretKeyRef.key", variable->key);
-    }
 }
 
 static void put_port(const struct manifest *manifest, const struct installation *part,
@@ -97,10 +95,9 @@ static void put_ports(const struct manifest *manifest, const struct installation
 
 void manifest_put_installation_ports(const struct manifest *manifest, struct value *list)
 {
-    for
-        EACH(part, manifest)
-    if (part->port_name)
-        put_ports(manifest, part, list, "containerPort");
+    part_each (part, manifest)
+        if (part->port_name)
+            put_ports(manifest, part, list, "containerPort");
 }
 
 static void put_source(const struct manifest *manifest, struct value *sources, const char *path,
@@ -129,20 +126,18 @@ void manifest_put_installation_files(const struct manifest *manifest, struct val
                                      struct value *container)
 {
     struct arena *arena = manifest->arena;
-    for
-        EACH(part, manifest)
-        {
-            if (!part->volume)
-                continue;
-            struct value *mount =
-                manifest_item(manifest, manifest_list(manifest, container, "volumeMounts"));
-            value_put_text(arena, mount, "name", part->volume);
-            value_put_text(arena, mount, "mountPath", part->folder);
-            value_put_bool(arena, mount, "readOnly", true);
-            put_volume(manifest, part,
-                       manifest_item(manifest, manifest_list(manifest, deployment,
-                                                             "spec.template.spec.volumes")));
-        }
+    part_each (part, manifest) {
+        if (!part->volume)
+            continue;
+        struct value *mount =
+            manifest_item(manifest, manifest_list(manifest, container, "volumeMounts"));
+        value_put_text(arena, mount, "name", part->volume);
+        value_put_text(arena, mount, "mountPath", part->folder);
+        value_put_bool(arena, mount, "readOnly", true);
+        put_volume(manifest, part,
+                   manifest_item(manifest, manifest_list(manifest, deployment,
+                                                         "spec.template.spec.volumes")));
+    }
 }
 
 const struct installation *manifest_find_small(const struct manifest *manifest)
@@ -157,10 +152,9 @@ const struct installation *manifest_find_small(const struct manifest *manifest)
 const char *manifest_installation_comments(const struct manifest *manifest)
 {
     AUTO_BUFFER out = {0};
-    for
-        EACH(part, manifest)
-    if (part->comment)
-        buffer_add_text(&out, part->comment);
+    part_each (part, manifest)
+        if (part->comment)
+            buffer_add_text(&out, part->comment);
     return arena_copy_text(manifest->arena, buffer_text(&out).at);
 }
 
@@ -168,18 +162,16 @@ const char *manifest_installation_comments(const struct manifest *manifest)
 
 void manifest_write_configurations(const struct manifest *manifest)
 {
-    for
-        EACH(part, manifest)
-        {
-            if (!part->config_map)
-                continue;
-            struct value *object =
-                manifest_begin(manifest, "v1", "ConfigMap", part->config_map, manifest->namespace_);
-            value_put_text(manifest->arena, object,
-                           arena_printf(manifest->arena, "data[%s]", part->config_key),
-                           part->config_text);
-            manifest_end(manifest, object, "");
-        }
+    part_each (part, manifest) {
+        if (!part->config_map)
+            continue;
+        struct value *object =
+            manifest_begin(manifest, "v1", "ConfigMap", part->config_map, manifest->namespace_);
+        value_put_text(manifest->arena, object,
+                       arena_printf(manifest->arena, "data[%s]", part->config_key),
+                       part->config_text);
+        manifest_end(manifest, object, "");
+    }
 }
 
 // Who fetches is known by his address: nothing may put another in its place.
@@ -204,10 +196,8 @@ static void write_service(const struct manifest *manifest, const struct installa
 
 void manifest_write_installation_services(const struct manifest *manifest)
 {
-    for
-        EACH(part, manifest)
-        {
-            if (part->service)
-                write_service(manifest, part);
-        }
+    part_each (part, manifest) {
+        if (part->service)
+            write_service(manifest, part);
+    }
 }

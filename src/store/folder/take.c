@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/must.h"
 #include "base/secret.h"
 #include "store/folder/behind.h"
 #include "store/folder/draft.h"
@@ -29,6 +30,7 @@ static void write_broken(struct buffer *out, struct arena *arena, const struct d
     if (document && document->has_identity) {
         AUTO_BUFFER version = {0};
         struct value *metadata = value_make(arena, VALUE_MAP);
+        must(document->kind);
         kind_api_version(&version, document->kind);
         value_set(kept, TEXT("apiVersion"),
                   value_make_text(arena, text_of(arena_copy(arena, version.at, version.len))));
@@ -249,6 +251,7 @@ static const struct value *reborn_good(struct draft *draft, const struct value *
 static bool has_spec(const struct object *object, const struct document *document)
 {
     struct pack_writer writer;
+    must(document->kind);
     pack_init(&writer);
     document->kind->pack_spec(document->tree, &writer);
     bool is_same = text_equal(object_spec(object), buffer_text(&writer.out));
