@@ -12,8 +12,7 @@
 
 #define SCHEMA                                                                                     \
     "CREATE TABLE counter (id INTEGER PRIMARY KEY, version INTEGER, owner TEXT);"                  \
-    "CREATE TABLE objects (key TEXT PRIMARY KEY, version INTEGER, path TEXT, body TEXT)"           \
-    " WITHOUT ROWID;"                                                                              \
+    "CREATE TABLE objects (key TEXT UNIQUE NOT NULL, version INTEGER, path TEXT, body TEXT);"      \
     "CREATE INDEX objects_by_path ON objects (path);"                                              \
     "CREATE TABLE secrets (uid TEXT PRIMARY KEY, document BLOB)"
 
@@ -144,8 +143,10 @@ bool state_probe(struct state *state)
 void state_put(struct state *state, const struct state_row *row)
 {
     database_begin(state->database);
-    database_do(state->database, NULL, "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", "titt",
-                row->key, (int64_t)row->version, row->path, row->body);
+    database_do(state->database, NULL,
+                "INSERT INTO objects VALUES (?1, ?2, ?3, ?4) ON CONFLICT (key) DO UPDATE SET"
+                " version = ?2, path = ?3, body = ?4",
+                "titt", row->key, (int64_t)row->version, row->path, row->body);
 }
 
 bool state_commit(struct state *state, struct error *err)
