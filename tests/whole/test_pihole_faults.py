@@ -357,7 +357,7 @@ def test_the_password_is_shown_nowhere(ingresses, pihole):
     command = pathlib.Path(f"/proc/{ingresses.program.pid}/cmdline").read_bytes().decode()
     shown = [command, ingresses.program.log(), ingresses.checks(),
              fetch(ingresses.metrics_port, "/metrics")[1],
-             *(path.read_text() for path in ingresses.folder.rglob("*") if path.is_file())]
+             *(path.read_text(errors="replace") for path in ingresses.folder.rglob("*") if path.is_file())]
     assert not [text for text in shown if pihole.password in text]
 
 

@@ -11,10 +11,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEAMS = ROOT / "tests" / "seams"
 # The made-up folder, where it goes, the list that gets its word.
-ROOMS = {"ledger": ("provider_ledger", "src/providers"),
+ROOMS = {"abacus": ("provider_abacus", "src/providers"),
          "census": ("controller_census", "src/controllers")}
-LISTS = {"ledger": "provider_names", "census": "controller_names"}
-TESTS = ["providers_ledger_test_ledger", "controllers_census_test_census"]
+LISTS = {"abacus": "provider_names", "census": "controller_names"}
+TESTS = ["providers_abacus_test_abacus", "controllers_census_test_census"]
 
 
 def add_word(text, list_name, word):

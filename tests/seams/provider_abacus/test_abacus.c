@@ -11,7 +11,7 @@
 #include "base/value.h"
 #include "providers/provider.h"
 
-#define URL "http://ledger.test"
+#define URL "http://abacus.test"
 
 struct bench {
     void *session;
@@ -29,13 +29,13 @@ static int set_up(void **state)
     const struct session_setup setup = {.config = config};
     bench->reply = (struct http_reply){.status = 200, .body = TEXT("{\"series\":\"A\"}")};
     *state = bench;
-    return provider_find("ledger")->open(&setup, &bench->session, NULL) ? 0 : -1;
+    return provider_find("abacus")->open(&setup, &bench->session, NULL) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    provider_find("ledger")->close(bench->session);
+    provider_find("abacus")->close(bench->session);
     arena_free(bench->arena);
     free(bench);
     return 0;
@@ -43,18 +43,18 @@ static int tear_down(void **state)
 
 static void run(struct bench *bench, struct job *job)
 {
-    const struct provider *ledger = provider_find("ledger");
+    const struct provider *abacus = provider_find("abacus");
     const struct moment moment = {0};
     struct ask ask = {0};
     job->arena = bench->arena;
-    void *exchange = ledger->begin(bench->session, job);
-    while (ledger->ask(exchange, &moment, &ask) != ASK_DONE) {
+    void *exchange = abacus->begin(bench->session, job);
+    while (abacus->ask(exchange, &moment, &ask) != ASK_DONE) {
         assert_string_equal(ask.http.method, "GET");
         assert_string_equal(ask.http.url, URL "/series");
         bench->exchanges++;
-        ledger->hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &bench->reply});
+        abacus->hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &bench->reply});
     }
-    ledger->end(exchange);
+    abacus->end(exchange);
 }
 
 static const char *lines(struct bench *bench)
@@ -167,24 +167,24 @@ static void the_fingerprint_has_content_and_series(void **state)
     uint8_t unlearned[FINGERPRINT_OCTETS], learned[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS],
         other[FINGERPRINT_OCTETS];
     struct record_set set = www();
-    provider_find("ledger")->fingerprint(bench->session, &set, unlearned);
+    provider_find("abacus")->fingerprint(bench->session, &set, unlearned);
     lines(bench);
-    provider_find("ledger")->fingerprint(bench->session, &set, learned);
-    provider_find("ledger")->fingerprint(bench->session, &set, same);
+    provider_find("abacus")->fingerprint(bench->session, &set, learned);
+    provider_find("abacus")->fingerprint(bench->session, &set, same);
     set.ttl_s = 60;
-    provider_find("ledger")->fingerprint(bench->session, &set, other);
+    provider_find("abacus")->fingerprint(bench->session, &set, other);
     assert_memory_not_equal(unlearned, learned, 8);
     assert_memory_equal(learned, same, 8);
     assert_memory_not_equal(learned, other, 8);
 }
 
-static void a_ledger_without_server_is_refused(void **state)
+static void a_abacus_without_server_is_refused(void **state)
 {
     (void)state;
     struct error err;
     void *session = NULL;
     const struct session_setup setup = {0};
-    assert_false(provider_find("ledger")->open(&setup, &session, &err));
+    assert_false(provider_find("abacus")->open(&setup, &session, &err));
     assert_int_equal(err.fault, FAULT_SPEC);
     assert_string_equal(err.reason, "InvalidConfiguration");
 }
@@ -192,7 +192,7 @@ static void a_ledger_without_server_is_refused(void **state)
 static void a_job_has_eight_changes_at_most(void **state)
 {
     (void)state;
-    assert_int_equal(provider_find("ledger")->max_changes, 8);
+    assert_int_equal(provider_find("abacus")->max_changes, 8);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -206,7 +206,7 @@ int main(void)
         TEST(reading_is_refused),
         TEST(the_oldest_lines_go_first),
         TEST(the_fingerprint_has_content_and_series),
-        cmocka_unit_test(a_ledger_without_server_is_refused),
+        cmocka_unit_test(a_abacus_without_server_is_refused),
         cmocka_unit_test(a_job_has_eight_changes_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,36 +7,36 @@
 
 enum { CHANGES_MAX = 8, LINES_OCTETS_MAX = 64 * 1024, SERIES_MAX = 16, TIMEOUT_MS = 10000 };
 
-struct ledger_session {
+struct abacus_session {
     char *url; // of the series
     char series[SERIES_MAX + 1];
     struct buffer lines;
     uint64_t count;
 };
 
-struct ledger_exchange {
-    struct ledger_session *session;
+struct abacus_exchange {
+    struct abacus_session *session;
     struct job *job;
     struct error error; // of the exchange
 };
 
-static bool ledger_open(const struct session_setup *setup, void **out, struct error *err)
+static bool abacus_open(const struct session_setup *setup, void **out, struct error *err)
 {
     struct text server = value_text_at(setup->config, "server");
     if (!server.len)
         return error_set(err, FAULT_SPEC, "InvalidConfiguration",
-                         "a ledger needs the URL of its server: set server");
+                         "a abacus needs the URL of its server: set server");
     AUTO_BUFFER url = {0};
     buffer_printf(&url, "%.*s/series", TEXT_ARGS(server));
-    struct ledger_session *session = mem_new_of(struct ledger_session);
+    struct abacus_session *session = mem_new_of(struct abacus_session);
     session->url = buffer_steal(&url);
     *out = session;
     return true;
 }
 
-static void ledger_close(void *at)
+static void abacus_close(void *at)
 {
-    struct ledger_session *session = at;
+    struct abacus_session *session = at;
     buffer_done(&session->lines);
     free(session->url);
     free(session);
@@ -76,7 +76,7 @@ static void lines_trim(struct buffer *lines)
     buffer_drop_front(lines, (size_t)(end + 1 - lines->at));
 }
 
-static void ledger_write(struct ledger_session *session, const struct change *change)
+static void abacus_write(struct abacus_session *session, const struct change *change)
 {
     struct buffer *lines = &session->lines;
     buffer_printf(lines, "%s%llu %s %s ", session->series, (unsigned long long)++session->count,
@@ -88,10 +88,10 @@ static void ledger_write(struct ledger_session *session, const struct change *ch
     lines_trim(lines);
 }
 
-static void ledger_fingerprint(const void *at, const struct record_set *set,
+static void abacus_fingerprint(const void *at, const struct record_set *set,
                                uint8_t out[FINGERPRINT_OCTETS])
 {
-    const struct ledger_session *session = at;
+    const struct abacus_session *session = at;
     uint8_t full[DIGEST_MAX];
     AUTO_BUFFER content = {0};
     buffer_add_text(&content, session->series);
@@ -102,9 +102,9 @@ static void ledger_fingerprint(const void *at, const struct record_set *set,
 
 // ---- talk ---------------------------------------------------------------------------------------
 
-static void *ledger_begin(void *session, struct job *job)
+static void *abacus_begin(void *session, struct job *job)
 {
-    struct ledger_exchange *exchange = mem_new_of(struct ledger_exchange);
+    struct abacus_exchange *exchange = mem_new_of(struct abacus_exchange);
     exchange->session = session;
     exchange->job = job;
     return exchange;
@@ -125,21 +125,21 @@ static void job_fail(struct job *job, const struct error *error)
         job->changes[i].outcome.error = copy;
 }
 
-static void write_changes(struct ledger_exchange *exchange)
+static void write_changes(struct abacus_exchange *exchange)
 {
     struct error unread;
-    error_set(&unread, FAULT_SPEC, "", "a ledger can't be read");
+    error_set(&unread, FAULT_SPEC, "", "a abacus can't be read");
     for (size_t i = 0; i < exchange->job->change_count; i++) {
         struct change *change = &exchange->job->changes[i];
         change->outcome.is_done = change->op != CHANGE_READ;
         if (change->outcome.is_done)
-            ledger_write(exchange->session, change);
+            abacus_write(exchange->session, change);
         else
             change->outcome.error = job_error(exchange->job, &unread);
     }
 }
 
-static void tell_health(struct ledger_exchange *exchange)
+static void tell_health(struct abacus_exchange *exchange)
 {
     struct arena *arena = exchange->job->arena;
     const struct buffer *lines = &exchange->session->lines;
@@ -151,9 +151,9 @@ static void tell_health(struct ledger_exchange *exchange)
     exchange->job->answer = answer;
 }
 
-static enum ask_kind ledger_ask(void *at, const struct moment *moment, struct ask *out)
+static enum ask_kind abacus_ask(void *at, const struct moment *moment, struct ask *out)
 {
-    struct ledger_exchange *exchange = at;
+    struct abacus_exchange *exchange = at;
     (void)moment;
     if (exchange->error.fault != FAULT_NONE)
         return ASK_DONE;
@@ -169,7 +169,7 @@ static enum ask_kind ledger_ask(void *at, const struct moment *moment, struct as
     return ASK_DONE;
 }
 
-static bool learn_series(struct ledger_exchange *exchange, const struct http_reply *reply,
+static bool learn_series(struct abacus_exchange *exchange, const struct http_reply *reply,
                          struct error *err)
 {
     if (reply->failure != HTTP_OK) {
@@ -187,9 +187,9 @@ static bool learn_series(struct ledger_exchange *exchange, const struct http_rep
     return true;
 }
 
-static void ledger_hear(void *at, const struct moment *moment, const struct heard *heard)
+static void abacus_hear(void *at, const struct moment *moment, const struct heard *heard)
 {
-    struct ledger_exchange *exchange = at;
+    struct abacus_exchange *exchange = at;
     (void)moment;
     if (learn_series(exchange, heard->http, &exchange->error))
         return;
@@ -197,15 +197,15 @@ static void ledger_hear(void *at, const struct moment *moment, const struct hear
     job_fail(exchange->job, &exchange->error);
 }
 
-extern const struct provider ledger_provider;
-const struct provider ledger_provider = {
-    .name = "ledger",
+extern const struct provider abacus_provider;
+const struct provider abacus_provider = {
+    .name = "abacus",
     .max_changes = CHANGES_MAX,
-    .open = ledger_open,
-    .close = ledger_close,
-    .fingerprint = ledger_fingerprint,
-    .begin = ledger_begin,
-    .ask = ledger_ask,
-    .hear = ledger_hear,
+    .open = abacus_open,
+    .close = abacus_close,
+    .fingerprint = abacus_fingerprint,
+    .begin = abacus_begin,
+    .ask = abacus_ask,
+    .hear = abacus_hear,
     .end = free,
 };
