@@ -693,17 +693,30 @@ static void changed(void *context, const struct hostport *at, const char *troubl
     story->is_told_of_trouble = trouble != NULL;
 }
 
-// A socket that holds a port of 127.0.0.1.
+static bool is_port_free(int type, const struct sockaddr_in *at)
+{
+    int fd = socket(AF_INET, type, 0);
+    bool is_free = bind(fd, (const struct sockaddr *)at, sizeof *at) == 0;
+    close(fd);
+    return is_free;
+}
+
+// A socket that holds a port of 127.0.0.1, which is free for the other protocol: a test beside this
+// one may have it there.
 static int take_port(int type, struct hostport *taken)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    int fd = socket(AF_INET, type, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    assert_true(type == SOCK_DGRAM || listen(fd, 1) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-    *taken = (struct hostport){.host = "127.0.0.1", .port = ntohs(at.sin_port)};
-    return fd;
+    for (;;) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t len = sizeof at;
+        int fd = socket(AF_INET, type, 0);
+        assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+        assert_true(type == SOCK_DGRAM || listen(fd, 1) == 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+        *taken = (struct hostport){.host = "127.0.0.1", .port = ntohs(at.sin_port)};
+        if (is_port_free(type == SOCK_DGRAM ? SOCK_STREAM : SOCK_DGRAM, &at))
+            return fd;
+        close(fd);
+    }
 }
 
 static void expect_trouble(struct story *story, const char *kind, uint16_t port)

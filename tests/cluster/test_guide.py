@@ -141,8 +141,9 @@ def test_the_image_has_the_libraries_that_the_program_needs():
     needs = subprocess.run(["objdump", "-p", SIGNPOST], check=True, text=True,
                            capture_output=True).stdout
     libraries = set(re.findall(r"NEEDED +(\S+)", needs)) - {"libc.so.6", "libm.so.6"}
-    if b"libcurl.so.4" in pathlib.Path(SIGNPOST).read_bytes():  # loaded when it is first needed
-        libraries.add("libcurl.so.4")
+    octets = pathlib.Path(SIGNPOST).read_bytes()
+    libraries |= {name for name in ("libcurl.so.4", "libsqlite3.so.0")  # loaded when first needed
+                  if name.encode() in octets}
     owners = subprocess.run(["dpkg", "-S", *(f"*/{name}" for name in libraries)], check=True,
                             text=True, capture_output=True).stdout
     assert set(named) - {"ca-certificates"} == set(re.findall(r"^([\w.+-]+):", owners, re.M))
