@@ -573,6 +573,18 @@ def test_a_torn_last_write_of_the_state_is_dropped(provider, tmp_path):
     assert server.client.get("A", "example.com", "b").status == 200
 
 
+def test_a_second_process_is_refused_the_state(provider, tmp_path):
+    server = provider("--state", tmp_path / "state")
+    assert server.client.upsert("A", "example.com", "www", ["192.0.2.1"]).status == 200
+    code, _, errors = harness.run(
+        "provider", "--backend", "memory", "--listen", f"{harness.LOOPBACK}:{harness.free_port()}",
+        "--hmac-secret-file", server.key_file, "--state", tmp_path / "state")
+    assert code != 0 and "is used by another process; give each its own --state" in errors
+    assert server.client.upsert("A", "example.com", "www", ["192.0.2.2"]).status == 200
+    assert server.kill().start().client.get("A", "example.com", "www").json["record"]["values"] == \
+        ["192.0.2.2"]
+
+
 def test_without_state_records_go_with_the_process(provider):
     server = provider()
     server.client.upsert("A", "example.com", "a", ["192.0.2.1"])

@@ -109,7 +109,9 @@ static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTET
         return NULL;
     for (size_t i = 0; i < ENTRIES_MAX; i++) {
         struct entry *entry = &bearers->entries[i];
-        if (!entry->call && !entry->is_known && (!found || entry->until_ms < found->until_ms))
+        // A waiter that is being answered may ask again, and must not take the place of the others.
+        bool is_busy = entry->call || entry->is_known || !list_is_empty(&entry->waiters);
+        if (!is_busy && (!found || entry->until_ms < found->until_ms))
             found = entry;
     }
     must(found);

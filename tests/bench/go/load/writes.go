@@ -35,11 +35,7 @@ func (load *load) createAll(from, count, inflight int, out chan<- made) error {
 	if err != nil {
 		return err
 	}
-	todo := make(chan int, count)
-	for n := from; n < from+count; n++ {
-		todo <- n
-	}
-	close(todo)
+	todo := numbered(from, count)
 	failed := together(inflight, func() error {
 		for n := range todo {
 			known, err := load.server.write("POST", "", jsonType, load.server.filled(text, n, written{}))
@@ -56,6 +52,16 @@ func (load *load) createAll(from, count, inflight int, out chan<- made) error {
 		close(out)
 	}
 	return failed
+}
+
+// numbered gives each number out once.
+func numbered(from, count int) <-chan int {
+	todo := make(chan int, count)
+	for n := from; n < from+count; n++ {
+		todo <- n
+	}
+	close(todo)
+	return todo
 }
 
 // together runs several of these and returns the first error.
@@ -182,11 +188,7 @@ func (load *load) bare(words []string) (string, error) {
 	if err != nil || len(at) != 5 {
 		return "", errors.Join(err, errors.New("bare FROM COUNT CREATES WRITES STEPS"))
 	}
-	apply, err := load.body("apply")
-	if err != nil {
-		return "", err
-	}
-	status, err := load.body("status")
+	apply, status, err := load.patches()
 	if err != nil {
 		return "", err
 	}
@@ -211,19 +213,11 @@ func (load *load) rewrite(words []string) (string, error) {
 	if err != nil || len(at) != 3 {
 		return "", errors.Join(err, errors.New("rewrite FROM COUNT INFLIGHT"))
 	}
-	apply, err := load.body("apply")
+	apply, status, err := load.patches()
 	if err != nil {
 		return "", err
 	}
-	status, err := load.body("status")
-	if err != nil {
-		return "", err
-	}
-	todo := make(chan int, at[1])
-	for n := at[0]; n < at[0]+at[1]; n++ {
-		todo <- n
-	}
-	close(todo)
+	todo := numbered(at[0], at[1])
 	begin := time.Now()
 	err = together(at[2], func() error {
 		for n := range todo {
@@ -234,6 +228,13 @@ func (load *load) rewrite(words []string) (string, error) {
 		return nil
 	})
 	return fmt.Sprintf("seconds=%.3f", time.Since(begin).Seconds()), err
+}
+
+func (load *load) patches() (apply, status string, err error) {
+	if apply, err = load.body("apply"); err == nil {
+		status, err = load.body("status")
+	}
+	return apply, status, err
 }
 
 func (load *load) follow(each made, apply, status string, steps int) error {
