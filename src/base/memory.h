@@ -2,9 +2,9 @@
 
 #include <stddef.h>
 
-// Memory with three lifetimes: turn (an arena), resident (owned by one named struct), static.
-// Running out of memory ends the process with one line: state lives in the store and a restart
-// resumes, so no caller checks for NULL.
+// Memory with three lifetimes: reconciliation (an arena), resident (owned by one named struct),
+// static. Running out of memory ends the process with one line: state lives in the store and a
+// restart resumes, so no caller checks for NULL.
 //
 //     autofree char *copy = mem_copy_text(name);
 //     return steal(copy);
@@ -63,8 +63,8 @@ void mem_cleanup_free(void *pointer);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-// The turn's memory: made while one key is handled, all freed together. Blocks of 16 KiB (up
-// to 1 MiB of them) are kept for the next turn by arena_reset; bigger ones go back.
+// The memory of one reconciliation: made while one key is handled, all freed together. Blocks of 16
+// KiB (up to 1 MiB of them) are kept for the next one by arena_reset; bigger ones go back.
 struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *arena);

@@ -44,7 +44,7 @@ static const struct option run_rows[] = {
      .fallback = "30s",
      .placeholder = "DURATION",
      .min = 1,
-     .doc = "How long exchanges in flight may take to end after SIGTERM."},
+     .doc = "How long requests in flight may take to end after SIGTERM."},
 };
 
 struct run_process {

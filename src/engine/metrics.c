@@ -139,7 +139,7 @@ static void write_backend_requests(struct buffer *out, const struct backend *bac
 static void write_backends(struct engine *engine, struct buffer *out)
 {
     metric_write_head(out, "signpost_backend_requests_total", "counter",
-                      "Outgoing exchanges by backend.");
+                      "Requests sent, by backend; one may take several HTTP requests.");
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         write_backend_requests(out, backend);
     secondaries_write_requests(engine->secondaries, out);
@@ -148,7 +148,8 @@ static void write_backends(struct engine *engine, struct buffer *out)
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         write_backend_seconds(out, backend);
     secondaries_write_seconds(engine->secondaries, out);
-    metric_write_head(out, "signpost_backend_in_flight", "gauge", "Requests in flight by backend.");
+    metric_write_head(out, "signpost_backend_in_flight", "gauge",
+                      "Requests in flight, by backend.");
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         buffer_printf(out, "signpost_backend_in_flight{backend=\"%s\"} %zu\n", backend->name,
                       backend->in_flight + backend->reading);

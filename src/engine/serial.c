@@ -2,8 +2,8 @@
 
 #include "engine/backend_state.h"
 
-// Backends of backends that take one exchange at a time: questions, lists, changes and good-byes in
-// turn.
+// Backends whose provider takes one exchange at a time: questions, lists, changes and the last
+// exchange of a session follow one another.
 
 static enum collecting_class class_of(enum record_type type)
 {
