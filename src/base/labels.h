@@ -16,5 +16,5 @@ void labels_pack(const struct value *object, struct pack_writer *out);
 void labels_skip(struct pack_reader *reader);
 // `body` begins with what labels_pack() wrote.
 bool labels_match(const char *selector, struct text body);
-// The same of a whole object.
+// Does the selector match the labels of a whole object?
 bool labels_match_object(const char *selector, const struct value *object);

@@ -24,7 +24,7 @@ struct list {
     struct link *last;
 };
 
-// Of things of one type. `thing` is never set: it lets the compiler know the type.
+// A list of things of one type. `thing` is never set: it lets the compiler know the type.
 #define LIST_OF(type)                                                                              \
     union {                                                                                        \
         struct list list;                                                                          \

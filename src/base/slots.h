@@ -19,8 +19,8 @@ struct slots {
 
 // Never UINT32_MAX, which is nobody's.
 uint32_t slots_take(struct slots *slots);
-// It must be taken.
+// Gives back an id that is taken; twice is an error that nothing finds.
 void slots_give(struct slots *slots, uint32_t id);
 size_t slots_taken(const struct slots *slots);
-// None is taken any more.
+// Gives all back and frees what it holds.
 void slots_done(struct slots *slots);

@@ -117,7 +117,7 @@ void backend_exchange_begin(struct backend_exchange *exchange, struct job *job, 
     exchange->began_ms = loop_mono_ms(exchange->world->loop);
     exchange->deadline = (struct loop_timer){.call = time_is_over, .context = exchange};
     loop_timer_set(exchange->world->loop, &exchange->deadline, timeout_ms);
-    // What is over at once would call back from within.
+    // An exchange that ends at once must not call back from within this function.
     begin_in(exchange, 0);
 }
 

@@ -230,7 +230,8 @@ static void take_pages(void *context, const struct store_page *pages, size_t cou
         buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(pages[i].name));
 }
 
-// What of ours a backend held that is kept no more stays there.
+// Warns of backends that a ledger remembers and no setting names any more: what is ours there
+// stays.
 static void tell_given_up(struct live *live)
 {
     const struct provider *provider;

@@ -5,8 +5,9 @@
 #include "providers/provider.h"
 #include "store/store.h"
 
-// What the ledgers of the settings' backends remember, for who only looks: which entries there are
-// ours, which TLS key was learned. {.backends = backends} remembers nothing.
+// What the ledgers remember of the backends that stand in settings, for commands that only look:
+// which entries there are ours, and which TLS key was learned. {.backends = backends} remembers
+// nothing.
 
 struct ledger_memory {
     const struct configured_backends *backends;

@@ -37,7 +37,7 @@ bool claim_is_shown(const struct claim *claim);        // LOOK: a dry run asks, 
 bool claim_is_satisfied_by_others(const struct claim *claim);
 bool claim_is_refused(const struct claim *claim); // its content is wrong, said the backend
 const struct object *claim_object(const struct engine *engine, const struct claim *claim);
-// Of one that something is kept for.
+// Only of a claim that has a pending part.
 struct due_link *claim_due_link(const struct engine *engine, uint32_t id);
 struct backend *claim_backend(const struct engine *engine, const struct claim *claim); // NULL: none
 struct text claim_domain(const struct claim *claim);
@@ -56,7 +56,7 @@ enum change_op claim_op(const struct claim *claim);       // of that exchange
 
 enum receipt_state claim_state(const struct claim *claim); // what its key hears
 bool claim_is_forgotten(const struct claim *claim);        // by its key
-// Of one in line: it is taken out of it, to depart with an exchange at once, or to fail.
+// Takes a claim out of its backend's line. It must depart with an exchange at once, or fail.
 void claim_unqueue(struct engine *engine, uint32_t id);
 bool claim_has_failed(const struct claim *claim); // since it was settled last
 void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange);
@@ -77,11 +77,13 @@ bool registry_submit(struct engine *engine, uint32_t key, const struct claim_wan
 // Plans the claim's name: at once where few claim it, soon where many do.
 void registry_replan(struct engine *engine, uint32_t claim);
 void registry_plan_crowded(struct engine *engine); // one of the names that are due
-// Its claims are new or changed, or what they lost to is gone, and their names were not planned
-// since: there is nothing to tell of them yet. The key is woken when they were.
+// Has the key claims whose names are still to be planned, as they are new or changed, or as the
+// claim that they lost to is gone? Then there is nothing to report of them yet; planning wakes the
+// key.
 bool registry_awaits_plan(const struct engine *engine, uint32_t key);
-// Who would hold the name against such a claim of the subject: NULL when nobody does. Claims of
-// `key` (NO_ID: none) are left out: they are the subject's own. The registry stays as it is.
+// The object whose claim would hold the name against such a claim of the subject; NULL: none.
+// Claims of `key` (NO_ID: none) are left out: they are the subject's own. The registry stays as it
+// is.
 const struct object *registry_holder(struct engine *engine, uint32_t key,
                                      const struct object *subject, const struct claim_want *want);
 
@@ -89,7 +91,7 @@ const struct object *registry_holder(struct engine *engine, uint32_t key,
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace);
 // Its exchange ended and nobody knows whether the change was made: what stood there counts no more.
-// One that its key forgot is released.
+// A claim that its key forgot is released.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 // Its exchange came to nothing, for a reason that lies with the backend as a whole: it is due
 // again.
@@ -100,10 +102,11 @@ void claims_retry(struct engine *engine,
                   const struct backend *backend); // of all that go through it
 // The keys of those that go through it and are not settled.
 void claims_wake_unsettled(struct engine *engine, const struct backend *backend);
-// What stands there, found by a list. `ours`, `theirs`: digests, or NULL. `is_crowded`: of another
-// type, somebody else has what nothing may stand beside.
+// Reports what a list has shown at the claim's name. `ours` and `theirs` are digests of the content
+// with our mark and of somebody else's, or NULL. is_blocked: somebody else has data there, as a
+// CNAME, that nothing may stand beside.
 void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,
-                 bool is_crowded);
+                 bool is_blocked);
 
 // receipt.c
 void registry_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);

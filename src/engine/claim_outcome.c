@@ -186,9 +186,9 @@ static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)
 }
 
 static enum claim_there find_there(const struct claim *claim, const uint8_t *ours,
-                                   const uint8_t *theirs, bool is_crowded)
+                                   const uint8_t *theirs, bool is_blocked)
 {
-    bool is_quarrel = ours && (is_crowded || (theirs && !is_wanted_hash(claim, theirs)));
+    bool is_quarrel = ours && (is_blocked || (theirs && !is_wanted_hash(claim, theirs)));
     bool is_adoptable = theirs && claim->pending && claim->pending->may_adopt;
     if (is_quarrel || (is_adoptable && !ours))
         return THERE_OPEN; // the exchange settles it
@@ -198,24 +198,24 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
 }
 
 // It waited for somebody else's to go.
-static bool has_way(const struct claim *claim, const uint8_t *theirs, bool is_crowded)
+static bool has_way(const struct claim *claim, const uint8_t *theirs, bool is_blocked)
 {
     const struct pending *pending = claim->pending;
-    return !theirs && !is_crowded && pending && pending->failure &&
+    return !theirs && !is_blocked && pending && pending->failure &&
            pending->failure->fault == FAULT_WAIT;
 }
 
 void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const uint8_t *theirs,
-                 bool is_crowded)
+                 bool is_blocked)
 {
     struct claim *claim = &engine->claims[id];
     if (is_beside(engine, claim))
         return;
-    if (has_way(claim, theirs, is_crowded))
+    if (has_way(claim, theirs, is_blocked))
         claim_end_back_off(engine, id);
     uint32_t face = claim_face(claim);
     bool was_satisfied = claim_is_satisfied(claim);
-    claim->there = find_there(claim, ours, theirs, is_crowded);
+    claim->there = find_there(claim, ours, theirs, is_blocked);
     claim->is_foreign = claim->there == THERE_SET && !ours;
     if (claim->there == THERE_SET)
         claim_set_there(engine, claim, ours ? ours : theirs);

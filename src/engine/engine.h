@@ -120,7 +120,7 @@ void engine_ask(struct engine *engine, const char *backend, const char *trace,
 // own; and what other objects say to it, a class that is missing or a name that another holds,
 // added to `findings` at that level. Reads snapshots and claim registries, changes nothing, talks
 // to nobody; says nothing of kinds that no controller here has, nor of others before all is synced.
-// Not from within a reconciliation.
+// Must not be called from within a reconciliation.
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings);
 
@@ -146,8 +146,8 @@ struct engine_plan_calls {
     void (*trouble)(void *context, const struct engine_trouble *trouble); // may be NULL
     void *context;
 };
-// Of a dry run that rests, or has had its time: every change, in the order in which they would be
-// sent first, one after the other; a change that waits for another one is told behind it.
+// Reports every change of a dry run that rests, or has had its time, in the order in which they
+// would be sent first; a change that waits for another one comes behind it.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
 // A zone that would be served. All of it is borrowed for the length of the call.
 struct engine_zone {

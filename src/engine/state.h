@@ -403,7 +403,7 @@ bool input_is_known(struct engine *engine, const struct controller *controller,
 
 // configured_backends.c: backends that stand in settings.
 void backends_open(struct engine *engine);
-// Of those who open that backend, or share it: does each have all that it reads?
+// Does each controller that opens or reuses that backend have all that it reads?
 bool backend_openers_are_synced(const struct backend *backend);
 // And may each read it?
 bool backend_openers_may_read(const struct backend *backend);

@@ -7,7 +7,7 @@
 // The zones configuration: its file, which `signpost run` follows as it changes, beside the hidden
 // primary that its servers ask.
 
-// Who serves no zones has use for the first alone.
+// A command that serves no zones has use for the first alone.
 enum { ZONES_LOOK_OPTION_COUNT = 1, ZONES_OPTION_COUNT = 3 };
 extern const struct option
     zones_options[ZONES_OPTION_COUNT]; // zones-config, primary-listen, zone-file-dir
@@ -16,7 +16,7 @@ extern const struct option
 // *out NULL: none is named.
 bool zones_config_look(const struct invocation *invocation, struct zones_config **out,
                        struct error *err);
-// The same of what such a file has in it; `path` for its faults, which live in the arena.
+// Reads the content of such a file. `path` stands in the texts of faults, which live in the arena.
 struct zones_config *zones_config_parse(struct arena *arena, const char *path, struct text content,
                                         struct error *err);
 // Points the controllers' settings at the configuration, behind a pointer that stays. Not here: it

@@ -231,7 +231,8 @@ void record_entry_settle(struct zone_tree *zone_tree, struct record_entry *recor
 // Is another live zone the closest to its full name now?
 bool record_entry_has_new_home(const struct zone_tree *zone_tree,
                                const struct record_entry *record_entry);
-// Where it hangs. Texts live in the arena. `err` tells why it is not adopted; may be NULL.
+// Judges the record in the list that it hangs in. Texts live in the arena. `err` tells why it is
+// not adopted; may be NULL.
 void record_entry_judge(struct arena *arena, const struct record_entry *record_entry,
                         struct buffer *rdata, struct judgement *out, struct error *err);
 

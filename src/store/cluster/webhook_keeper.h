@@ -14,7 +14,7 @@
 // the webhook configuration by name, hands each new pair to the frontend, on every replica, and,
 // where it leads, carries out what webhook_plan says, a write at a time. A Secret is made if
 // absent, else patched at the version that was seen; caBundle is patched if it is what was seen.
-// Who comes too late waits for the watch.
+// A write that comes too late is refused, and the watch tells what to do next.
 
 struct webhook_keeper;
 struct webhook_keeper_options {

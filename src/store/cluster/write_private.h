@@ -24,7 +24,7 @@ enum write_type {
     WRITE_GET,
 };
 
-// What is asked of the server now.
+// The request to the API server that a write is at.
 enum write_step {
     STEP_READ, // the object, as the body depends on what others wrote there
     STEP_MAKE, // PUT: an empty one, as an apply would take over what somebody else made meanwhile
