@@ -44,13 +44,14 @@ struct list {
 #define list_take_first(head) LIST_THING_((head)->thing, list_take_first_(&(head)->list))
 // In order. The body may take out and free what it is given, and nothing else of the list.
 #define list_each(at, head)                                                                        \
-    for (__typeof__(&*(head)->thing) at = list_first(head), at##_next = at ? list_next(at) : NULL; \
+    for (__typeof__(*(head)->thing) *at = list_first(head),                                        \
+                                    *at##_next = at ? list_next(at) : NULL;                        \
          at; at = at##_next, at##_next = at ? list_next(at) : NULL)
 
 // ---- what the macros stand on -------------------------------------------------------------------
 
 #define LIST_THING_(at, link_)                                                                     \
-    ((__typeof__(&*(at)))list_thing_(link_, offsetof(__typeof__(*(at)), link)))
+    ((__typeof__(*(at)) *)list_thing_(link_, offsetof(__typeof__(*(at)), link)))
 // `at`, which must be of the list's type.
 #define LIST_SAME_(head, at) (1 ? (at) : (head)->thing)
 
