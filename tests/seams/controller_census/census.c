@@ -86,7 +86,7 @@ static void open_backend(const struct snapshot *snapshot, struct decision *out)
     value_set(config, TEXT("server"), value_make_text(arena, TEXT(SERVER)));
     *backend = (struct backend_want){
         .name = arena_printf(arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
-        .provider = "ledger",
+        .provider = "abacus",
         .registry = SERVER,
         .config = config,
         .max_in_flight = 1,

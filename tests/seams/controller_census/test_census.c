@@ -53,7 +53,7 @@ struct watched {
 
 static const struct provider *ledger(void)
 {
-    return provider_find("ledger");
+    return provider_find("abacus");
 }
 
 static void *spy_begin(void *session, struct job *job)
