@@ -36,8 +36,7 @@ static bool find_controller(const struct engine *engine, const struct kind *kind
 
 static void review_drop(struct review *review)
 {
-    if (review->decision.backend)
-        secret_unref(review->decision.backend->secret);
+    decision_done(&review->decision);
     review->decision = (struct decision){0};
 }
 

@@ -343,6 +343,11 @@ bool backend_set(struct engine *engine, const struct backend_want *want, uint32_
     return is_ok;
 }
 
+bool backend_is_owned_by(const struct backend *backend, uint32_t key)
+{
+    return backend->owner == key;
+}
+
 void backend_release(struct backend *backend)
 {
     backend->owner = NO_ID;

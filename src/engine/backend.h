@@ -23,6 +23,7 @@ struct session {
 struct backend *backend_find(const struct engine *engine, const char *name);
 bool backend_set(struct engine *engine, const struct backend_want *want, uint32_t owner,
                  struct backend **out, struct error *err);
+bool backend_is_owned_by(const struct backend *backend, uint32_t key);
 void backend_release(struct backend *backend); // its owner is gone
 void backend_ask(struct backend *backend, const struct question *question);
 void backend_ask_anew(struct backend *backend); // soon, however good the last answer is for

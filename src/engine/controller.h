@@ -254,7 +254,7 @@ struct claim_want {
     int64_t not_before_ms; // Unix ms
 };
 
-// A backend that this key keeps open.
+// A backend that this key keeps open. Of two keys that want one of the same name the later has it.
 struct backend_want {
     const char *name;
     const char *provider;
@@ -367,8 +367,10 @@ struct decision {
     struct claim_want *claims; // see decision_add_claim()
     size_t claim_count;
     size_t claim_capacity;
-    const struct backend_want *backend;
-    const struct question *question;
+    struct backend_want *backends; // see decision_add_backend()
+    size_t backend_count;
+    size_t backend_capacity;
+    const struct question *question; // to the first of them
     const struct approval *approval;
     struct publication publication;
     bool wants_whole; // the next reconciliation begins with the whole object, read from the store
@@ -397,6 +399,7 @@ struct decision {
 };
 // Zeroed, in the arena of the reconciliation; good until the next one is added.
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
+struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena);
 void decision_note(struct decision *decision, bool is_warning, enum event_reason reason,
                    const char *text);
 
@@ -520,7 +523,7 @@ struct controller {
                      // writes wait
     bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
     // A key whose object went away gets reconciliations (subject NULL) until its decision has
-    // neither claims nor a backend. Nothing of this outlives the process: who must remove for
+    // neither claims nor backends. Nothing of this outlives the process: who must remove for
     // certain has a finalizer. `model` is the state of the shared model, or NULL.
     void (*decide)(const struct snapshot *snapshot, void *model, struct decision *out);
     // What the conditions of an object would say of it by itself, beyond the checks of its kind,

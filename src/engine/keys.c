@@ -84,6 +84,7 @@ static void key_release(struct key *key)
     if (key->extra) {
         object_unref(key->extra->previous);
         free(key->extra->whole);
+        free(key->extra->backends);
         owned_objects_forget(key->extra->owned_objects);
     }
     free(key->extra);

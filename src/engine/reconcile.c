@@ -72,24 +72,35 @@ static void forget_whole(struct engine *engine, uint32_t id)
     extra->was_read = false;
 }
 
-static void drop_backend_secret(struct decision *decision)
+static bool key_wants(const struct key_extra *extra, const struct backend *backend)
 {
-    if (decision->backend)
-        secret_unref(decision->backend->secret);
+    for (size_t i = 0; i < extra->backend_count; i++)
+        if (extra->backends[i] == backend)
+            return true;
+    return false;
 }
 
-static void keep_backend(struct engine *engine, uint32_t id, const struct decision *decision)
+// One that another key took over is that key's.
+static void release_backends(struct key *key, uint32_t id, struct backend *const *old, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!key_wants(key->extra, old[i]) && backend_is_owned_by(old[i], id))
+            backend_release(old[i]);
+}
+
+static void keep_backends(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
-    struct backend *old = key->extra ? key->extra->backend : NULL;
-    struct backend *backend = NULL;
-    struct error err = {0};
-    if (decision->backend)
-        backend_set(engine, decision->backend, id, &backend, &err);
-    if (old && old != backend)
-        backend_release(old);
-    if (backend || key->extra)
-        key_extra(key)->backend = backend;
+    if (!decision->backend_count && !(key->extra && key->extra->backend_count))
+        return;
+    struct key_extra *extra = key_extra(key);
+    autofree struct backend **old = extra->backends;
+    size_t old_count = extra->backend_count;
+    extra->backends = mem_new_array(struct backend *, decision->backend_count + 1);
+    extra->backend_count = decision->backend_count;
+    for (size_t i = 0; i < decision->backend_count; i++)
+        backend_set(engine, &decision->backends[i], id, &extra->backends[i], NULL);
+    release_backends(key, id, old, old_count);
 }
 
 // Decides until the receipts that the claims bring about have been seen.
@@ -100,49 +111,25 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
     for (int round = 0; round < ROUNDS_MAX; round++) {
         struct snapshot snapshot;
         if (round)
-            drop_backend_secret(decision);
+            decision_done(decision);
         arena_reset(engine->arena);
         fill_snapshot(engine, id, trace, &snapshot);
         *decision = (struct decision){0};
         controller->decide(&snapshot, shared_model_of(engine, id), decision);
-        keep_backend(engine, id, decision);
+        keep_backends(engine, id, decision);
         if (!registry_submit(engine, id, decision->claims, decision->claim_count) ||
             registry_awaits_plan(engine, id))
             return;
     }
 }
 
-struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena)
-{
-    if (decision->claim_count == decision->claim_capacity) {
-        size_t capacity = decision->claim_capacity ? 2 * decision->claim_capacity : 4;
-        struct claim_want *claims = arena_new_array(arena, struct claim_want, capacity);
-        if (decision->claim_count)
-            memcpy(claims, decision->claims, decision->claim_count * sizeof *claims);
-        decision->claims = claims;
-        decision->claim_capacity = capacity;
-    }
-    struct claim_want *claim = &decision->claims[decision->claim_count++];
-    *claim = (struct claim_want){0};
-    return claim;
-}
-
-void decision_note(struct decision *decision, bool is_warning, enum event_reason reason,
-                   const char *text)
-{
-    if (decision->note_count < DECISION_NOTES_MAX)
-        decision->notes[decision->note_count++] =
-            (struct decision_note){is_warning, event_reason_name(reason), text};
-}
-
 // ---- a reconciliation ---------------------------------------------------------------------------
 
 static void reconcile_forget(struct engine *engine, uint32_t id)
 {
-    struct key *key = &engine->keys[id];
+    const struct key *key = &engine->keys[id];
     registry_submit(engine, id, NULL, 0);
-    if (key->extra && key->extra->backend)
-        backend_release(key->extra->backend);
+    keep_backends(engine, id, &(struct decision){0});
     input_index_key(engine, id, key->object, NULL);
     publish_forget(engine, id);
     key_forget(engine, id);
@@ -173,8 +160,8 @@ static void settle_previous(struct engine *engine, uint32_t id)
 static void ask_question(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     const struct key *key = &engine->keys[id];
-    if (decision->question && key->extra && key->extra->backend)
-        backend_ask(key->extra->backend, decision->question);
+    if (decision->question && key->extra && key->extra->backend_count)
+        backend_ask(key->extra->backends[0], decision->question);
 }
 
 static uint64_t hash_more(uint64_t hash, struct text text)
@@ -306,7 +293,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     queue_cancel_timer(engine->queue, id);
     tell_start(engine, state->controller, engine->keys[id].object);
     decide(engine, id, trace, &decision);
-    drop_backend_secret(&decision);
+    decision_done(&decision);
     count_reconcile(engine, state, &decision, begun_ms);
     if (registry_awaits_plan(engine, id))
         return;
@@ -315,7 +302,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     if (engine->dry_run)
         dry_run_note(engine->dry_run, id, &decision);
     holds_approve(engine, decision.approval);
-    if (engine->keys[id].is_gone && !decision.claim_count && !decision.backend) {
+    if (engine->keys[id].is_gone && !decision.claim_count && !decision.backend_count) {
         reconcile_forget(engine, id);
         return;
     }

@@ -70,13 +70,14 @@ struct key_extra {
     char *whole;                         // the object as JSON, for the next reconciliation
     bool was_read;                       // it was asked for
     const struct object *previous;       // when its claims were settled last, if it differs now
-    struct backend *backend;             // that this key keeps open
-    unsigned write_failures;             // in a row, of one kind:
-    enum fault write_failure;            // this one
-    int64_t write_not_before_ms;         // mono: the store told us to slow down
-    struct error *refused;    // the last write-ahead, for a reason that waiting does not mend
-    int64_t refused_until_ms; // mono: it is tried again then
-    bool is_refusal_untold;   // the next reconciliation tells it, and tries nothing else
+    struct backend **backends;           // that this key keeps open
+    size_t backend_count;
+    unsigned write_failures;     // in a row, of one kind:
+    enum fault write_failure;    // this one
+    int64_t write_not_before_ms; // mono: the store told us to slow down
+    struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
+    int64_t refused_until_ms;    // mono: it is tried again then
+    bool is_refusal_untold;      // the next reconciliation tells it, and tries nothing else
 };
 
 struct key {
@@ -455,6 +456,9 @@ struct content *content_new(struct slab *slab, const struct record_set *set);
 void content_free(struct content *content); // NULL is fine
 struct record_set *content_make_set(struct arena *arena, const struct content *content,
                                     struct text domain, struct text subdomain);
+
+// decision.c
+void decision_done(struct decision *decision); // gives up the references that it holds
 
 // report.c
 // Notes and log lines of a decision, copied to be told when its write succeeded.

@@ -219,11 +219,10 @@ static const struct value *known_of(const struct reconcile *reconcile)
     return text_equal(value_text_at(known, "server"), reconcile->server) ? known : NULL;
 }
 
-static const struct backend_want *backend_make(struct reconcile *reconcile)
+static void open_backend(struct reconcile *reconcile, struct decision *out)
 {
     const struct dnsclass_settings *numbers = &reconcile->settings;
-    struct backend_want *backend = arena_new_of(reconcile->arena, struct backend_want);
-    *backend = (struct backend_want){
+    *decision_add_backend(out, reconcile->arena) = (struct backend_want){
         .name = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(reconcile->snapshot->name)),
         .provider = "webhook",
         .registry = terminated(reconcile->arena, reconcile->server),
@@ -241,7 +240,6 @@ static const struct backend_want *backend_make(struct reconcile *reconcile)
         .known = known_of(reconcile),
         .fault = reconcile->fault,
     };
-    return backend;
 }
 
 static const struct question *question_make(struct reconcile *reconcile)
@@ -481,7 +479,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
         return;
     reconcile_open(&reconcile, snapshot);
     if (reconcile.server.len)
-        out->backend = backend_make(&reconcile);
+        open_backend(&reconcile, out);
     else
         secret_unref(reconcile.secret);
     if (reconcile.server.len && reconcile.fault.fault == FAULT_NONE)

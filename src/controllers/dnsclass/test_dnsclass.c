@@ -48,8 +48,8 @@ static int set_up(void **state)
 
 static void drop_decision(void)
 {
-    if (world.decision.backend)
-        secret_unref(world.decision.backend->secret);
+    for (size_t i = 0; i < world.decision.backend_count; i++)
+        secret_unref(world.decision.backends[i].secret);
     world.decision = (struct decision){0};
 }
 
@@ -150,7 +150,7 @@ static void the_backend_has_what_the_provider_needs(void **state)
                  "'signedPath':'Full','metadataStyle':'Inline','maxInFlight':9,"
                  "'hmacAuth':{'secret':'inline','algorithm':'SHA512'},"
                  "'tls':{'caBundle':'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t','serverName':'in'}";
-    const struct backend_want *backend = decide()->backend;
+    const struct backend_want *backend = decide()->backends;
     assert_string_equal(backend->name, "class-home");
     assert_string_equal(backend->provider, "webhook");
     assert_string_equal(backend->registry, "https://dns.example.com/api");
@@ -175,8 +175,8 @@ static void the_backend_has_what_the_provider_needs(void **state)
 static void without_hmac_requests_go_unsigned(void **state)
 {
     (void)state;
-    assert_null(decide()->backend->secret);
-    assert_int_equal(world.decision.backend->fault.fault, FAULT_NONE);
+    assert_null(decide()->backends->secret);
+    assert_int_equal(world.decision.backends->fault.fault, FAULT_NONE);
 }
 
 static void a_changed_spec_or_secret_asks_anew(void **state)
@@ -219,8 +219,8 @@ static void what_is_missing_shuts_the_backend_and_is_told(void **state)
         assert_string_equal(READY(decision), rows[i].ready);
         assert_string_equal(MESSAGE(decision), rows[i].text);
         assert_string_equal(text_at(decision, "health.status"), "Unknown");
-        assert_non_null(decision->backend);
-        assert_string_equal(decision->backend->fault.text, rows[i].text);
+        assert_int_equal(decision->backend_count, 1);
+        assert_string_equal(decision->backends->fault.text, rows[i].text);
         assert_null(decision->question);
         assert_non_null(note_of(decision, "HealthChanged"));
     }
@@ -231,7 +231,7 @@ static void a_bad_url_opens_no_backend(void **state)
     (void)state;
     world.spec = "'server':'nonsense','hmacAuth':{'secret':'x'}";
     const struct decision *decision = decide();
-    assert_null(decision->backend);
+    assert_int_equal(decision->backend_count, 0);
     assert_null(decision->question);
     assert_string_equal(READY(decision), "False/InvalidConfiguration");
 }
@@ -243,7 +243,7 @@ static void a_secret_that_is_not_read_yet_is_not_called_missing(void **state)
     world.is_unsynced = true;
     const struct decision *decision = decide();
     assert_null(decision->status);
-    assert_string_equal(decision->backend->fault.reason, "Pending");
+    assert_string_equal(decision->backends->fault.reason, "Pending");
     assert_null(decision->question);
 }
 
@@ -256,7 +256,7 @@ static void a_secret_that_cannot_be_read_is_not_called_missing(void **state)
     assert_string_equal(READY(decision), "False/Forbidden");
     assert_string_equal(MESSAGE(decision), "Secret dns/key cannot be read: forbidden: cannot get "
                                            "secrets; add verb get");
-    assert_string_equal(decision->backend->fault.reason, "Forbidden");
+    assert_string_equal(decision->backends->fault.reason, "Forbidden");
     assert_null(decision->question);
 }
 
@@ -333,7 +333,7 @@ static void what_the_server_offers_is_shown(void **state)
 static const char *known_at_first(void)
 {
     AUTO_BUFFER text = {0};
-    const struct value *known = decide()->backend->known;
+    const struct value *known = decide()->backends->known;
     if (!known)
         return "nothing";
     value_write_json(&text, known);
@@ -443,7 +443,7 @@ static void settings_that_the_provider_refuses_are_told(void **state)
     const struct decision *decision = decide();
     assert_string_equal(READY(decision), "False/InvalidConfiguration");
     assert_string_equal(MESSAGE(decision), "caBundle: no certificate");
-    assert_int_equal(decision->backend->fault.fault, FAULT_NONE);
+    assert_int_equal(decision->backends->fault.fault, FAULT_NONE);
 }
 
 int main(void)

@@ -81,10 +81,9 @@ static void open_backend(const struct snapshot *snapshot, struct decision *out)
 {
     struct arena *arena = snapshot->arena;
     struct value *config = value_make(arena, VALUE_MAP);
-    struct backend_want *backend = arena_new_of(arena, struct backend_want);
     struct question *question = arena_new_of(arena, struct question);
     value_set(config, TEXT("server"), value_make_text(arena, TEXT(SERVER)));
-    *backend = (struct backend_want){
+    *decision_add_backend(out, arena) = (struct backend_want){
         .name = arena_printf(arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
         .provider = "abacus",
         .registry = SERVER,
@@ -98,7 +97,6 @@ static void open_backend(const struct snapshot *snapshot, struct decision *out)
         .learn_ms = SECOND_MS,
     };
     *question = (struct question){.name = "health", .good_for_ms = 10 * MINUTE_MS};
-    out->backend = backend;
     out->question = question;
 }
 
