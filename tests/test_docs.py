@@ -8,6 +8,8 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)", re.S)
+TABLES = sorted([*(ROOT / "src").rglob("reasons.def"), *(ROOT / "src").rglob("events.def")])
+ROW = re.compile(r'^(?:REASON|EVENT)\(\w+, "([A-Z][A-Za-z0-9]*)"', re.M)
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
@@ -43,3 +45,17 @@ def test_the_readme_names_every_page_of_the_guide():
     text = (ROOT / "README.md").read_text()
     pages = {page.name for page in (ROOT / "docs" / "guide").glob("*.md")}
     assert {page for page in pages if f"docs/guide/{page}" not in text} == set()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.relative_to(ROOT)))
+def test_rows_of_a_table_have_names_of_their_own_that_objects_may_bear(table):
+    """Reasons of Events and conditions, as an API server takes them."""
+    names = ROW.findall(table.read_text())
+    assert names and len(set(names)) == len(names)
+    assert all(len(name) <= 128 for name in names)
+
+
+def test_no_reason_of_conditions_stands_in_two_tables():
+    names = [name for table in TABLES if table.name == "reasons.def"
+             for name in ROW.findall(table.read_text())]
+    assert sorted(set(names)) == sorted(names)

@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "store/events.def"
+
 #include "engine/backend_state.h"
 
 enum { FAILURES_TOLD = 20 }; // of an exchange, each with a line of its own
@@ -165,7 +167,7 @@ void change_log_guarded(const struct backend *backend)
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("backend", backend->name),
              LOG_INT("held", (int64_t)hold_count(backend->hold)),
              LOG_INT("owned", (int64_t)backend->owned), LOG_END);
-    note(backend, event_reason_name(EVENT_GUARD_TRIPPED),
+    note(backend, EVENT_GUARD_TRIPPED,
          "records are kept although nothing wants them any more, as they are too many to go at "
          "once; `signpost status` names the plan that asks whether they may");
 }

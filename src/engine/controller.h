@@ -11,7 +11,6 @@
 #include "base/secret.h"
 #include "base/value.h"
 #include "dns/record.h"
-#include "store/event.h"
 #include "store/store.h"
 
 // What a controller is to the engine. It declares, as data, what it reads; the engine fills an
@@ -400,7 +399,7 @@ struct decision {
 // Zeroed, in the arena of the reconciliation; good until the next one is added.
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
 struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena);
-void decision_note(struct decision *decision, bool is_warning, enum event_reason reason,
+void decision_note(struct decision *decision, bool is_warning, const char *reason,
                    const char *text);
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).

@@ -35,12 +35,10 @@ struct backend_want *decision_add_backend(struct decision *decision, struct aren
     return backend;
 }
 
-void decision_note(struct decision *decision, bool is_warning, enum event_reason reason,
-                   const char *text)
+void decision_note(struct decision *decision, bool is_warning, const char *reason, const char *text)
 {
     if (decision->note_count < DECISION_NOTES_MAX)
-        decision->notes[decision->note_count++] =
-            (struct decision_note){is_warning, event_reason_name(reason), text};
+        decision->notes[decision->note_count++] = (struct decision_note){is_warning, reason, text};
 }
 
 void decision_done(struct decision *decision)

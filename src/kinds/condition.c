@@ -8,7 +8,7 @@
 static const char *const reasons[REASONS] = {
     [REASON_NONE] = "",
 #define REASON(id, text, doc) [REASON_##id] = (text),
-#include "kinds/reasons.def"
+#include "kinds/all_reasons.def"
 #undef REASON
 };
 

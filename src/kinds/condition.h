@@ -16,7 +16,7 @@
 enum reason {
     REASON_NONE,
 #define REASON(id, text, doc) REASON_##id,
-#include "kinds/reasons.def"
+#include "kinds/all_reasons.def"
 #undef REASON
     REASONS,
 };

@@ -1,12 +1,10 @@
 #pragma once
 
-// Reasons of Events, the one table of them with what each says to people. Events.def has for each
-// the objects that carry it, and its type.
+// Reasons of Events, each with what it says to people, the objects that carry it, and its type.
+// Whoever reports Events of its own has a table of them beside its code; the reference lists all.
+//
+//     #include "store/events.def"
+//     ... .reason = EVENT_CA_BUNDLE_REPAIRED ...
 
-enum event_reason {
-#define EVENT(id, text, objects, type, doc) EVENT_##id,
-#include "store/events.def"
-#undef EVENT
-    EVENT_REASONS,
-};
-const char *event_reason_name(enum event_reason reason); // "RecordCreated"
+#define EVENT(id, text, objects, type, doc)                                                        \
+    static const char EVENT_##id[] __attribute__((unused)) = text;

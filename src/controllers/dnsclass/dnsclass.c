@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/when.h"
 #include "controllers/dnsclass/dnsclass_controller.h"
+#include "controllers/dnsclass/events.def"
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/secret/secret_kind.h"
 

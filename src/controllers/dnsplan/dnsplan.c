@@ -1,6 +1,7 @@
 #include "kinds/dnsplan/dnsplan.h"
 
 #include "controllers/dnsplan/dnsplan_controller.h"
+#include "controllers/dnsplan/events.def"
 #include "dns/record_text.h"
 
 enum {

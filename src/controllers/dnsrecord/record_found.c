@@ -1,5 +1,7 @@
 #include "controllers/dnsrecord/record_reconcile.h"
 
+#include "controllers/dnsrecord/events.def"
+
 // What stands at a key at its server: asked before a change that has to delete first, so that the
 // old data can be put back, and before our first write of a key, if the class has it so.
 

@@ -1,5 +1,7 @@
 #include "controllers/dnsrecord/record_reconcile.h"
 
+#include "controllers/dnsrecord/events.def"
+
 // A record that is to go: delete every key that may exist, then release the finalizer.
 
 // ---- the log line -------------------------------------------------------------------------------

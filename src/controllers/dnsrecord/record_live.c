@@ -1,4 +1,5 @@
 #include "base/must.h"
+#include "controllers/dnsrecord/events.def"
 #include "controllers/dnsrecord/record_reconcile.h"
 #include "dns/plan.h"
 

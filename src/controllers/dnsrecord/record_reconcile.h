@@ -164,7 +164,7 @@ void record_tell_failure(struct record_reconcile *reconcile, const struct receip
 void record_tell_success(struct record_reconcile *reconcile, const struct record_key *key);
 // An event about a key: "www.example.com A at http://... <what>".
 void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
-                     bool is_warning, enum event_reason reason, const char *what);
+                     bool is_warning, const char *reason, const char *what);
 void record_tell_line(struct record_reconcile *reconcile, enum log_level level,
                       const char *message);
 // Status, notes and lines from what was told.

@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "controllers/dnsrecord/events.def"
+
 #include "controllers/dnsrecord/record_reconcile.h"
 
 enum { HOUR_S = 3600, ATTRS_MAX = 11 };
@@ -254,7 +256,7 @@ static const struct log_attr *attrs_make(const struct record_reconcile *reconcil
 }
 
 void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
-                     bool is_warning, enum event_reason reason, const char *what)
+                     bool is_warning, const char *reason, const char *what)
 {
     decision_note(reconcile->out, is_warning, reason,
                   arena_printf(reconcile->arena, "%s %s", record_key_place(reconcile, key), what));

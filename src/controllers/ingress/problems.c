@@ -4,19 +4,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "controllers/ingress/events.def"
+
 enum { MORE_OCTETS = 24, VALUE_OCTETS = 120 };
 
 static const struct {
     const char *reason;
-    enum event_reason event; // EVENT_REASONS: none
+    const char *event; // or NULL
 } ranks[] = {
-    {"PiholeRefusesUs", EVENT_REASONS},
-    {"PiholeNamedTwice", EVENT_REASONS},
-    {"PiholeReadOnly", EVENT_REASONS},
-    {"PiholeSeatsExceeded", EVENT_REASONS},
-    {"PiholeHung", EVENT_REASONS},
-    {"PiholeUnreachable", EVENT_REASONS},
-    {"GuardTripped", EVENT_REASONS},
+    {"PiholeRefusesUs", NULL},
+    {"PiholeNamedTwice", NULL},
+    {"PiholeReadOnly", NULL},
+    {"PiholeSeatsExceeded", NULL},
+    {"PiholeHung", NULL},
+    {"PiholeUnreachable", NULL},
+    {"GuardTripped", NULL},
     {"InvalidAnnotation", EVENT_INVALID_ANNOTATION},
     {"NoHosts", EVENT_NO_HOSTS},
     {"TargetsMissing", EVENT_TARGETS_MISSING},
@@ -37,13 +39,10 @@ static size_t rank_of(const char *reason)
     return 0;
 }
 
-bool problem_event(const char *reason, enum event_reason *out)
+const char *problem_event(const char *reason)
 {
     size_t rank = rank_of(reason);
-    if (!rank || ranks[rank - 1].event == EVENT_REASONS)
-        return false;
-    *out = ranks[rank - 1].event;
-    return true;
+    return rank ? ranks[rank - 1].event : NULL;
 }
 
 // When there is no room, the last of the mildest gives way to a worse one.

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "store/event.h"
 
 // What keeps an object's names from being served as it asks, worst first: the annotation
 // `pihole.io/status`, Events and log lines are made of it.
@@ -38,5 +37,5 @@ void problems_sort(struct problems *problems);
 const char *problems_status(const struct problems *problems);
 // The same of the one reason that begins at `at`, at most `limit` octets; *end is behind it.
 const char *problems_group(const struct problems *problems, size_t at, size_t limit, size_t *end);
-// The Event that tells it; false: what concerns a whole Pi-hole is told elsewhere.
-bool problem_event(const char *reason, enum event_reason *out);
+// The Event that reports it; NULL: what concerns a whole Pi-hole is reported elsewhere.
+const char *problem_event(const char *reason);

@@ -1,6 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controllers/ingress/events.def"
+
 #include "controllers/ingress/reconcile.h"
 
 // What is written into the annotations, behind the records, and told in Events and log lines. The
@@ -418,14 +420,14 @@ static void tell_problems(struct reconcile *reconcile)
 {
     size_t end;
     for (size_t at = 0; at < reconcile->problems.count; at = end) {
-        enum event_reason event;
         const char *text = problems_group(&reconcile->problems, at, NOTE_OCTETS, &end);
         const char *reason = reconcile->problems.items[at].reason;
+        const char *event = problem_event(reason);
         if (is_said(reconcile, text))
             continue;
         for (size_t i = at; i < end; i++)
             add_problem_line(reconcile, &reconcile->problems.items[i]);
-        if (problem_event(reason, &event))
+        if (event)
             decision_note(reconcile->out, true, event, text + strlen(reason) + 2);
     }
 }

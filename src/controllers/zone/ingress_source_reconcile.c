@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "controllers/zone/events.def"
 #include "controllers/zone/ingress_source.h"
 #include "controllers/zone/ingress_source_inputs.h"
 #include "controllers/zone/zone_reconcile.h"

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controllers/zone/events.def"
 #include "dns/rdata.h"
 #include "dns/rr_type.h"
 #include "dns/zone.h"
-#include "store/event.h"
 
 enum { ENTRIES_OCTETS_MAX = 64 << 10, ENTRY_FRAME_OCTETS = 64, NEAR_PERCENT = 80 };
 
@@ -390,7 +390,7 @@ struct note_row {
     bool is_left; // told when the reason ceases to be
     bool is_warning;
     bool is_first; // only if the condition was not there before
-    enum event_reason event;
+    const char *event;
 };
 
 static void note_rows(struct decision *out, const struct note_row *rows, size_t count,

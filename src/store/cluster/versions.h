@@ -7,7 +7,7 @@
 // Which version of a kind a server has, where there are several: learned by trying, and until then
 // the kind's own. Zeroed, nothing is known yet.
 
-enum { VERSIONS_KINDS_MAX = 16 };
+enum { VERSIONS_KINDS_MAX = 64 };
 
 struct versions {
     struct {

@@ -6,7 +6,7 @@
 #include "base/backoff.h"
 #include "base/must.h"
 #include "store/cluster/webhook_object.h"
-#include "store/event.h"
+#include "store/events.def"
 
 enum {
     SEEN_WAIT_MS = 5000, // for the watch to show what was written
@@ -212,7 +212,7 @@ static void note_repair(const struct webhook_keeper *keeper)
                          &(struct store_note){
                              .regarding = regarding,
                              .is_warning = true,
-                             .reason = event_reason_name(EVENT_CA_BUNDLE_REPAIRED),
+                             .reason = EVENT_CA_BUNDLE_REPAIRED,
                              .action = "Repair",
                              .text = "caBundle was changed by somebody else; it is put right",
                          });

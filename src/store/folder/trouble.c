@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/event.h"
+#include "store/events.def"
 #include "store/folder/behind.h"
 
 enum { UNKNOWN_KINDS_MAX = 64, SHOWN_OCTETS_MAX = 128, FAULTS_TOLD = 20 };
@@ -102,12 +102,10 @@ static void tell(struct folder *folder, const char *path, const char *text,
     if (!folder->is_leading)
         return;
     if (regarding) {
-        struct store_note note = {regarding, true, event_reason_name(EVENT_INVALID_MANIFEST),
-                                  "Read", text};
+        struct store_note note = {regarding, true, EVENT_INVALID_MANIFEST, "Read", text};
         events_add(&folder->events, &note, now_ms);
     } else {
-        events_add_manifest(&folder->events, path, event_reason_name(EVENT_INVALID_MANIFEST), text,
-                            now_ms);
+        events_add_manifest(&folder->events, path, EVENT_INVALID_MANIFEST, text, now_ms);
     }
     behind_wake(folder);
 }
